@@ -1,0 +1,120 @@
+"""The one scorer: codes or values to joint log probabilities, attribute by attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import kernels
+from unnaive.encode import Bins, Categories, infinite_error
+from unnaive.table import Block, in_threads
+
+ROWS = 1 << 15  # rows scored at a time: their scores stay in cache while attributes are added
+
+Adder: TypeAlias = Callable[[slice, NDArray[np.float64]], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableTerm:
+    """Evidence by slot: ``logs`` is slots (missing, values, unseen) x classes."""
+
+    coder: Bins | Categories
+    logs: NDArray[np.float64]
+
+    def adder(self, block: Block, j: int) -> Adder:
+        """How to add this attribute's evidence to a stretch of rows."""
+        if isinstance(self.coder, Bins):
+            codes, logs, wrap = self.coder.codes(block.numeric(j), block.schema[j]), self.logs, 0
+        else:
+            raw = block.categorical(j)
+            # Move the small table to the block's own codes, not the rows to ours.
+            codes, logs, wrap = raw.codes, self.logs[self.coder.slots(raw.values)], 1
+        mask = np.iinfo(codes.dtype).max
+
+        def add(rows: slice, joint: NDArray[np.float64]) -> None:
+            kernels.add_table(codes[rows], wrap, mask, logs, joint)
+
+        return add
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GaussianTerm:
+    """Evidence by normal densities, one per class, and the evidence of a missing value."""
+
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    log_weight: NDArray[np.float64]
+    missing: NDArray[np.float64]
+
+    def adder(self, block: Block, j: int) -> Adder:
+        values = block.numeric(j)
+        peak = self.log_weight - 0.5 * np.log(2.0 * np.pi * self.variance)
+        steepness = 0.5 / self.variance
+
+        def add(rows: slice, joint: NDArray[np.float64]) -> None:
+            stretch = values[rows]
+            bad = kernels.add_gaussian(stretch, peak, self.mean, steepness, self.missing, joint)
+            if bad >= 0:
+                raise infinite_error(block.schema[j], stretch[bad])
+
+        return add
+
+
+Term: TypeAlias = TableTerm | GaussianTerm | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorer:
+    """Prior and evidence of every attribute; None where an attribute has nothing to say."""
+
+    log_prior: NDArray[np.float64]
+    terms: tuple[Term, ...]
+
+    def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Log P(class, row): prior plus evidence, added in the order of the attributes."""
+        out = np.empty((block.n_rows, len(self.log_prior)))
+        adders = [add for _, add in self._adders(block, n_jobs)]
+
+        def score(start: int) -> None:
+            rows = slice(start, min(start + ROWS, block.n_rows))
+            part = out[rows]
+            part[:] = self.log_prior
+            for add in adders:
+                add(rows, part)
+
+        list(in_threads(score, range(0, block.n_rows, ROWS), n_jobs))
+        return out
+
+    def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Each attribute's part of the joint log probability: rows x attributes x classes."""
+        out = np.zeros((block.n_rows, len(self.terms), len(self.log_prior)))
+        for j, add in self._adders(block, n_jobs):
+            add(slice(0, block.n_rows), out[:, j])
+        return out
+
+    def _adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:
+        speaking = [j for j, term in enumerate(self.terms) if term is not None]
+
+        def prepare(j: int) -> tuple[int, Adder]:
+            term = self.terms[j]
+            assert term is not None
+            return j, term.adder(block, j)
+
+        return list(in_threads(prepare, speaking, n_jobs))
+
+
+def probabilities(joint: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:
+    """Joint log probabilities to probabilities of the classes, in place."""
+    starts = range(0, len(joint), ROWS)
+    list(in_threads(lambda s: kernels.normalize(joint[s : s + ROWS]), starts, n_jobs))
+    return joint
+
+
+def log_probabilities(joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Joint log probabilities to log probabilities of the classes."""
+    shifted: NDArray[Any] = joint - joint.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

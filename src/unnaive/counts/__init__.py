@@ -1,0 +1,20 @@
+"""COUNTING: the additive tables that every model learns from."""
+
+from unnaive.counts.additive import AdditiveEstimator, Shrinkage
+from unnaive.counts.gather import Coder, Summary, Wanted, gather, merge_summaries
+from unnaive.counts.moments import Moments
+from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
+
+__all__ = [
+    "EXTRA_SLOTS",
+    "AdditiveEstimator",
+    "Coder",
+    "CountTable",
+    "Moments",
+    "Shrinkage",
+    "Summary",
+    "Wanted",
+    "gather",
+    "merge_summaries",
+    "slot_offsets",
+]

@@ -1,0 +1,209 @@
+"""Sums of floats that do not depend on order.
+
+A number is a whole count of 2**-1088. It is kept in 32-bit limbs, lowest first, in int64. Values
+of similar size go a faster way: scaled to integers, squared to 128 bits, summed in three words,
+and added to the limbs once per chunk of rows.
+"""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from unnaive.encode.intrinsics import fused_multiply_add, square_128
+
+UNIT_BITS = 1088  # 34 limbs below one: the smallest float is 2**-1074
+LIMBS = 69  # up to 2**1024, and room for sums of 2**60 terms
+CHUNK = 4096  # rows whose fast sums fit in their words: 2**122 * 2**12 < 2**192
+LARGEST = 2.0**500  # squares of larger numbers are not floats
+
+_LOW = np.int64(0xFFFFFFFF)
+_FAST_BITS = 60  # the largest value of a chunk is scaled to below 2**61
+
+
+def to_int(limbs: NDArray[np.int64]) -> int:
+    """The whole number of units that limbs with carries resolved stand for."""
+    low = int.from_bytes(limbs[:-1].astype("<u4").tobytes(), "little")
+    return low + (int(limbs[-1]) << (32 * (LIMBS - 1)))
+
+
+@njit(cache=True, nogil=True)
+def carry(limbs: NDArray[np.int64]) -> None:
+    """Bring every limb but the last into 0 to 2**32 - 1: one number, one representation."""
+    over = np.int64(0)
+    for i in range(LIMBS - 1):
+        value = limbs[i] + over
+        over = value >> 32
+        limbs[i] = value & _LOW
+    limbs[LIMBS - 1] += over
+
+
+def carry_all(limbs: NDArray[np.int64]) -> None:
+    """Resolve the carries of an array of sums, in place."""
+    _carry_rows(limbs.reshape(-1, LIMBS))
+
+
+@njit(cache=True, nogil=True)
+def _carry_rows(rows: NDArray[np.int64]) -> None:
+    for i in range(rows.shape[0]):
+        carry(rows[i])
+
+
+@njit(cache=True, nogil=True)
+def _add_bits(limbs: NDArray[np.int64], position: int, value: np.int64, negative: bool) -> None:
+    """Add (or subtract) ``value`` (0 to 2**63 - 1) times 2**position units."""
+    limb = position >> 5
+    shift = np.int64(position & 31)
+    low = (value & _LOW) << shift
+    high = (value >> np.int64(32)) << shift
+    first, second, third = low & _LOW, (low >> np.int64(32)) + (high & _LOW), high >> np.int64(32)
+    if negative:
+        first, second, third = -first, -second, -third
+    limbs[limb] += first
+    limbs[limb + 1] += second
+    limbs[limb + 2] += third
+
+
+@njit(cache=True, nogil=True)
+def add_float(limbs: NDArray[np.int64], value: float) -> None:
+    """Add one float exactly."""
+    if value == 0.0:
+        return
+    mantissa, exponent = math.frexp(value)
+    whole = np.int64(abs(mantissa) * 9007199254740992.0)  # 2**53
+    position = exponent - 53 + UNIT_BITS
+    if position < 0:  # a subnormal: its lowest bits are zeros
+        whole >>= np.int64(-position)
+        position = 0
+    _add_bits(limbs, position, whole, value < 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _add_product(limbs: NDArray[np.int64], a: float, b: float) -> None:
+    """Add a * b exactly: the rounded product and its error."""
+    product = a * b
+    add_float(limbs, product)
+    add_float(limbs, fused_multiply_add(a, b, -product))
+
+
+@njit(cache=True, nogil=True)
+def _add_slowly(sums: NDArray[np.int64], value: float, weight: float) -> None:
+    """Add weight * value and weight * value**2 to the limbs (2, LIMBS)."""
+    _add_product(sums[0], weight, value)
+    square = value * value
+    _add_product(sums[1], weight, square)
+    _add_product(sums[1], weight, fused_multiply_add(value, value, -square))
+
+
+@njit(cache=True, nogil=True)
+def _scale_of(values: NDArray[np.float64]) -> Any:
+    """Power of two that brings a chunk's values below 2**61; NaN when one is too large."""
+    largest = 0.0
+    for i in range(len(values)):
+        magnitude = abs(values[i])
+        if magnitude > largest:  # false for NaN
+            largest = magnitude
+    if largest > LARGEST:
+        return 0
+    exponent = math.frexp(largest)[1]
+    return min(_FAST_BITS - exponent, 500)
+
+
+@njit(cache=True, nogil=True)
+def _flush(words: NDArray[np.uint64], scale: int, sums: NDArray[np.int64]) -> None:
+    """Add a chunk's fast sums (IN, set back to zero) to the limbs."""
+    position = UNIT_BITS - scale
+    _add_bits(sums[0], position, np.int64(words[3]), False)
+    high = np.int64(words[4])
+    _add_bits(sums[0], position + 32, abs(high), high < 0)
+    position = UNIT_BITS - 2 * scale
+    for k in range(3):
+        _add_bits(sums[1], position + 64 * k, np.int64(words[k] & np.uint64(_LOW)), False)
+        _add_bits(sums[1], position + 64 * k + 32, np.int64(words[k] >> np.uint64(32)), False)
+    words[:] = 0
+
+
+@njit(cache=True, nogil=True)
+def add_moments(
+    matrix: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    sum_weight: NDArray[np.float64],
+    sums: NDArray[np.int64],
+) -> int:
+    """Add weight, weight * x and weight * x**2 per group and column, missing values left out.
+
+    matrix (IN) rows x columns; weight (IN) empty when every row weighs one; sum_weight (OUT)
+    groups x columns; sums (OUT) groups x columns x 2 x limbs. Returns -1, or the column in which
+    an infinite or too large number stands.
+    """
+    n_rows, n_columns = matrix.shape
+    n_groups = sum_weight.shape[0]
+    # Per group: low, middle and high word of the squares; low and high half of the values.
+    words = np.zeros((n_groups, 5), dtype=np.uint64)
+    present = np.zeros(n_groups, dtype=np.int64)
+    for start in range(0, n_rows, CHUNK):
+        stop = min(n_rows, start + CHUNK)
+        for j in range(n_columns):
+            scale = _scale_of(matrix[start:stop, j])
+            factor = math.ldexp(1.0, scale)
+            if scale == 0 and _too_large(matrix[start:stop, j]):
+                return j
+            for i in range(start, stop):
+                value = matrix[i, j]
+                if value != value:
+                    continue
+                g = groups[i]
+                if len(weight):
+                    sum_weight[g, j] += weight[i]
+                    _add_slowly(sums[g, j], value, weight[i])
+                    continue
+                present[g] += 1
+                scaled = value * factor
+                whole = np.int64(scaled)
+                if np.float64(whole) != scaled:
+                    _add_slowly(sums[g, j], value, 1.0)
+                    continue
+                low, high = square_128(whole)
+                row = words[g]
+                before = row[0]
+                row[0] = before + low
+                if row[0] < before:
+                    high += np.uint64(1)
+                before = row[1]
+                row[1] = before + high
+                if row[1] < before:
+                    row[2] += np.uint64(1)
+                row[3] += np.uint64(whole & _LOW)
+                row[4] += np.uint64(whole >> np.int64(32))
+            for g in range(n_groups):
+                if present[g]:
+                    sum_weight[g, j] += present[g]
+                    present[g] = 0
+                    _flush(words[g], scale, sums[g, j])
+        if (start // CHUNK) % 1024 == 1023:
+            _carry_table(sums)
+    _carry_table(sums)
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _carry_table(sums: NDArray[np.int64]) -> None:
+    for g in range(sums.shape[0]):
+        for j in range(sums.shape[1]):
+            carry(sums[g, j, 0])
+            carry(sums[g, j, 1])
+
+
+@njit(cache=True, nogil=True)
+def _too_large(values: NDArray[np.float64]) -> bool:
+    for i in range(len(values)):
+        if abs(values[i]) > LARGEST:
+            return True
+    return False

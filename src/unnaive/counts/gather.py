@@ -1,0 +1,344 @@
+"""The one pass: rows to codes to counts, and how two counts become one.
+
+Rows are counted in whatever codes their block has; the small table, not the rows, is then moved
+to the canonical order of values. `Summary` is what remains of the rows: everything that naive
+Bayes and the discretizers learn from, and it adds up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import exact, kernels
+from unnaive.counts.moments import Moments
+from unnaive.counts.table import EXTRA_SLOTS, CountTable
+from unnaive.encode import (
+    GRID_LIMIT,
+    Categories,
+    Grid,
+    Labels,
+    categories_of,
+    infinite_error,
+    label_groups,
+    merge_categories,
+    merge_grids,
+    merge_labels,
+    number_values,
+)
+from unnaive.table import Block, Column, RawCodes, Schema, Source, column_groups, in_threads
+
+# Numbering of one column; None for a column that is not counted or has no value at all.
+Coder: TypeAlias = Grid | Categories | None
+
+JOINT_COLUMNS = 4  # columns counted with one increment
+JOINT_CELLS = 1 << 13  # while their joint table stays in cache
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a pass should collect about the numeric columns, beside counting the others."""
+
+    counts: frozenset[int]
+    moments: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """Counts by class of every column's fine values, and exact moments: what rows leave behind."""
+
+    schema: Schema
+    labels: Labels
+    coders: tuple[Coder, ...]
+    counts: CountTable
+    moments: Moments
+    grid_limit: int = GRID_LIMIT
+
+    def __add__(self, other: Summary) -> Summary:
+        return merge_summaries([self, other])
+
+    def with_labels(self, labels: Labels) -> Summary:
+        """The same with groups for more classes."""
+        if len(labels) == len(self.labels):
+            return self
+        _, (_, place) = merge_labels([labels, self.labels])
+        counts = self.counts.sum_groups(place, len(labels))
+        moments = self.moments.sum_groups(place, len(labels))
+        return replace(self, labels=labels, counts=counts, moments=moments)
+
+    def __repr__(self) -> str:
+        rows, slots = self.counts.totals.sum(), self.counts.counts.shape[1]
+        return f"Summary of {rows:g} rows: {len(self.schema)} columns, {slots} values"
+
+
+def gather(
+    source: Source,
+    wanted: Wanted,
+    *,
+    grid_limit: int = GRID_LIMIT,
+    n_jobs: int | None = None,
+    identifier_limit: int | None = GRID_LIMIT,
+) -> Summary:
+    """One pass over the rows of a source.
+
+    ``identifier_limit`` is the most categories a column may have, None for any number.
+    """
+
+    def summarize(block: Block) -> Summary:
+        return _summarize(block, wanted, grid_limit, n_jobs)
+
+    summary = source.reduce(summarize, Summary.__add__)
+    if identifier_limit is not None:
+        _refuse_identifiers(summary, identifier_limit)
+    return summary
+
+
+def _refuse_identifiers(summary: Summary, limit: int) -> None:
+    for column, coder in zip(summary.schema, summary.coders, strict=True):
+        if isinstance(coder, Categories) and coder.size > limit:
+            raise ValueError(
+                f"{column} has {coder.size:,} different categories, more than {limit:,}: "
+                "it looks like an identifier. Drop it, or pass max_categories= to keep the most "
+                "frequent ones and group the rest."
+            )
+
+
+# ---------------------------------------------------------------------------------------------
+# One block
+# ---------------------------------------------------------------------------------------------
+
+
+def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None) -> Summary:
+    if block.target is None:
+        labels, groups = Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
+    else:
+        labels, groups = label_groups(block.target)
+    n_groups = len(labels)
+    counted = {
+        **_count_numeric(block, sorted(wanted.counts), groups, n_groups, grid_limit, n_jobs),
+        **_count_categorical(block, groups, n_groups, n_jobs),
+    }
+    coders = tuple(counted[j][0] if j in counted else None for j in range(len(block.schema)))
+    counts = CountTable.empty(n_groups, [0 if coder is None else coder.size for coder in coders])
+    for j, (_, table) in counted.items():
+        counts.attribute(j)[:] = table.T
+    counts.totals[:] = _group_totals(groups, block.weight, n_groups, counted)
+    for j, column in enumerate(block.schema):
+        if column.kind == "empty":
+            counts.attribute(j)[:, 0] = counts.totals
+    moments = _sum_moments(block, sorted(wanted.moments), groups, n_groups, n_jobs)
+    return Summary(block.schema, labels, coders, counts, moments, grid_limit)
+
+
+# Position of a column, its numbering and its counts, slots x groups.
+Counted: TypeAlias = dict[int, tuple[Coder, NDArray[np.float64]]]
+
+
+def _group_totals(
+    groups: NDArray[Any], weight: NDArray[np.float64] | None, n_groups: int, counted: Counted
+) -> NDArray[np.float64]:
+    if weight is None and counted:  # every row has one slot in any column
+        _, table = next(iter(counted.values()))
+        return np.asarray(table.sum(axis=0))
+    return np.bincount(groups, weight, minlength=n_groups).astype(np.float64)
+
+
+def _count_numeric(
+    block: Block,
+    positions: Sequence[int],
+    groups: NDArray[Any],
+    n_groups: int,
+    limit: int,
+    n_jobs: int | None,
+) -> Counted:
+    def count(js: Sequence[int]) -> Counted:
+        found: Counted = {}
+        for j, values in zip(js, block.numeric_group(js), strict=True):
+            numbered = number_values(values, limit)
+            if numbered is None:
+                raise infinite_error(block.schema[j])
+            grid, codes = numbered
+            found[j] = grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
+        return found
+
+    counted: Counted = {}
+    for part in in_threads(count, column_groups(positions), n_jobs):
+        counted |= part
+    return counted
+
+
+def _count_column(
+    codes: NDArray[Any],
+    wrap: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    n_values: int,
+    n_groups: int,
+) -> NDArray[np.float64]:
+    """Counts of one column: slots x groups."""
+    mask = np.iinfo(codes.dtype).max
+    shape = (n_values + EXTRA_SLOTS, n_groups)
+    if weight is not None:
+        weights = np.zeros(shape)
+        kernels.count_weighted(codes, wrap, mask, groups, weight, weights)
+        return weights
+    rows = np.zeros(shape, dtype=np.int64)
+    kernels.count_one(codes, wrap, mask, groups, rows)
+    return rows.astype(np.float64)
+
+
+def _count_categorical(
+    block: Block, groups: NDArray[Any], n_groups: int, n_jobs: int | None
+) -> Counted:
+    positions = [j for j, c in enumerate(block.schema) if c.kind == "categorical"]
+    raw = dict(zip(positions, in_threads(block.categorical, positions, n_jobs), strict=True))
+
+    def count(js: Sequence[int]) -> Counted:
+        tables = _count_raw([raw[j] for j in js], groups, block.weight, n_groups)
+        return {j: _canonical(raw[j], t) for j, t in zip(js, tables, strict=True)}
+
+    joint = block.weight is None and groups.dtype == np.uint8
+    counted: Counted = {}
+    for part in in_threads(count, _joint_columns(raw, n_groups, joint), n_jobs):
+        counted |= part
+    return counted
+
+
+def _joint_columns(raw: dict[int, RawCodes], n_groups: int, joint: bool) -> list[list[int]]:
+    """Columns to count together: up to four small ones whose joint table stays in cache."""
+    runs: list[list[int]] = []
+    cells = JOINT_CELLS
+    for j, column in raw.items():
+        width = len(column.values) + 1
+        small = joint and column.codes.dtype == np.uint8
+        if small and runs and len(runs[-1]) < JOINT_COLUMNS and cells * width <= JOINT_CELLS:
+            runs[-1].append(j)
+            cells *= width
+        else:
+            runs.append([j])
+            cells = width * n_groups if small else JOINT_CELLS
+    return runs
+
+
+def _count_raw(
+    columns: Sequence[RawCodes],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    n_groups: int,
+) -> list[NDArray[np.float64]]:
+    """Counts of raw codes, slots (0 missing, then the codes) x groups, for up to four columns."""
+    codes = [c.codes for c in columns]
+    if len(columns) == 1:
+        n_values = len(columns[0].values)
+        return [_count_column(codes[0], 1, groups, weight, n_values, n_groups)[:-1]]
+    spare = JOINT_COLUMNS - len(columns)
+    widths = [len(c.values) + 1 for c in columns] + [1] * spare
+    used = [1] * len(columns) + [0] * spare
+    out = np.zeros((4, math.prod(widths) * n_groups), dtype=np.uint32)
+    kernels.count_joint(
+        *codes,
+        *codes[:1] * spare,
+        np.array(widths, np.uint16),
+        np.array(used, np.uint16),
+        1,
+        groups,
+        n_groups,
+        out,
+    )
+    whole = out.sum(axis=0, dtype=np.float64).reshape(*widths, n_groups)
+    axes = range(JOINT_COLUMNS)
+    return [whole.sum(axis=tuple(k for k in axes if k != own)) for own in range(len(columns))]
+
+
+def _canonical(raw: RawCodes, table: NDArray[np.float64]) -> tuple[Categories, NDArray[np.float64]]:
+    """Move counts of raw codes to the sorted values that occur."""
+    categories = categories_of(raw.values, table[1:].sum(axis=1) > 0)
+    out = np.zeros((categories.size + EXTRA_SLOTS, table.shape[1]))
+    np.add.at(out, categories.slots(raw.values), table)
+    return categories, out
+
+
+def _sum_moments(
+    block: Block,
+    positions: Sequence[int],
+    groups: NDArray[Any],
+    n_groups: int,
+    n_jobs: int | None,
+) -> Moments:
+    out = Moments.empty(n_groups, positions)
+    weight = np.empty(0) if block.weight is None else block.weight
+
+    def add(run: Sequence[int]) -> None:
+        js = [positions[k] for k in run]
+        own = slice(run[0], run[-1] + 1)
+        sum_weight = np.zeros((n_groups, len(js)))
+        sums = np.zeros_like(out.limbs[:, own])
+        bad = exact.add_moments(block.numeric_matrix(js), groups, weight, sum_weight, sums)
+        if bad >= 0:
+            raise _too_large(block.schema[js[bad]])
+        out.weight[:, own] = sum_weight
+        out.limbs[:, own] = sums
+
+    list(in_threads(add, column_groups(range(len(positions)), 10), n_jobs))
+    return out
+
+
+def _too_large(column: Column) -> ValueError:
+    return ValueError(
+        f"{column} holds a number beyond {exact.LARGEST:.0e}, or Input X contains infinity; "
+        "rescale the column, or replace such numbers by NaN (missing)."
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# Several blocks
+# ---------------------------------------------------------------------------------------------
+
+
+def merge_summaries(parts: Sequence[Summary]) -> Summary:
+    """What one pass over all their rows would have collected."""
+    limit = parts[0].grid_limit
+    schema = reduce(Schema.__add__, [p.schema for p in parts])
+    labels, group_places = merge_labels([p.labels for p in parts])
+    coders: list[Coder] = []
+    places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
+    for j in range(len(schema)):
+        coder, maps = _merge_coders([p.coders[j] for p in parts], limit)
+        coders.append(coder)
+        for place, own in zip(places, maps, strict=True):
+            place.append(own)
+    sizes = [0 if coder is None else coder.size for coder in coders]
+    counts = _total(
+        p.counts.coarsen(place, sizes).sum_groups(group, len(labels))
+        for p, place, group in zip(parts, places, group_places, strict=True)
+    )
+    columns = sorted({j for p in parts for j in p.moments.columns})
+    moments = _total(
+        p.moments.widen(columns).sum_groups(group, len(labels))
+        for p, group in zip(parts, group_places, strict=True)
+    )
+    return Summary(schema, labels, tuple(coders), counts, moments, limit)
+
+
+def _total(parts: Iterable[Any]) -> Any:
+    return reduce(lambda a, b: a + b, parts)
+
+
+def _merge_coders(coders: Sequence[Coder], limit: int) -> tuple[Coder, list[NDArray[np.intp]]]:
+    some = [c for c in coders if c is not None]
+    if not some:
+        return None, [np.arange(EXTRA_SLOTS)] * len(coders)
+    merged: Grid | Categories
+    if isinstance(some[0], Grid):
+        merged, maps = merge_grids([c for c in some if isinstance(c, Grid)], limit)
+    else:
+        merged, maps = merge_categories([c for c in some if isinstance(c, Categories)])
+    found = iter(maps)
+    nothing = np.array([0, merged.size + 1])
+    return merged, [nothing if c is None else next(found) for c in coders]

@@ -1,0 +1,116 @@
+"""Counting kernels. No kernel knows a model: a row has codes, a group and a weight.
+
+Codes are unsigned; ``wrap`` is added before use and the result kept in the code's own range, so
+that raw codes, whose largest value means missing, land on slots (0 missing) with ``wrap=1`` and
+ready slots stay what they are with ``wrap=0``.
+"""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+_CHUNK = 2048
+
+
+@njit(cache=True, nogil=True)
+def count_one(
+    codes: NDArray[Any], wrap: int, mask: int, groups: NDArray[Any], out: NDArray[np.int64]
+) -> None:
+    """Rows per (slot, group) of one column (OUT)."""
+    for i in range(len(codes)):
+        out[(np.int64(codes[i]) + wrap) & mask, groups[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def count_joint(
+    a: NDArray[np.uint8],
+    b: NDArray[np.uint8],
+    c: NDArray[np.uint8],
+    d: NDArray[np.uint8],
+    widths: NDArray[np.uint16],
+    used: NDArray[np.uint16],
+    wrap: int,
+    groups: NDArray[np.uint8],
+    n_groups: int,
+    out: NDArray[np.uint32],
+) -> None:
+    """Rows per (slots of a, b, c and d, group): one increment counts four columns (OUT).
+
+    A column that is not ``used`` has width 1 and is passed over. First the cell of each row of a
+    chunk, which the compiler turns into vector instructions, then the increments, in four tables
+    by turns, so that a row need not wait for its neighbour's. Cells must fit in 16 bits.
+    """
+    n = len(a)
+    w = np.uint8(wrap)
+    n_b, n_c, n_d, n_g = widths[1], widths[2], widths[3], np.uint16(n_groups)
+    u_b, u_c, u_d = used[1], used[2], used[3]
+    one = np.uint32(1)
+    first, second, third, fourth = out[0], out[1], out[2], out[3]
+    cells = np.empty(_CHUNK, dtype=np.uint16)
+    for start in range(0, n, _CHUNK):
+        m = min(_CHUNK, n - start)
+        a_, b_, c_, d_ = (
+            a[start : start + m],
+            b[start : start + m],
+            c[start : start + m],
+            d[start : start + m],
+        )
+        g_ = groups[start : start + m]
+        for i in range(m):
+            cell = np.uint16(np.uint8(a_[i] + w))
+            cell = np.uint16(cell * n_b + np.uint16(np.uint8(b_[i] + w)) * u_b)
+            cell = np.uint16(cell * n_c + np.uint16(np.uint8(c_[i] + w)) * u_c)
+            cell = np.uint16(cell * n_d + np.uint16(np.uint8(d_[i] + w)) * u_d)
+            cells[i] = np.uint16(cell * n_g + np.uint16(g_[i]))
+        for i in range(0, m - 3, 4):
+            first[cells[i]] += one
+            second[cells[i + 1]] += one
+            third[cells[i + 2]] += one
+            fourth[cells[i + 3]] += one
+        for i in range(m - (m & 3), m):
+            first[cells[i]] += one
+
+
+@njit(cache=True, nogil=True)
+def count_weighted(
+    codes: NDArray[Any],
+    wrap: int,
+    mask: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Weight per (slot, group) of one column (OUT), added in the order of the rows."""
+    for i in range(len(codes)):
+        out[(np.int64(codes[i]) + wrap) & mask, groups[i]] += weight[i]
+
+
+@njit(cache=True, nogil=True)
+def count_soft(
+    codes: NDArray[Any], wrap: int, mask: int, weight: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Weight per (slot, group) when every row belongs a little to every group (OUT).
+
+    ``weight`` (IN) has one row per row of the table and one column per group.
+    """
+    n_groups = weight.shape[1]
+    for i in range(len(codes)):
+        slot = (np.int64(codes[i]) + wrap) & mask
+        for g in range(n_groups):
+            out[slot, g] += weight[i, g]
+
+
+@njit(cache=True, nogil=True)
+def scatter_slots(
+    counts: NDArray[np.float64], place: NDArray[np.intp], out: NDArray[np.float64]
+) -> None:
+    """Add every slot of a table (IN) to the slot it belongs to in another (OUT)."""
+    for g in range(counts.shape[0]):
+        for s in range(counts.shape[1]):
+            out[g, place[s]] += counts[g, s]

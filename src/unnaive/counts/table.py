@@ -1,0 +1,103 @@
+"""The one statistic: how often each value of each attribute goes with each group of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import kernels
+
+EXTRA_SLOTS = 2  # beside its values, every attribute has a slot for missing and one for unseen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountTable:
+    """Weights of rows per group and attribute value, all attributes laid end to end.
+
+    float64, because whole numbers below 2**53 add exactly in any order, and so do the rounded
+    weights that models make. Nothing probabilistic lives here.
+
+    Attributes
+    ----------
+    counts : array of shape (groups, slots)
+    offsets : array of shape (attributes + 1,)
+        Attribute j owns the slots ``offsets[j]`` to ``offsets[j + 1]``: missing, its values,
+        unseen.
+    totals : array of shape (groups,)
+        Weight of all rows of each group.
+    """
+
+    counts: NDArray[np.float64]
+    offsets: NDArray[np.intp]
+    totals: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, n_groups: int, sizes: Sequence[int]) -> CountTable:
+        """A table of zeros for attributes with so many values each."""
+        offsets = slot_offsets(sizes)
+        return cls(np.zeros((n_groups, offsets[-1])), offsets, np.zeros(n_groups))
+
+    @property
+    def n_groups(self) -> int:
+        return len(self.totals)
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.offsets) - 1
+
+    def attribute(self, j: int) -> NDArray[np.float64]:
+        """View of one attribute's counts: (groups, missing + values + unseen)."""
+        return self.counts[:, self.offsets[j] : self.offsets[j + 1]]
+
+    def values(self, j: int) -> NDArray[np.float64]:
+        """View of one attribute's counts without missing and unseen."""
+        return self.counts[:, self.offsets[j] + 1 : self.offsets[j + 1] - 1]
+
+    def __add__(self, other: CountTable) -> CountTable:
+        return CountTable(self.counts + other.counts, self.offsets, self.totals + other.totals)
+
+    def __sub__(self, other: CountTable) -> CountTable:
+        return CountTable(self.counts - other.counts, self.offsets, self.totals - other.totals)
+
+    def coarsen(
+        self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]
+    ) -> CountTable:
+        """Merge slots: ``places[j]`` says where each slot of attribute j goes (None: nowhere new).
+
+        Neighbouring values merged is discretization; values moved apart makes room for those that
+        another table has.
+        """
+        out = CountTable.empty(self.n_groups, sizes)
+        flat = np.empty(self.counts.shape[1], dtype=np.intp)
+        for j, place in enumerate(places):
+            start, stop = self.offsets[j], self.offsets[j + 1]
+            flat[start:stop] = (np.arange(stop - start) if place is None else place) + out.offsets[
+                j
+            ]
+        kernels.scatter_slots(self.counts, flat, out.counts)
+        return CountTable(out.counts, out.offsets, self.totals)
+
+    def select(self, attributes: Sequence[int]) -> CountTable:
+        """The table of some attributes only."""
+        widths = np.diff(self.offsets)[list(attributes)]
+        parts = [self.attribute(j) for j in attributes]
+        return CountTable(np.hstack(parts), slot_offsets(widths - EXTRA_SLOTS), self.totals)
+
+    def sum_groups(self, place: NDArray[np.intp], n_groups: int) -> CountTable:
+        """Add groups together: group g becomes part of group ``place[g]``."""
+        counts, totals = np.zeros((n_groups, self.counts.shape[1])), np.zeros(n_groups)
+        np.add.at(counts, place, self.counts)
+        np.add.at(totals, place, self.totals)
+        return CountTable(counts, self.offsets, totals)
+
+    def scale_groups(self, factor: NDArray[np.float64]) -> CountTable:
+        """Every group's weights multiplied by one number."""
+        return CountTable(self.counts * factor[:, None], self.offsets, self.totals * factor)
+
+
+def slot_offsets(sizes: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where the slots of each attribute begin, for attributes with so many values."""
+    return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.intp) + EXTRA_SLOTS)))

@@ -1,0 +1,16 @@
+"""MERGING: fine tables to coarse ones, with or without looking at labels."""
+
+from unnaive.discretize.coarse import Coarse, CoarseCoder, coarsen
+from unnaive.discretize.cuts import METHODS, ColumnCounts, find_cuts
+from unnaive.discretize.discretizer import Discretizer, interval_names
+
+__all__ = [
+    "METHODS",
+    "Coarse",
+    "CoarseCoder",
+    "ColumnCounts",
+    "Discretizer",
+    "coarsen",
+    "find_cuts",
+    "interval_names",
+]

@@ -1,0 +1,86 @@
+"""From the fine table to the coarse one that models use: cut numbers, group rare categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import CountTable, Summary
+from unnaive.discretize.cuts import ColumnCounts, find_cuts
+from unnaive.encode import Bins, Categories, Grid
+from unnaive.table import in_threads
+
+# Numbering of one column in a fitted model; None where the column carries no evidence.
+CoarseCoder: TypeAlias = Bins | Categories | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coarse:
+    """Coders that new rows go through, and the counts in their slots."""
+
+    coders: tuple[CoarseCoder, ...]
+    counts: CountTable
+
+
+def coarsen(
+    summary: Summary,
+    methods: Mapping[int, str],
+    *,
+    n_bins: int = 10,
+    max_categories: int | None = None,
+    factor: NDArray[np.float64] | None = None,
+    n_jobs: int | None = None,
+) -> Coarse:
+    """Cut the numeric columns named in ``methods`` and group rare categories: no pass over rows.
+
+    ``factor`` weighs the classes, as if every row of a class had that weight.
+    """
+    counts = summary.counts if factor is None else summary.counts.scale_groups(factor)
+    spread = _spread(summary, [j for j, m in methods.items() if m == "sigma"])
+
+    def column(j: int) -> tuple[CoarseCoder, NDArray[np.intp] | None]:
+        coder = summary.coders[j]
+        if isinstance(coder, Grid):
+            mean, deviation = spread.get(j, (np.nan, np.nan))
+            fine = ColumnCounts(coder, counts.values(j), mean, deviation)
+            return _cut(coder, find_cuts(methods[j], fine, n_bins))
+        if isinstance(coder, Categories) and max_categories and coder.size > max_categories:
+            return _group_rare(coder, counts.values(j).sum(axis=0), max_categories)
+        return coder, None
+
+    found = list(in_threads(column, range(len(summary.coders)), n_jobs))
+    coders = tuple(coder for coder, _ in found)
+    sizes = [0 if coder is None else coder.size for coder in coders]
+    return Coarse(coders, counts.coarsen([place for _, place in found], sizes))
+
+
+def _spread(summary: Summary, columns: list[int]) -> dict[int, tuple[float, float]]:
+    """Mean and standard deviation of whole columns."""
+    if not columns:
+        return {}
+    everyone = np.zeros(len(summary.labels), dtype=np.intp)
+    mean, variance = summary.moments.sum_groups(everyone, 1).mean_and_variance()
+    place = [summary.moments.columns.index(j) for j in columns]
+    return {j: (mean[0, k], np.sqrt(variance[0, k])) for j, k in zip(columns, place, strict=True)}
+
+
+def _cut(grid: Grid, cuts: NDArray[np.float64]) -> tuple[Bins, NDArray[np.intp]]:
+    bins = Bins(cuts)
+    inner = np.searchsorted(cuts, grid.low, side="left") + 1
+    return bins, np.concatenate(([0], inner, [bins.size + 1]))
+
+
+def _group_rare(
+    coder: Categories, weight: NDArray[np.float64], most: int
+) -> tuple[Categories, NDArray[np.intp]]:
+    """Keep the most frequent values, the first where equally frequent, and one for the rest."""
+    kept = np.sort(np.argsort(-weight, kind="stable")[: most - 1])
+    rest = np.setdiff1d(np.arange(coder.size), kept)
+    grouped = Categories(
+        tuple(coder.values[i] for i in kept), rare=tuple(coder.values[i] for i in rest)
+    )
+    return grouped, np.concatenate((grouped.slots(coder.values), [grouped.size + 1]))

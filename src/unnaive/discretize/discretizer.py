@@ -1,0 +1,204 @@
+"""The public discretizer: numbers to intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.counts import AdditiveEstimator, Summary, Wanted
+from unnaive.discretize.coarse import coarsen
+from unnaive.discretize.cuts import METHODS
+from unnaive.encode import GRID_LIMIT, Bins
+from unnaive.table import Block, Schema, column_groups, column_methods, in_threads, open_table
+
+
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  # type: ignore[misc]
+    """Cut numeric columns into intervals, with or without looking at the classes.
+
+    Learning is one pass of counting: it can be continued (:meth:`partial_fit`) and merged
+    (:func:`unnaive.merge`) with the result of a single pass over all rows.
+
+    Parameters
+    ----------
+    method : {"mdl", "width", "frequency", "sigma"} or dict, default="mdl"
+        ``"mdl"`` is Fayyad and Irani's: cut where the class entropy is least, as long as the cut
+        pays for its own description (needs y). ``"width"`` makes ``n_bins`` intervals of equal
+        width, ``"frequency"`` of about equal frequency, ``"sigma"`` cuts at the mean plus whole
+        standard deviations. A dict maps columns (names or positions) to one of these; columns it
+        leaves out use ``"mdl"``.
+    n_bins : int, default=10
+        Number of intervals for ``"width"`` and ``"frequency"``.
+    encode : {"ordinal", "interval"}, default="ordinal"
+        Give intervals as numbers from 0, NaN for missing, or as text such as ``"(2.5, 4]"``.
+    categorical_features : "from_dtype" or array-like, default="from_dtype"
+        Columns that are categories and pass through as they are.
+    max_categories : int or None, default=None
+        Of no effect here but for columns of more than 65,534 categories, which it admits.
+    grid_limit : int, default=65534
+        Most distinct numbers told apart in a column; above it neighbours share a cell.
+    n_jobs : int or None, default=None
+        Threads; the result never depends on it.
+
+    Attributes
+    ----------
+    cuts_ : list of arrays
+        Ascending cuts of each column; empty for columns that are not cut, None for categories.
+        A value equal to a cut lies below it.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import Discretizer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> discretizer = Discretizer().fit(X, y)
+    >>> discretizer.cuts_[2]
+    array([2.45, 4.75])
+    >>> discretizer.transform(X[[0, 60, 140], 2:3].repeat(4, axis=1))[:, 2]
+    array([0., 1., 2.])
+    """
+
+    def __init__(
+        self,
+        method: str | Mapping[Any, str] = "mdl",
+        *,
+        n_bins: int = 10,
+        encode: str = "ordinal",
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        grid_limit: int = GRID_LIMIT,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.method = method
+        self.n_bins = n_bins
+        self.encode = encode
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.grid_limit = grid_limit
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the cuts.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Labels; only ``"mdl"`` looks at them.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; after all parts, the cuts equal those of the whole.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        return self._update(X, y, sample_weight)
+
+    def _check_parameters(self) -> None:
+        if self.encode not in ("ordinal", "interval"):
+            raise ValueError(f"encode must be 'ordinal' or 'interval'; got {self.encode!r}.")
+        if self.n_bins < 2:
+            raise ValueError(f"n_bins must be 2 or more; got {self.n_bins!r}.")
+
+    def _supervised(self) -> bool:
+        return isinstance(self.method, Mapping) or self.method == "mdl"
+
+    def _methods(self, schema: Schema) -> dict[int, str]:
+        return column_methods("method", self.method, schema, METHODS)
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        methods = self._methods(schema)
+        sigma = (j for j, method in methods.items() if method == "sigma")
+        return Wanted(frozenset(methods), frozenset(sigma))
+
+    def _finish(self, summary: Summary) -> None:
+        methods = self._methods(summary.schema)
+        coarse = coarsen(summary, methods, n_bins=self.n_bins, n_jobs=self.n_jobs)
+        self.cuts_: list[NDArray[np.float64] | None] = [
+            coder.cuts
+            if isinstance(coder, Bins)
+            else None
+            if column.kind == "categorical"
+            else np.empty(0)
+            for column, coder in zip(summary.schema, coarse.coders, strict=True)
+        ]
+
+    def transform(self, X: Any) -> Any:
+        """Replace numbers by their intervals.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array or table of shape (n_samples, n_features)
+            float64 numbers of intervals; with categories or ``encode="interval"``, objects.
+            ``set_output`` makes it a pandas or polars table.
+        """
+        check_is_fitted(self)
+        return open_table(self, X, fitted=self.schema_).map(self._transform)
+
+    def _transform(self, block: Block) -> NDArray[Any]:
+        plain = self.encode == "ordinal" and all(cuts is not None for cuts in self.cuts_)
+        out = np.empty((block.n_rows, len(self.cuts_)), dtype=np.float64 if plain else object)
+
+        def fill(js: list[int]) -> None:
+            numeric = [j for j in js if self.cuts_[j] is not None]
+            for j, values in zip(numeric, block.numeric_group(numeric), strict=True):
+                cuts = self.cuts_[j]
+                assert cuts is not None
+                slots = Bins(cuts).codes(values, block.schema[j])
+                out[:, j] = self._names(cuts)[slots]
+            for j in js:
+                if self.cuts_[j] is None:
+                    raw = block.categorical(j)
+                    out[:, j] = np.array([None, *raw.values], dtype=object)[raw.slots]
+
+        list(in_threads(fill, column_groups(range(len(self.cuts_))), self.n_jobs))
+        return out
+
+    def _names(self, cuts: NDArray[np.float64]) -> NDArray[Any]:
+        """What stands for missing and for each interval in the output."""
+        if self.encode == "interval":
+            return np.array([None, *interval_names(cuts)], dtype=object)
+        return np.concatenate(([np.nan], np.arange(len(cuts) + 1)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.required = self._supervised()
+        return tags
+
+
+def interval_names(cuts: NDArray[np.float64]) -> list[str]:
+    """Intervals between cuts, as text."""
+    edges = ["-inf", *(f"{c:.6g}" for c in cuts), "inf"]
+    names = [f"({a}, {b}]" for a, b in pairwise(edges)]
+    names[-1] = names[-1][:-1] + ")"
+    return names

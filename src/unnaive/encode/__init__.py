@@ -1,0 +1,25 @@
+"""NUMBERING: columns to small integers, without looking at labels.
+
+Every coded attribute has the same slots: 0 is missing, 1 to V its values, V + 1 an unseen value.
+"""
+
+from unnaive.encode.bins import Bins, infinite_error
+from unnaive.encode.categories import Categories, categories_of, merge_categories
+from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
+from unnaive.encode.labels import Labels, label_groups, merge_labels, read_target
+
+__all__ = [
+    "GRID_LIMIT",
+    "Bins",
+    "Categories",
+    "Grid",
+    "Labels",
+    "categories_of",
+    "infinite_error",
+    "label_groups",
+    "merge_categories",
+    "merge_grids",
+    "merge_labels",
+    "number_values",
+    "read_target",
+]

@@ -1,0 +1,39 @@
+"""Numbers to intervals: the coder of a column that has been cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.encode import kernels
+from unnaive.table import Column, code_dtype
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Intervals ``(cut, next cut]`` between ascending cuts. Slot 0 is missing."""
+
+    cuts: NDArray[np.float64]
+
+    @property
+    def size(self) -> int:
+        return len(self.cuts) + 1
+
+    def codes(self, values: NDArray[np.float64], column: Column) -> NDArray[Any]:
+        """Slot of each value; infinite values are refused."""
+        codes = np.empty(len(values), dtype=code_dtype(self.size))
+        infinite = kernels.bin_codes(values, self.cuts, codes)
+        if infinite >= 0:
+            raise infinite_error(column, values[infinite])
+        return codes
+
+
+def infinite_error(column: Column, value: float | None = None) -> ValueError:
+    found = "an infinite number" if value is None else f"the number {value}"
+    return ValueError(
+        f"{column} holds {found}; Input X contains infinity. "
+        "Replace infinite numbers by NaN (missing) or by a finite limit."
+    )

@@ -1,0 +1,148 @@
+"""The fine grid of a numeric column: at most 65,534 cells that no way of splitting rows changes.
+
+A float's bits, read as an integer in the right way, sort like the float. Dropping the L lowest
+bits merges neighbours; L is the smallest number that leaves at most ``limit`` distinct keys. L
+depends on the set of values alone, so chunks, merges and partitions agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.encode import kernels
+
+UNSORTED_ROWS = 4096  # below this, sorting is as quick
+BITMAP_BITS = 24
+GRID_LIMIT = 65_534  # with missing and unseen, the most that 16-bit codes can name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Cells in ascending order, each with its smallest and largest value.
+
+    Attributes
+    ----------
+    shift : int
+        Low bits dropped; 0 means that every distinct value has a cell of its own.
+    low, high : arrays of float64
+        Smallest and largest value in each cell.
+    """
+
+    shift: int
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @property
+    def size(self) -> int:
+        return len(self.low)
+
+    @property
+    def cells(self) -> NDArray[np.uint64]:
+        keys = np.empty(self.size, dtype=np.uint64)
+        kernels.ordered_keys(self.low.view(np.uint64), keys)
+        keys >>= np.uint64(self.shift)
+        return keys
+
+    def codes(self, values: NDArray[np.float64]) -> NDArray[np.uint16]:
+        """Slot of each value: 0 missing, then the cells. For values the grid was made from."""
+        codes = np.zeros(len(values), dtype=np.uint16)
+        if self.size:
+            cells = self.cells
+            span = int(cells[-1] - cells[0])
+            drop = np.uint64(max(0, span.bit_length() - 18))
+            starts = np.empty((span >> int(drop)) + 2, dtype=np.int32)
+            kernels.index_cells(cells, drop, starts)
+            shift = np.uint64(self.shift)
+            kernels.cell_codes(values.view(np.uint64), cells, shift, drop, starts, codes)
+        return codes
+
+
+def number_values(
+    values: NDArray[np.float64], limit: int = GRID_LIMIT
+) -> tuple[Grid, NDArray[np.uint16]] | None:
+    """The grid of a column and the slot of each value; None when one of them is infinite."""
+    keys = np.empty(len(values), dtype=np.uint64)
+    n = kernels.ordered_keys(values.view(np.uint64), keys)
+    if n < 0:
+        return None
+    keys = keys[:n]
+    if n >= UNSORTED_ROWS:
+        found = _number_unsorted(values, keys, limit)
+        if found is not None:
+            return found
+    keys.sort()
+    grid = _grid_of_sorted(keys, kernels.smallest_shift(keys, limit), limit)
+    return grid, grid.codes(values)
+
+
+def _number_unsorted(
+    values: NDArray[np.float64], keys: NDArray[np.uint64], limit: int
+) -> tuple[Grid, NDArray[np.uint16]] | None:
+    """The same without sorting, by marking the leading bits of each key in a bitmap.
+
+    Enough when these bits alone tell more than ``limit`` keys apart, or when no two different
+    values share them; None otherwise.
+    """
+    first, last = int(keys.min()), int(keys.max())
+    coarse = np.uint64(max(0, (last - first).bit_length() - BITMAP_BITS))
+    base = np.uint64(first >> int(coarse))
+    words = np.zeros((((last >> int(coarse)) - int(base)) >> 6) + 1, dtype=np.uint64)
+    kernels.mark_bits(keys, coarse, base, words)
+    rank = np.empty(len(words), dtype=np.uint32)
+    distinct = kernels.rank_bits(words, rank)
+    cells = np.empty(distinct, dtype=np.uint64)
+    kernels.list_bits(words, base, cells)
+    more = kernels.smallest_shift(cells, limit)
+    merged = cells >> np.uint64(more)
+    place = np.concatenate(([0], np.cumsum(merged[1:] != merged[:-1]))).astype(np.uint16)
+    size = int(place[-1]) + 1
+    low, high = np.full(size, ~np.uint64(0)), np.zeros(size, dtype=np.uint64)
+    codes = np.empty(len(values), dtype=np.uint16)
+    bits = values.view(np.uint64)
+    kernels.bitmap_codes(bits, coarse, base, words, rank, place, low, high, codes)
+    if more == 0 and not (low == high).all():
+        return None  # finer keys would fit: only sorting tells how fine
+    shift = int(coarse) + more if more else 0
+    return _grid_of_keys(shift, low, high), codes
+
+
+def _grid_of_sorted(keys: NDArray[np.uint64], shift: int, limit: int) -> Grid:
+    room = min(len(keys), limit)
+    cells, low, high = np.empty((3, room), dtype=np.uint64)
+    n = kernels.cells_of_sorted(keys, np.uint64(shift), cells, low, high)
+    return _grid_of_keys(shift, low[:n], high[:n])
+
+
+def _grid_of_keys(shift: int, low: NDArray[np.uint64], high: NDArray[np.uint64]) -> Grid:
+    smallest = _values(low)
+    return Grid(shift, smallest, smallest if shift == 0 else _values(high))
+
+
+def _values(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    bits = np.empty(len(keys), dtype=np.uint64)
+    kernels.values_of_keys(keys, bits)
+    return bits.view(np.float64)
+
+
+def merge_grids(
+    grids: Sequence[Grid], limit: int = GRID_LIMIT
+) -> tuple[Grid, list[NDArray[np.intp]]]:
+    """The grid of all values together, and for each part where its slots went."""
+    base = max((g.shift for g in grids), default=0)
+    parts = [g.cells >> np.uint64(base - g.shift) for g in grids]
+    union = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.uint64)
+    more = kernels.smallest_shift(union, limit)
+    union = np.unique(union >> np.uint64(more))
+    low, high = np.full(len(union), np.inf), np.full(len(union), -np.inf)
+    maps = []
+    for grid, part in zip(grids, parts, strict=True):
+        place = np.searchsorted(union, part >> np.uint64(more))
+        np.minimum.at(low, place, grid.low)
+        np.maximum.at(high, place, grid.high)
+        maps.append(np.concatenate(([0], place + 1, [len(union) + 1])))
+    shift = base + more
+    return Grid(shift, low, low if shift == 0 else high), maps

@@ -1,0 +1,229 @@
+"""Kernels that turn numbers into ordered integer keys and keys into cells."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from unnaive.encode.intrinsics import bit_count, bit_length
+
+SIGN = np.uint64(1 << 63)
+ZERO = np.uint64(0)
+INFINITE = np.uint64(0x7FF0000000000000)
+
+
+@njit(cache=True, nogil=True)
+def key_of_bits(b: np.uint64) -> np.uint64:
+    """A float's bits as an integer that sorts like the float; minus zero is zero."""
+    if b & SIGN:
+        return ~b if b & ~SIGN else SIGN
+    return b | SIGN
+
+
+@njit(cache=True, nogil=True)
+def ordered_keys(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> int:
+    """Keys of floats (IN, as bits), missing ones left out (OUT).
+
+    Returns how many there are, or -1 when one is infinite.
+    """
+    n = 0
+    for i in range(len(bits)):
+        b = bits[i]
+        magnitude = b & ~SIGN
+        if magnitude >= INFINITE:
+            if magnitude == INFINITE:
+                return -1
+            continue  # NaN
+        keys[n] = key_of_bits(b)
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def values_of_keys(keys: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
+    """The inverse of `ordered_keys`."""
+    for i in range(len(keys)):
+        k = keys[i]
+        bits[i] = k ^ SIGN if k & SIGN else ~k
+
+
+@njit(cache=True, nogil=True)
+def smallest_shift(ordered: NDArray[np.uint64], limit: int) -> int:
+    """Fewest low bits to drop so that at most ``limit`` distinct keys remain.
+
+    Two neighbours of the sorted keys stay distinct as long as their highest differing bit stays,
+    so one pass counts the distinct keys for every shift at once.
+    """
+    differing = np.zeros(65, dtype=np.int64)
+    for i in range(1, len(ordered)):
+        differing[bit_length(ordered[i] ^ ordered[i - 1])] += 1
+    distinct = 1
+    for shift in range(64, 0, -1):
+        distinct += differing[shift]
+        if distinct > limit:
+            return shift
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def cells_of_sorted(
+    ordered: NDArray[np.uint64],
+    shift: np.uint64,
+    cells: NDArray[np.uint64],
+    low: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+) -> int:
+    """Distinct shifted keys of sorted keys (IN), with the first and last key in each (OUT)."""
+    n = 0
+    previous = ZERO
+    for i in range(len(ordered)):
+        cell = ordered[i] >> shift
+        if n == 0 or cell != previous:
+            cells[n] = cell
+            low[n] = ordered[i]
+            previous = cell
+            n += 1
+        high[n - 1] = ordered[i]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def index_cells(cells: NDArray[np.uint64], drop: np.uint64, starts: NDArray[np.int32]) -> None:
+    """For each bucket of equal high bits, where its cells begin (OUT, and one entry more)."""
+    first = cells[0]
+    bucket = 0
+    for i in range(len(cells)):
+        b = np.int64((cells[i] - first) >> drop)
+        while bucket <= b:
+            starts[bucket] = i
+            bucket += 1
+    while bucket < len(starts):
+        starts[bucket] = len(cells)
+        bucket += 1
+
+
+@njit(cache=True, nogil=True)
+def cell_codes(
+    bits: NDArray[np.uint64],
+    cells: NDArray[np.uint64],
+    shift: np.uint64,
+    drop: np.uint64,
+    starts: NDArray[np.int32],
+    codes: NDArray[np.uint16],
+) -> None:
+    """Cell of each value (IN, as bits): 0 missing, 1 to V the cells (OUT).
+
+    A short search inside the bucket of the key's high bits: most buckets hold one cell.
+    """
+    first = cells[0]
+    for i in range(len(bits)):
+        if bits[i] & ~SIGN > INFINITE:
+            codes[i] = 0
+            continue
+        key = key_of_bits(bits[i]) >> shift
+        bucket = np.int64((key - first) >> drop)
+        lo = starts[bucket]
+        hi = starts[bucket + 1] - 1
+        while lo < hi:
+            mid = (lo + hi) >> 1
+            if cells[mid] < key:
+                lo = mid + 1
+            else:
+                hi = mid
+        codes[i] = lo + 1
+
+
+@njit(cache=True, nogil=True)
+def mark_bits(
+    keys: NDArray[np.uint64], shift: np.uint64, base: np.uint64, words: NDArray[np.uint64]
+) -> None:
+    """Set the bit of every key's leading bits (OUT)."""
+    one = np.uint64(1)
+    for i in range(len(keys)):
+        at = (keys[i] >> shift) - base
+        words[at >> np.uint64(6)] |= one << (at & np.uint64(63))
+
+
+@njit(cache=True, nogil=True)
+def rank_bits(words: NDArray[np.uint64], rank: NDArray[np.uint32]) -> int:
+    """How many bits are set before each word (OUT) and in all."""
+    n = 0
+    for i in range(len(words)):
+        rank[i] = n
+        n += bit_count(words[i])
+    return n
+
+
+@njit(cache=True, nogil=True)
+def list_bits(words: NDArray[np.uint64], base: np.uint64, cells: NDArray[np.uint64]) -> None:
+    """Positions of the set bits, plus ``base``, ascending (OUT)."""
+    n = 0
+    one = np.uint64(1)
+    for i in range(len(words)):
+        word = words[i]
+        while word:
+            lowest = bit_length(word & (~word + one)) - 1
+            cells[n] = base + np.uint64(i * 64 + lowest)
+            word &= word - one
+            n += 1
+
+
+@njit(cache=True, nogil=True)
+def bitmap_codes(
+    bits: NDArray[np.uint64],
+    shift: np.uint64,
+    base: np.uint64,
+    words: NDArray[np.uint64],
+    rank: NDArray[np.uint32],
+    place: NDArray[np.uint16],
+    low: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+    codes: NDArray[np.uint16],
+) -> None:
+    """Cell of each value by the rank of its bit, and each cell's first and last key (OUT)."""
+    one = np.uint64(1)
+    for i in range(len(bits)):
+        if bits[i] & ~SIGN > INFINITE:
+            codes[i] = 0
+            continue
+        key = key_of_bits(bits[i])
+        at = (key >> shift) - base
+        word = words[at >> np.uint64(6)]
+        before = word & ((one << (at & np.uint64(63))) - one)
+        cell = place[rank[at >> np.uint64(6)] + np.uint32(bit_count(before))]
+        low[cell] = min(low[cell], key)
+        high[cell] = max(high[cell], key)
+        codes[i] = cell + 1
+
+
+@njit(cache=True, nogil=True)
+def bin_codes(
+    values: NDArray[np.float64], cuts: NDArray[np.float64], codes: NDArray[np.uint8]
+) -> int:
+    """Slot of each value between sorted cuts: 0 missing, 1 + number of cuts below it (OUT).
+
+    Returns the position of the first infinite value, or -1.
+    """
+    n = len(cuts)
+    infinite = -1
+    for i in range(len(values)):
+        v = values[i]
+        if v != v:
+            codes[i] = 0
+            continue
+        if infinite < 0 and (v == np.inf or v == -np.inf):
+            infinite = i
+        # Halving without branches: the comparison feeds a conditional move.
+        base = 0
+        length = n
+        while length > 1:
+            half = length >> 1
+            base = base + half if cuts[base + half - 1] < v else base
+            length -= half
+        if length == 1 and cuts[base] < v:
+            base += 1
+        codes[i] = base + 1
+    return infinite

@@ -1,0 +1,134 @@
+"""Class labels of any type to small integers."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from unnaive.encode.categories import sort_values
+from unnaive.table import code_dtype, is_missing
+
+DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """The classes, sorted, in the type they came in."""
+
+    classes: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+def read_target(y: Any) -> NDArray[Any]:
+    """Labels as a 1-D array; continuous, missing or multi-column targets are refused."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    if hasattr(y, "to_numpy") and not hasattr(y, "iloc"):
+        y = y.to_numpy()  # polars, pyarrow
+    target: NDArray[Any] = column_or_1d(y, warn=True)
+    kind = target.dtype.kind
+    if kind == "f":
+        if np.isnan(target).any():
+            raise ValueError(
+                f"y has {int(np.isnan(target).sum())} missing labels. Input y contains NaN. "
+                "Drop these rows, or give them a class of their own."
+            )
+        if not np.isfinite(target).all():
+            raise ValueError("Input y contains infinity; labels must be finite.")
+        check_classification_targets(target)
+    elif kind == "O":
+        missing = sum(is_missing(v) for v in target)
+        if missing:
+            raise ValueError(
+                f"y has {missing} missing labels (None or NaN). Input y contains NaN. "
+                "Drop these rows, or give them a class of their own."
+            )
+    elif kind == "c":
+        raise ValueError("Complex data not supported: y holds complex numbers.")
+    return target
+
+
+def label_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
+    """The classes that occur and each row's class number."""
+    if target.dtype.kind in "bui":
+        if target.dtype.kind == "b":
+            dense = target.view(np.uint8).astype(np.int64)
+        else:
+            dense = target.astype(np.int64, copy=False)
+        low, high = int(dense.min()), int(dense.max())
+        if high - low < DENSE_RANGE:
+            return _dense_groups(target, dense, low, high)
+    if target.dtype.kind == "O":
+        return _object_groups(target)
+    classes, groups = np.unique(target, return_inverse=True)
+    return Labels(classes), groups.astype(code_dtype(len(classes)))
+
+
+def _dense_groups(
+    target: NDArray[Any], dense: NDArray[np.int64], low: int, high: int
+) -> tuple[Labels, NDArray[Any]]:
+    present = np.zeros(high - low + 1, dtype=np.bool_)
+    _mark(dense, low, present)
+    found = np.flatnonzero(present)
+    groups = np.empty(len(dense), dtype=code_dtype(len(found)))
+    place = np.zeros(len(present), dtype=groups.dtype)
+    place[found] = np.arange(len(found))
+    _look_up(dense, low, place, groups)
+    return Labels((found + low).astype(target.dtype)), groups
+
+
+def _object_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
+    index: dict[Any, int] = {}
+    codes = np.fromiter((index.setdefault(v, len(index)) for v in target), np.intp, len(target))
+    ordered = sort_values(index)
+    place = np.empty(len(index), dtype=code_dtype(len(index)))
+    for i, value in enumerate(ordered):
+        place[index[value]] = i
+    return Labels(_as_objects(ordered)), place[codes]
+
+
+def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
+def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]]]:
+    """All classes together, and for each part where its classes went."""
+    first = parts[0].classes
+    if all(len(p) == len(first) and (p.classes == first).all() for p in parts[1:]):
+        return parts[0], [np.arange(len(first))] * len(parts)
+    joined = np.concatenate([p.classes for p in parts])
+    kinds = {p.classes.dtype.kind for p in parts}
+    if len(kinds) > 1 and not kinds <= set("iuf"):
+        joined = np.concatenate([p.classes.astype(object) for p in parts])
+    mixed = joined.dtype == object
+    classes = _as_objects(sort_values(joined)) if mixed else np.unique(joined)
+    index = {v: i for i, v in enumerate(classes.tolist())}
+    maps = [np.array([index[v] for v in p.classes.tolist()], dtype=np.intp) for p in parts]
+    return Labels(classes), maps
+
+
+@njit(cache=True, nogil=True)
+def _mark(labels: NDArray[np.int64], low: int, present: NDArray[np.bool_]) -> None:
+    for i in range(len(labels)):
+        present[labels[i] - low] = True
+
+
+@njit(cache=True, nogil=True)
+def _look_up(
+    labels: NDArray[np.int64], low: int, place: NDArray[Any], groups: NDArray[Any]
+) -> None:
+    for i in range(len(labels)):
+        groups[i] = place[labels[i] - low]

@@ -1,0 +1,100 @@
+"""What every classifier of the library shares: reading rows and answering for them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.bayes import log_probabilities, probabilities
+from unnaive.table import Block, Schema, Source, open_table
+
+
+class TableClassifier(ClassifierMixin):  # type: ignore[misc]
+    """A classifier of tables. Subclasses say how a block of rows scores.
+
+    They set ``schema_`` and ``classes_`` when fitted, and have the parameter ``n_jobs``.
+    """
+
+    schema_: Schema
+    classes_: NDArray[Any]
+    n_jobs: int | None
+
+    @abstractmethod
+    def _joint(self, block: Block) -> NDArray[np.float64]:
+        """Joint log probability of each row and class."""
+
+    def _open(self, X: Any) -> Source:
+        check_is_fitted(self)
+        return open_table(self, X, fitted=self.schema_)
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """Log P(class, row) for each row and class: what the evidence adds up to.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._open(X).map(self._joint)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log probability of each class for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._open(X).map(lambda block: log_probabilities(self._joint(block)))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            Columns are found by name where the model knows names. Missing values are welcome;
+            values never seen in training carry no evidence.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        return self._open(X).map(self._probabilities)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._open(X).map(
+            lambda block: self.classes_[self._probabilities(block).argmax(axis=1)]
+        )
+
+    def _probabilities(self, block: Block) -> NDArray[np.float64]:
+        return probabilities(self._joint(block), self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags

@@ -1,0 +1,312 @@
+"""Naive Bayes for any table: mixed columns, missing values, new categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.bayes import (
+    Evidence,
+    GaussianTerm,
+    Scorer,
+    TableTerm,
+    Term,
+    class_factor,
+    gaussian_parameters,
+    log_likelihood,
+    log_prior,
+    missing_evidence,
+)
+from unnaive.counts import AdditiveEstimator, Summary, Wanted
+from unnaive.discretize import METHODS, CoarseCoder, coarsen
+from unnaive.encode import GRID_LIMIT, Labels, merge_labels
+from unnaive.models._base import TableClassifier
+from unnaive.table import Block, Schema, column_methods
+
+NUMERIC = (*METHODS, "gaussian")
+
+
+class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
+    """Naive Bayes for tables with numbers, categories and missing values in any mix.
+
+    Training is one pass of counting, so a model can be updated with more rows
+    (:meth:`partial_fit`) or merged with another (:func:`unnaive.merge`), and the result is the
+    model of all rows together, bit for bit.
+
+    Parameters
+    ----------
+    numeric : {"mdl", "width", "frequency", "sigma", "gaussian"} or dict, default="mdl"
+        How numeric columns become evidence. ``"mdl"`` cuts them where the classes change, as
+        often as the data pay for it (Fayyad and Irani); ``"width"`` into ``n_bins`` intervals of
+        equal width (Elkan); ``"frequency"`` of equal frequency; ``"sigma"`` at the mean plus whole
+        standard deviations (Wiering); ``"gaussian"`` fits a normal density per class. A dict maps
+        columns (names or positions) to one of these; columns it leaves out use ``"mdl"``.
+    n_bins : int, default=10
+        Number of intervals for ``"width"`` and ``"frequency"``.
+    alpha : float, default=0.5
+        Pseudo-count of every value of an attribute. 1 is Laplace's rule, 0 takes raw frequencies:
+        then a value that a class never had rules the class out, unless all are ruled out, and the
+        one with fewest impossible values wins.
+    prior_alpha : float, default=0.0
+        Pseudo-count of every class in the prior.
+    priors : array-like of shape (n_classes,), dict or None, default=None
+        Prior probabilities of the classes, in the order of ``classes_`` or by label, instead of
+        their frequencies.
+    missing : {"skip", "value"}, default="skip"
+        Whether a missing value is no evidence, or a value like any other.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes' rows.
+    var_smoothing : float, default=1e-9
+        For ``"gaussian"``: share of the column's variance added to every class's variance.
+    categorical_features : "from_dtype" or array-like, default="from_dtype"
+        Which columns are categories: by their type (text, true/false, pandas and polars
+        categories), or those named, numbered or masked here, and these too.
+    max_categories : int or None, default=None
+        Group the rarest categories of a column so that no more than this many remain.
+    grid_limit : int, default=65534
+        Most distinct numbers told apart in a column; above it neighbours share a cell.
+    n_jobs : int or None, default=None
+        Threads; the model never depends on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    class_count_ : array of shape (n_classes,)
+        Weight of the rows of each class.
+    class_log_prior_ : array of shape (n_classes,)
+    coders_ : tuple
+        How each column is numbered: ``Bins`` with cuts, ``Categories`` with values, or None.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    See Also
+    --------
+    Discretizer : The intervals alone, as a transformer.
+    unnaive.merge : One model of several.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unnaive import NaiveBayesClassifier
+    >>> table = pd.DataFrame({
+    ...     "age": [25, 47, 61, 33, None, 58],
+    ...     "city": ["Rome", "Oslo", "Oslo", None, "Rome", "Oslo"],
+    ... })
+    >>> model = NaiveBayesClassifier().fit(table, ["no", "yes", "yes", "no", "no", "yes"])
+    >>> model.predict(pd.DataFrame({"age": [30, None], "city": ["Rome", "Paris"]}))
+    array(['no', 'no'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        *,
+        numeric: str | Mapping[Any, str] = "mdl",
+        n_bins: int = 10,
+        alpha: float = 0.5,
+        prior_alpha: float = 0.0,
+        priors: Any = None,
+        missing: str = "skip",
+        class_weight: Any = None,
+        var_smoothing: float = 1e-9,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        grid_limit: int = GRID_LIMIT,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.numeric = numeric
+        self.n_bins = n_bins
+        self.alpha = alpha
+        self.prior_alpha = prior_alpha
+        self.priors = priors
+        self.missing = missing
+        self.class_weight = class_weight
+        self.var_smoothing = var_smoothing
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.grid_limit = grid_limit
+        self.n_jobs = n_jobs
+
+    # Classes announced to partial_fit.
+    _given: Labels | None = None
+
+    # Learning -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+            A pandas, polars or pyarrow table, an array, or a list of rows.
+        y : array-like of shape (n_samples,)
+            Labels of any type, none missing.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._given = None
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows; after all parts, the model equals one fitted on the whole.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As in :meth:`fit`.
+        classes : array-like or None, default=None
+            All labels that will ever come; labels not listed are then refused. Without it, new
+            labels are welcome at any time.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if classes is not None:
+            self._given = Labels(np.unique(np.asarray(classes)))
+        return self._update(X, y, sample_weight)
+
+    def _check_parameters(self) -> None:
+        for name in ("alpha", "prior_alpha", "var_smoothing"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name} must be 0 or more; got {getattr(self, name)!r}.")
+        if self.missing not in ("skip", "value"):
+            raise ValueError(f"missing must be 'skip' or 'value'; got {self.missing!r}.")
+        if self.n_bins < 2:
+            raise ValueError(f"n_bins must be 2 or more; got {self.n_bins!r}.")
+
+    def _methods(self, schema: Schema) -> dict[int, str]:
+        """How each numeric column is treated."""
+        return column_methods("numeric", self.numeric, schema, NUMERIC)
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        methods = self._methods(schema)
+        return Wanted(
+            frozenset(j for j, m in methods.items() if m != "gaussian"),
+            frozenset(j for j, m in methods.items() if m in ("gaussian", "sigma")),
+        )
+
+    def _finish(self, summary: Summary) -> None:
+        labels = self._all_labels(summary)
+        summary = summary.with_labels(labels)
+        methods = self._methods(summary.schema)
+        factor = class_factor(self.class_weight, labels.classes, summary.counts.totals)
+        coarse = coarsen(
+            summary,
+            methods,
+            n_bins=self.n_bins,
+            max_categories=self.max_categories,
+            factor=factor,
+            n_jobs=self.n_jobs,
+        )
+        totals = coarse.counts.totals
+        prior = log_prior(totals, self.prior_alpha, self._priors(labels.classes))
+        gaussian = self._gaussian_terms(summary, methods)
+        terms = tuple(
+            gaussian.get(j) or self._table_term(coder, coarse.counts.attribute(j))
+            for j, coder in enumerate(coarse.coders)
+        )
+        self.classes_ = labels.classes
+        self.class_count_ = summary.counts.totals
+        self.class_log_prior_ = prior
+        self.coders_ = coarse.coders
+        self.scorer_ = Scorer(prior, terms)
+
+    def _all_labels(self, summary: Summary) -> Labels:
+        if self._given is None:
+            return summary.labels
+        merged, _ = merge_labels([self._given, summary.labels])
+        if len(merged) > len(self._given):
+            new = set(summary.labels.classes.tolist()) - set(self._given.classes.tolist())
+            raise ValueError(
+                f"y holds the label {sorted(map(str, new))[0]!r}, which is not among the classes "
+                f"given to partial_fit: {self._given.classes.tolist()[:10]}."
+            )
+        return merged
+
+    def _priors(self, classes: NDArray[Any]) -> NDArray[np.float64] | None:
+        if self.priors is None:
+            return None
+        given = self.priors
+        if isinstance(given, Mapping):
+            lacking = [c for c in classes.tolist() if c not in given]
+            if lacking:
+                raise ValueError(f"priors has no entry for the class {lacking[0]!r}.")
+            given = [given[c] for c in classes.tolist()]
+        priors = np.asarray(given, dtype=np.float64)
+        if priors.shape != classes.shape:
+            raise ValueError(
+                f"priors has {priors.size} entries, but there are {len(classes)} classes."
+            )
+        if (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
+            raise ValueError(
+                f"priors must be 0 or more and sum to 1; they sum to {priors.sum():g}."
+            )
+        return priors
+
+    def _table_term(self, coder: CoarseCoder, counts: NDArray[np.float64]) -> Term:
+        if coder is None:
+            return None
+        logs = log_likelihood(counts, self.alpha, self.missing)
+        return TableTerm(coder, logs) if logs.any() else None
+
+    def _gaussian_terms(self, summary: Summary, methods: dict[int, str]) -> dict[int, Term]:
+        columns = [j for j, m in methods.items() if m == "gaussian"]
+        if not columns:
+            return {}
+        moments, totals = summary.moments, summary.counts.totals
+        mean, variance = moments.mean_and_variance()
+        everyone = np.zeros(len(totals), dtype=np.intp)
+        whole_mean, whole_variance = moments.sum_groups(everyone, 1).mean_and_variance()
+        terms: dict[int, Term] = {}
+        for j in columns:
+            k = moments.columns.index(j)
+            if not whole_variance[0, k] > 0:
+                continue  # constant, or nothing there
+            centre, spread = gaussian_parameters(
+                mean[:, k],
+                variance[:, k],
+                whole_mean[0, k],
+                whole_variance[0, k],
+                self.var_smoothing,
+            )
+            there, absent = missing_evidence(moments.weight[:, k], totals, self.alpha, self.missing)
+            terms[j] = GaussianTerm(centre, spread, there, absent)
+        return terms
+
+    # Answering ------------------------------------------------------------------------------
+
+    def _joint(self, block: Block) -> NDArray[np.float64]:
+        return self.scorer_.joint(block, self.n_jobs)
+
+    def evidence(self, X: Any) -> Evidence:
+        """Why: one bar per row, attribute and class, adding up to the joint log probability.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Evidence
+            ``bars`` of shape (rows, attributes, classes), and the ``baseline`` before them.
+        """
+        check_is_fitted(self)
+
+        def explain(block: Block) -> Any:
+            baseline = np.tile(self.class_log_prior_, (block.n_rows, 1))
+            bars = self.scorer_.evidence(block, self.n_jobs)
+            return Evidence(baseline, bars, [c.name for c in block.schema], self.classes_)
+
+        found: Evidence = self._open(X).map(explain)
+        return found

@@ -1,0 +1,22 @@
+"""READING: tables of any kind as blocks of columns."""
+
+from unnaive.table.columns import RawCodes, code_dtype, is_missing
+from unnaive.table.parallel import in_threads
+from unnaive.table.reading import open_table
+from unnaive.table.schema import Column, Schema, column_methods
+from unnaive.table.source import Block, MemorySource, Source, column_groups
+
+__all__ = [
+    "Block",
+    "Column",
+    "MemorySource",
+    "RawCodes",
+    "Schema",
+    "Source",
+    "code_dtype",
+    "column_groups",
+    "column_methods",
+    "in_threads",
+    "is_missing",
+    "open_table",
+]

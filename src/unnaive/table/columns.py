@@ -1,0 +1,342 @@
+"""One column in, float64 values or integer codes out, whatever library holds it.
+
+Numeric columns become float64 with NaN for missing; dates and durations count microseconds, so
+that every engine and time unit gives the same numbers. Categorical columns become unsigned codes
+into a list of plain Python values; the largest code of the dtype means missing, so that
+``code + 1`` wraps around to slot 0.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import numbers
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.table.schema import FAMILY_WORDS, Column, Family
+
+Native = Any  # a NumPy array of one column, or a narwhals Series
+
+
+class RawCodes(NamedTuple):
+    """Codes of one column, the values they stand for; the dtype's largest code is missing."""
+
+    codes: NDArray[Any]
+    values: Sequence[Any]
+
+    @property
+    def slots(self) -> NDArray[Any]:
+        """The codes as slots: 0 is missing, then the values in their order."""
+        return self.codes + self.codes.dtype.type(1)
+
+
+def code_dtype(n_values: int) -> type[np.unsignedinteger[Any]]:
+    """Smallest unsigned type with room for ``n_values`` codes, missing and unseen."""
+    if n_values <= 2**8 - 2:
+        return np.uint8
+    return np.uint16 if n_values <= 2**16 - 2 else np.uint32
+
+
+# ---------------------------------------------------------------------------------------------
+# Families
+# ---------------------------------------------------------------------------------------------
+
+
+def family_of(column: Native, name: str | int) -> Family:
+    """What kind of values a column holds; looks at the values only where the dtype is silent."""
+    if isinstance(column, nw.Series):
+        return _family_of_series(column, name)
+    return _family_of_array(column, name)
+
+
+def _family_of_array(column: NDArray[Any], name: str | int) -> Family:
+    kind = column.dtype.kind
+    if kind == "O":
+        return _family_of_objects(column, name)
+    simple: dict[str, Family] = {
+        "i": "number",
+        "u": "number",
+        "f": "number",
+        "b": "bool",
+        "M": "time",
+        "m": "duration",
+        "U": "text",
+        "T": "text",
+        "S": "text",
+    }
+    if kind not in simple:
+        raise ValueError(
+            f"column {name!r} has the type {column.dtype}, which is not supported; "
+            "convert it to numbers or text."
+        )
+    return simple[kind]
+
+
+def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
+    dtype = column.dtype
+    if dtype.is_numeric():
+        return "number"
+    if dtype in (nw.Datetime, nw.Date, nw.Time):
+        return "time"
+    if dtype == nw.Duration:
+        return "duration"
+    if dtype == nw.Boolean:
+        return "bool"
+    if dtype == nw.String:
+        return "text"
+    if dtype in (nw.Categorical, nw.Enum):
+        return _family_of_objects(np.asarray(_dictionary(column).values, dtype=object), name)
+    if len(column) == column.null_count():
+        return "empty"
+    if dtype in (nw.List, nw.Struct, nw.Array):
+        raise ValueError(
+            f"column {name!r} holds {dtype}, which is not supported; "
+            "turn it into columns of numbers or text."
+        )
+    return _family_of_objects(np.asarray(column.to_list(), dtype=object), name)
+
+
+def _family_of_objects(values: NDArray[Any], name: str | int) -> Family:
+    types = {type(v) for v in values.ravel()} - {type(None)}
+    # A float may be just the NaN that stands for missing text.
+    if float in types and len(types) > 1 and all(is_missing(v) for v in values if type(v) is float):
+        types.discard(float)
+    families = {_family_of_type(t) for t in types} - {None}
+    if not families:
+        return "empty"
+    if len(families) > 1:
+        found = " and ".join(sorted(FAMILY_WORDS[f] for f in families if f))
+        raise ValueError(
+            f"column {name!r} mixes {found}; convert it to one type, "
+            "for instance with .astype(str) or pandas.to_numeric."
+        )
+    family = families.pop()
+    assert family is not None
+    if family == "object":
+        kinds = ", ".join(sorted(t.__name__ for t in types))
+        raise TypeError(
+            f"column {name!r} holds values of type {kinds}: "
+            "argument must be a string or a real number."
+        )
+    if family == "number" and all(is_missing(v) for v in values):
+        return "empty"
+    return family
+
+
+def _family_of_type(t: type) -> Family | None:
+    if t.__name__ in ("NAType", "NaTType"):
+        return None
+    if issubclass(t, (bool, np.bool_)):
+        return "bool"
+    if issubclass(t, (datetime.timedelta, np.timedelta64)):
+        return "duration"
+    if issubclass(t, (datetime.date, datetime.time, np.datetime64)):
+        return "time"
+    if issubclass(t, (numbers.Real, decimal.Decimal)):
+        return "number"
+    return "text" if issubclass(t, (str, bytes)) else "object"
+
+
+def is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+# ---------------------------------------------------------------------------------------------
+# Numeric columns
+# ---------------------------------------------------------------------------------------------
+
+
+def read_numeric(column: Native, spec: Column) -> NDArray[np.float64]:
+    """Values as contiguous float64, NaN where missing."""
+    if isinstance(column, nw.Series):
+        values = _numeric_series(column, spec)
+    elif column.dtype.kind == "O":
+        values = _numeric_objects(column, spec)
+    elif column.dtype.kind in "mM":
+        values = _microseconds(column)
+    else:
+        values = column
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _numeric_series(column: nw.Series[Any], spec: Column) -> NDArray[Any]:
+    dtype = column.dtype
+    if dtype.is_float() or dtype.is_integer():
+        return column.to_numpy() if column.null_count() == 0 else _floats(column)
+    if dtype == nw.Date:
+        column = column.cast(nw.Datetime("us"))
+    if dtype in (nw.Datetime, nw.Date):
+        if getattr(dtype, "time_zone", None):
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return _microseconds(column.to_numpy())
+    if dtype == nw.Duration:
+        return _microseconds(column.to_numpy())
+    if dtype in (nw.Object, nw.Unknown, nw.Time) or not dtype.is_numeric():
+        return _numeric_objects(np.asarray(column.to_list(), dtype=object), spec)
+    return _floats(column)
+
+
+def _floats(column: nw.Series[Any]) -> NDArray[Any]:
+    return column.cast(nw.Float64).to_numpy()
+
+
+def _microseconds(values: NDArray[Any]) -> NDArray[np.float64]:
+    unit = "timedelta64[us]" if values.dtype.kind == "m" else "datetime64[us]"
+    counts = values.astype(unit)
+    out = counts.view(np.int64).astype(np.float64)
+    out[np.isnat(counts)] = np.nan
+    return out
+
+
+def _numeric_objects(values: NDArray[Any], spec: Column) -> NDArray[np.float64]:
+    out = np.full(len(values), np.nan)
+    for i, value in enumerate(values):
+        if not is_missing(value):
+            out[i] = _as_float(value, spec)
+    return out
+
+
+def _as_float(value: Any, spec: Column) -> float:
+    microsecond = datetime.timedelta(microseconds=1)
+    if isinstance(value, datetime.datetime):
+        zone = value.tzinfo and datetime.UTC
+        return float((value - datetime.datetime(1970, 1, 1, tzinfo=zone)) / microsecond)
+    if isinstance(value, datetime.date):
+        return float((value - datetime.date(1970, 1, 1)) / microsecond)
+    if isinstance(value, datetime.time):
+        seconds = (value.hour * 60 + value.minute) * 60 + value.second
+        return float(seconds * 1_000_000 + value.microsecond)
+    if isinstance(value, datetime.timedelta):
+        return float(value / microsecond)
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return float(_microseconds(np.asarray([value]))[0])
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{spec} held {FAMILY_WORDS[spec.family]} when the model was fitted, "
+            f"but now holds {value!r}; convert it before predicting."
+        ) from None
+
+
+# ---------------------------------------------------------------------------------------------
+# Categorical columns
+# ---------------------------------------------------------------------------------------------
+
+
+def read_categorical(column: Native) -> RawCodes:
+    """Codes and plain Python values of a column."""
+    if isinstance(column, nw.Series):
+        return _dictionary(column)
+    return _codes_of_array(column)
+
+
+def _codes_of_array(column: NDArray[Any]) -> RawCodes:
+    kind = column.dtype.kind
+    if kind == "b":
+        return RawCodes(np.ascontiguousarray(column).view(np.uint8), [False, True])
+    if kind in "iufmM":
+        missing = np.zeros(len(column), bool) if kind in "iu" else column != column
+        values, codes = np.unique(column[~missing], return_inverse=True)
+        out = np.full(len(column), -1, dtype=np.int64)
+        out[~missing] = codes
+        return _raw(out, values.tolist())
+    index: dict[Any, int] = {}
+    codes = np.fromiter(
+        (-1 if is_missing(v) else index.setdefault(v, len(index)) for v in column.tolist()),
+        dtype=np.int64,
+        count=len(column),
+    )
+    return _raw(codes, list(index))
+
+
+def _raw(codes: NDArray[np.signedinteger[Any]], values: Sequence[Any]) -> RawCodes:
+    """Narrow signed codes, -1 missing, to the unsigned type whose largest code is missing."""
+    return RawCodes(codes.astype(code_dtype(len(values)), copy=False), [_plain(v) for v in values])
+
+
+def _plain(value: Any) -> Any:
+    """A Python scalar; whole floats become integers, for pandas turns integer columns with gaps
+    into floats.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value
+
+
+def _dictionary(column: nw.Series[Any]) -> RawCodes:
+    implementation = column.implementation
+    native = column.to_native()
+    if implementation.is_pandas_like():
+        return _dictionary_pandas(native)
+    if implementation.is_polars():
+        return _dictionary_polars(native)
+    if implementation.is_pyarrow():
+        return _dictionary_pyarrow(native)
+    return _codes_of_array(np.asarray(column.to_list(), dtype=object))
+
+
+def _dictionary_pandas(series: Any) -> RawCodes:
+    if hasattr(series, "cat"):
+        codes, values = series.cat.codes.to_numpy(), series.cat.categories.tolist()
+    else:
+        import pandas as pd
+
+        codes, uniques = pd.factorize(series, use_na_sentinel=True)
+        values = uniques.tolist()
+    # int8 and int16 codes are read as unsigned in place: -1 is their largest code already.
+    if codes.dtype.itemsize <= 2 or len(values) > 2**16 - 2:
+        codes = np.ascontiguousarray(codes)
+        codes = (
+            codes.view(f"u{codes.dtype.itemsize}")
+            if codes.dtype.itemsize <= 4
+            else codes.astype(np.uint32)
+        )
+        return RawCodes(codes, [_plain(v) for v in values])
+    return _raw(codes, values)
+
+
+def _dictionary_polars(series: Any) -> RawCodes:
+    import polars as pl
+
+    if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
+        if series.dtype != pl.String:
+            return _codes_of_array(np.asarray(series.to_list(), dtype=object))
+        series = series.cast(pl.Enum(series.unique().drop_nulls().sort()))
+    values = series.cat.get_categories().to_list()
+    physical = series.to_physical()
+    if physical.null_count() == 0 and len(values) < np.iinfo(physical.to_numpy().dtype).max:
+        codes = physical.to_numpy()
+    else:
+        codes = physical.cast(pl.Int64).fill_null(-1).to_numpy()
+    return RawCodes(codes.astype(code_dtype(len(values)), copy=False), values)
+
+
+def _dictionary_pyarrow(array: Any) -> RawCodes:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries()
+        chunks = array.chunks or [pa.array([], array.type)]
+    else:
+        chunks = [array]
+    values = chunks[0].dictionary.to_pylist()
+    codes = [c.indices.cast(pa.int64()).fill_null(-1).to_numpy() for c in chunks]
+    joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
+    return _raw(joined, values)
