@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
+from unnaive.bayes.estimate import IMPOSSIBLE
 from unnaive.encode import Bins, Categories, infinite_error
 from unnaive.table import Block, in_threads
 
@@ -115,6 +116,11 @@ def probabilities(joint: NDArray[np.float64], n_jobs: int | None = None) -> NDAr
 
 
 def log_probabilities(joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Joint log probabilities to log probabilities of the classes."""
-    shifted: NDArray[Any] = joint - joint.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    """Joint log probabilities to log probabilities of the classes.
+
+    Minus infinity for a class that an impossible value rules out, as its probability is 0.
+    """
+    shifted = joint - joint.max(axis=1, keepdims=True)
+    logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    logs[shifted < IMPOSSIBLE / 2] = -np.inf
+    return logs

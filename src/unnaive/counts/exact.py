@@ -167,7 +167,8 @@ def add_moments(
                 present[g] += 1
                 scaled = value * factor
                 whole = np.int64(scaled)
-                if np.float64(whole) != scaled:
+                # Too fine for this chunk's scale, or so small that scaling lost it.
+                if np.float64(whole) != scaled or (whole == 0 and value != 0.0):
                     _add_slowly(sums[g, j], value, 1.0)
                     continue
                 low, high = square_128(whole)

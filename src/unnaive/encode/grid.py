@@ -53,7 +53,8 @@ class Grid:
         if self.size:
             cells = self.cells
             span = int(cells[-1] - cells[0])
-            drop = np.uint64(max(0, span.bit_length() - 18))
+            # About eight buckets per cell, so that most buckets hold one cell or none.
+            drop = np.uint64(max(0, span.bit_length() - self.size.bit_length() - 3))
             starts = np.empty((span >> int(drop)) + 2, dtype=np.int32)
             kernels.index_cells(cells, drop, starts)
             shift = np.uint64(self.shift)

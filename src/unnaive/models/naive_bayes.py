@@ -60,7 +60,7 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
         Whether a missing value is no evidence, or a value like any other.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
-    var_smoothing : float, default=1e-9
+    var_smoothing : float, default=0.1
         For ``"gaussian"``: share of the column's variance added to every class's variance.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
         Which columns are categories: by their type (text, true/false, pandas and polars
@@ -112,7 +112,7 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
         priors: Any = None,
         missing: str = "skip",
         class_weight: Any = None,
-        var_smoothing: float = 1e-9,
+        var_smoothing: float = 0.1,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,

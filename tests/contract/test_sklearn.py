@@ -1,0 +1,91 @@
+"""Every public estimator keeps scikit-learn's contract, and none is forgotten."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import unnaive
+from helpers import assert_same_model, mixed_table
+from registry import CLASSIFIERS, ESTIMATORS, EXCUSED
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(
+    ESTIMATORS, expected_failed_checks=lambda e: EXCUSED.get(type(e).__name__, {})
+)
+def test_scikit_learn_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_every_public_estimator_is_in_the_registry():
+    public = {
+        name
+        for name in unnaive.__all__
+        if isinstance(getattr(unnaive, name), type)
+        and issubclass(getattr(unnaive, name), BaseEstimator)
+    }
+    assert public == {type(e).__name__ for e in ESTIMATORS}
+
+
+def test_only_random_estimators_are_excused_and_only_from_weight_equivalence():
+    for name, checks in EXCUSED.items():
+        assert hasattr(getattr(unnaive, name)(), "random_state")
+        assert all(c.startswith("check_sample_weight_equivalence") for c in checks)
+
+
+def test_import_brings_in_no_optional_package():
+    """None beyond those that scikit-learn itself imports where they are installed."""
+    optional = "pandas polars pyarrow duckdb dask pyspark matplotlib jinja2 typer rich sqlglot"
+
+    def imported(module):
+        code = (
+            f"import sys, {module}; print(*[m for m in {optional.split()!r} if m in sys.modules])"
+        )
+        return subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+
+    assert imported("unnaive") == imported("sklearn.base")
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
+    X, y = mixed_table(120)
+    model = clone(estimator).fit(X, y)
+    assert_same_model(model, pickle.loads(pickle.dumps(model)))
+    assert_same_model(model, copy.deepcopy(model))
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+def test_predict_is_the_arg_max_of_predict_proba(estimator):
+    X, y = mixed_table(300)
+    model = clone(estimator).fit(X[:200], y[:200])
+    p = model.predict_proba(X)
+    assert (model.predict(X) == model.classes_[p.argmax(axis=1)]).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), p, atol=1e-12)
+
+
+def test_works_inside_scikit_learn_tools():
+    X, y = mixed_table(200)
+    model = unnaive.NaiveBayesClassifier()
+    search = GridSearchCV(model, {"alpha": [0.1, 1.0], "numeric": ["mdl", "gaussian"]}, cv=3)
+    assert search.fit(X, y).best_score_ > 0.4
+    assert cross_val_score(CalibratedClassifierCV(model, cv=3), X, y, cv=3).min() > 0.3
+    numbers = X[["age", "income", "ratio"]].fillna(0)
+    for ensemble in (AdaBoostClassifier(model, n_estimators=5), BaggingClassifier(model)):
+        assert ensemble.set_params(random_state=0).fit(numbers, y).score(numbers, y) > 0.3
+    chain = make_pipeline(unnaive.Discretizer(), unnaive.NaiveBayesClassifier())
+    assert chain.fit(numbers, y).score(numbers, y) > 0.3

@@ -1,0 +1,63 @@
+"""Small tools that several tests use."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+
+def learned(model: Any) -> dict[str, bytes]:
+    """The bytes of everything a fitted estimator has learned, by name."""
+    found: dict[str, bytes] = {}
+    for name, value in sorted(vars(model).items()):
+        if name.endswith("_"):
+            _flatten(name, value, found)
+    return found
+
+
+def _flatten(name: str, value: Any, found: dict[str, bytes]) -> None:
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        # repr of dtype and shape, then the memory itself
+        found[name] = f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            _flatten(f"{name}.{field.name}", getattr(value, field.name), found)
+    elif isinstance(value, (list, tuple, np.ndarray)):
+        found[name] = str(len(value)).encode()
+        for i, item in enumerate(value):
+            _flatten(f"{name}[{i}]", item, found)
+    elif isinstance(value, dict):
+        _flatten(name, sorted(value.items(), key=repr), found)
+    elif isinstance(value, float):
+        found[name] = value.hex().encode()
+    else:
+        found[name] = repr(value).encode()
+
+
+def assert_same_model(a: Any, b: Any) -> None:
+    """Every learned array equal, byte for byte."""
+    first, second = learned(a), learned(b)
+    differing = [n for n in first.keys() | second.keys() if first.get(n) != second.get(n)]
+    assert not differing, f"learned differently: {sorted(differing)[:5]}"
+
+
+def mixed_table(n: int, seed: int = 0, classes: int = 3) -> tuple[pd.DataFrame, np.ndarray]:
+    """Numbers with ties, floats without, text, categories, gaps: what real tables look like."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n) + 5 * y,
+            "income": np.exp(rng.normal(10 + 0.4 * y, 1, n)),
+            "ratio": rng.normal(0, 1, n) / 3,
+            "city": rng.choice(["Rome", "Oslo", "Lima", "Bonn"], n),
+            "plan": pd.Categorical(np.array(["a", "b", "c"])[(y + rng.integers(0, 2, n)) % 3]),
+            "member": rng.random(n) < 0.3 + 0.1 * y,
+        }
+    )
+    for name in ("age", "income", "city"):
+        table[name] = table[name].where(rng.random(n) > 0.1)
+    return table, np.array(["no", "maybe", "yes", "never"])[y]

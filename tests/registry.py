@@ -1,0 +1,25 @@
+"""Every public estimator, in the configurations that all common tests visit."""
+
+from __future__ import annotations
+
+from unnaive import Discretizer, NaiveBayesClassifier
+
+CLASSIFIERS = [
+    NaiveBayesClassifier(),
+    NaiveBayesClassifier(numeric="width", missing="value"),
+    NaiveBayesClassifier(numeric="frequency", alpha=0.0),
+    NaiveBayesClassifier(numeric="sigma", alpha=0.1),
+    NaiveBayesClassifier(numeric="gaussian"),
+    NaiveBayesClassifier(grid_limit=8, n_jobs=2),
+]
+TRANSFORMERS = [
+    Discretizer(),
+    Discretizer("width"),
+    Discretizer("frequency", n_bins=4),
+    Discretizer("sigma", grid_limit=8, n_jobs=2),
+]
+ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS]
+
+# Checks that an estimator may fail, each with its reason. Only estimators that draw rows at random
+# may be excused, and only from the sample-weight equivalence check.
+EXCUSED: dict[str, dict[str, str]] = {}
