@@ -4,6 +4,8 @@ not change one bit of what is learned.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,7 +58,7 @@ limits = pytest.mark.parametrize("limit", [8, 65_534])
 def test_chunks_and_merged_parts_equal_the_whole(estimator, limit, data, cuts):
     X, y = data
     edges = sorted({0, len(y), *(c for c in cuts if c < len(y))})
-    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [slice(a, b) for a, b in pairwise(edges)]
     whole = limited(estimator, limit).fit(X, y)
     chunked = limited(estimator, limit)
     for part in parts:
@@ -127,7 +129,7 @@ def test_columns_with_more_distinct_numbers_than_cells(numeric, sorted_rows):
     model = NaiveBayesClassifier(numeric=numeric)
     whole = clone(model).fit(x, y)
     edges = [0, 1, 5_000, 90_000, n]
-    parts = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [slice(a, b) for a, b in pairwise(edges)]
     assert_same_model(whole, merge(clone(model).fit(x[p], y[p]) for p in parts))
     shuffled = rng.permutation(n)
     assert_same_model(whole, clone(model).fit(x[shuffled], y[shuffled]))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.counts.gather import Summary, Wanted, gather, merge_summaries
+from unnaive.counts.gather import Summary, Wanted, gather, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
 from unnaive.table import Schema, open_table
 
@@ -81,7 +81,6 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
             self._wanted(source.schema),
             grid_limit=self.grid_limit,
             n_jobs=self.n_jobs,
-            identifier_limit=GRID_LIMIT if self.max_categories is None else None,
         )
 
     def _check_shared(self) -> None:
@@ -95,6 +94,8 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, summary: Summary) -> Self:
         """Finish, then keep the sums for later updates."""
+        if self.max_categories is None:
+            refuse_identifiers(summary)
         self._finish(summary)
         self.schema_ = summary.schema
         self.summary_: Summary | None = summary

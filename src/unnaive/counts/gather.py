@@ -83,23 +83,17 @@ def gather(
     *,
     grid_limit: int = GRID_LIMIT,
     n_jobs: int | None = None,
-    identifier_limit: int | None = GRID_LIMIT,
 ) -> Summary:
-    """One pass over the rows of a source.
-
-    ``identifier_limit`` is the most categories a column may have, None for any number.
-    """
+    """One pass over the rows of a source."""
 
     def summarize(block: Block) -> Summary:
         return _summarize(block, wanted, grid_limit, n_jobs)
 
-    summary = source.reduce(summarize, Summary.__add__)
-    if identifier_limit is not None:
-        _refuse_identifiers(summary, identifier_limit)
-    return summary
+    return source.reduce(summarize, Summary.__add__)
 
 
-def _refuse_identifiers(summary: Summary, limit: int) -> None:
+def refuse_identifiers(summary: Summary, limit: int = GRID_LIMIT) -> None:
+    """Raise an error that names a column of more categories than 16-bit codes have room for."""
     for column, coder in zip(summary.schema, summary.coders, strict=True):
         if isinstance(coder, Categories) and coder.size > limit:
             raise ValueError(

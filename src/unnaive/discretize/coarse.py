@@ -44,13 +44,13 @@ def coarsen(
 
     def column(j: int) -> tuple[CoarseCoder, NDArray[np.intp] | None]:
         coder = summary.coders[j]
-        if isinstance(coder, Grid):
+        if isinstance(coder, Grid) and coder.size:
             mean, deviation = spread.get(j, (np.nan, np.nan))
             fine = ColumnCounts(coder, counts.values(j), mean, deviation)
             return _cut(coder, find_cuts(methods[j], fine, n_bins))
         if isinstance(coder, Categories) and max_categories and coder.size > max_categories:
             return _group_rare(coder, counts.values(j).sum(axis=0), max_categories)
-        return coder, None
+        return coder if isinstance(coder, Categories) else None, None
 
     found = list(in_threads(column, range(len(summary.coders)), n_jobs))
     coders = tuple(coder for coder, _ in found)

@@ -23,7 +23,7 @@ from unnaive.bayes import (
 )
 from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.discretize import METHODS, CoarseCoder, coarsen
-from unnaive.encode import GRID_LIMIT, Labels, merge_labels
+from unnaive.encode import GRID_LIMIT, Bins, Labels, merge_labels
 from unnaive.models._base import TableClassifier
 from unnaive.table import Block, Schema, column_methods
 
@@ -213,8 +213,8 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
         prior = log_prior(totals, self.prior_alpha, self._priors(labels.classes))
         gaussian = self._gaussian_terms(summary, methods)
         terms = tuple(
-            gaussian.get(j) or self._table_term(coder, coarse.counts.attribute(j))
-            for j, coder in enumerate(coarse.coders)
+            gaussian.get(j) or self._table_term(column.kind, coder, coarse.counts.attribute(j))
+            for j, (column, coder) in enumerate(zip(summary.schema, coarse.coders, strict=True))
         )
         self.classes_ = labels.classes
         self.class_count_ = summary.counts.totals
@@ -254,11 +254,13 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
             )
         return priors
 
-    def _table_term(self, coder: CoarseCoder, counts: NDArray[np.float64]) -> Term:
+    def _table_term(self, kind: str, coder: CoarseCoder, counts: NDArray[np.float64]) -> Term:
+        if coder is None and kind == "numeric":
+            # No evidence, but numbers are still checked when they come.
+            return TableTerm(Bins(np.empty(0)), np.zeros((3, len(counts))))
         if coder is None:
             return None
-        logs = log_likelihood(counts, self.alpha, self.missing)
-        return TableTerm(coder, logs) if logs.any() else None
+        return TableTerm(coder, log_likelihood(counts, self.alpha, self.missing))
 
     def _gaussian_terms(self, summary: Summary, methods: dict[int, str]) -> dict[int, Term]:
         columns = [j for j, m in methods.items() if m == "gaussian"]

@@ -87,18 +87,35 @@ def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
         return "duration"
     if dtype == nw.Boolean:
         return "bool"
-    if dtype == nw.String:
-        return "text"
     if dtype in (nw.Categorical, nw.Enum):
-        return _family_of_objects(np.asarray(_dictionary(column).values, dtype=object), name)
+        return _family_of_categories(column, name)
     if len(column) == column.null_count():
         return "empty"
+    if dtype == nw.String:
+        return "text"
     if dtype in (nw.List, nw.Struct, nw.Array):
         raise ValueError(
             f"column {name!r} holds {dtype}, which is not supported; "
             "turn it into columns of numbers or text."
         )
     return _family_of_objects(np.asarray(column.to_list(), dtype=object), name)
+
+
+def _family_of_categories(column: nw.Series[Any], name: str | int) -> Family:
+    if column.implementation.is_polars():
+        return "text"
+    native = column.to_native()
+    if column.implementation.is_pandas_like():
+        values = native.dtype.categories
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind != "O":
+            return _family_of_array(values.to_numpy(), name)
+        return _family_of_objects(np.asarray(values, dtype=object), name)
+    return family_of(nw.from_native(_decoded(native), series_only=True), name)
+
+
+def _decoded(array: Any) -> Any:
+    """The values of a dictionary array of pyarrow, without the dictionary."""
+    return array.cast(array.type.value_type)
 
 
 def _family_of_objects(values: NDArray[Any], name: str | int) -> Family:
@@ -291,39 +308,42 @@ def _dictionary(column: nw.Series[Any]) -> RawCodes:
 
 
 def _dictionary_pandas(series: Any) -> RawCodes:
-    if hasattr(series, "cat"):
-        codes, values = series.cat.codes.to_numpy(), series.cat.categories.tolist()
+    array = series.array
+    if hasattr(array, "categories"):
+        codes, values = array.codes, array.categories.tolist()
     else:
         import pandas as pd
 
         codes, uniques = pd.factorize(series, use_na_sentinel=True)
         values = uniques.tolist()
     # int8 and int16 codes are read as unsigned in place: -1 is their largest code already.
-    if codes.dtype.itemsize <= 2 or len(values) > 2**16 - 2:
-        codes = np.ascontiguousarray(codes)
-        codes = (
-            codes.view(f"u{codes.dtype.itemsize}")
-            if codes.dtype.itemsize <= 4
-            else codes.astype(np.uint32)
-        )
-        return RawCodes(codes, [_plain(v) for v in values])
+    if codes.dtype.itemsize <= 2:
+        plain = [_plain(v) for v in values]
+        return RawCodes(np.ascontiguousarray(codes).view(f"u{codes.dtype.itemsize}"), plain)
     return _raw(codes, values)
 
 
 def _dictionary_polars(series: Any) -> RawCodes:
     import polars as pl
 
-    if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
-        if series.dtype != pl.String:
-            return _codes_of_array(np.asarray(series.to_list(), dtype=object))
+    if series.dtype == pl.String:
         series = series.cast(pl.Enum(series.unique().drop_nulls().sort()))
-    values = series.cat.get_categories().to_list()
-    physical = series.to_physical()
-    if physical.null_count() == 0 and len(values) < np.iinfo(physical.to_numpy().dtype).max:
-        codes = physical.to_numpy()
+    if isinstance(series.dtype, pl.Enum):
+        values = series.dtype.categories.to_list()
+    elif isinstance(series.dtype, pl.Categorical):
+        # Codes are shared with other columns: the list has a gap where a code is not ours.
+        present = series.unique().drop_nulls()
+        places = present.to_physical().to_list()
+        values = [None] * (max(places, default=-1) + 1)
+        for place, value in zip(places, present.cast(pl.String).to_list(), strict=True):
+            values[place] = value
     else:
-        codes = physical.cast(pl.Int64).fill_null(-1).to_numpy()
-    return RawCodes(codes.astype(code_dtype(len(values)), copy=False), values)
+        return _codes_of_array(np.asarray(series.to_list(), dtype=object))
+    codes = series.to_physical()
+    dtype = code_dtype(len(values))
+    if codes.null_count():
+        codes = codes.cast(pl.UInt32).fill_null(np.iinfo(np.uint32).max)
+    return RawCodes(codes.to_numpy().astype(dtype, copy=False), values)
 
 
 def _dictionary_pyarrow(array: Any) -> RawCodes:

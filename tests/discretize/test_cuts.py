@@ -1,0 +1,144 @@
+"""Cuts equal their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optbinning import MDLP
+
+import reference
+from unnaive import Discretizer
+
+RNG = np.random.default_rng(0)
+
+
+def mdl(x, y, w=None):
+    return Discretizer().fit(np.asarray(x, dtype=float)[:, None], y, sample_weight=w).cuts_[0]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=120),
+    weights=st.none() | st.lists(st.integers(1, 9), min_size=120, max_size=120),
+)
+def test_mdl_equals_the_definition_on_tied_values(rows, weights):
+    x, y = (np.array(v) for v in zip(*rows, strict=True))
+    w = None if weights is None else np.array(weights[: len(x)])
+    assert mdl(x, y, w).tolist() == reference.mdl_cuts(x.astype(float), y, w)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5, 9])
+@pytest.mark.parametrize("n", [30, 200, 900])
+@pytest.mark.parametrize("shape", ["normal", "skewed", "rounded", "noise", "steps"])
+def test_mdl_equals_the_definition(shape, n, classes):
+    rng = np.random.default_rng([n, classes])
+    y = rng.integers(0, classes, n)
+    x = {
+        "normal": lambda: rng.normal(y, 0.7),
+        "skewed": lambda: np.exp(2 * rng.normal(y / 2, 1)),
+        "rounded": lambda: rng.normal(2 * y, 1).round(1),
+        "noise": lambda: rng.normal(size=n),
+        "steps": lambda: (y * 10 + rng.integers(0, 9, n)).astype(float),
+    }[shape]()
+    np.testing.assert_array_equal(mdl(x, y), reference.mdl_cuts(x, y))
+    if shape == "steps" and n > 30:
+        assert len(mdl(x, y)) >= classes - 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mdl_agrees_with_optbinning_where_the_definitions_do(seed):
+    """Two classes, no ties, no pure stretch. optbinning also lists the cuts that fail the test at
+    the leaves of its recursion: at most one in each of our intervals.
+    """
+    rng = np.random.default_rng(seed)
+    x = rng.random(1500)
+    y = (rng.random(1500) < 0.25 + 0.5 * (np.sin(8 * x) > 0)).astype(int)
+    theirs = MDLP(min_samples_leaf=1, max_candidates=10_000).fit(x, y).splits
+    ours = mdl(x, y)
+    assert len(ours) >= 2
+    assert np.isin(ours, theirs).all()
+    extra = np.setdiff1d(theirs, ours)
+    assert (np.bincount(np.searchsorted(ours, extra)) <= 1).all()
+
+
+def test_many_cells_give_the_same_cuts_as_few(monkeypatch):
+    """The bound that skips runs of cells never skips the best cut."""
+    from unnaive.discretize import kernels
+
+    x = np.repeat(np.arange(3000.0), 3)
+    y = (RNG.random(9000) < 0.5 + 0.3 * np.sin(x / 200)).astype(int)
+    fast = mdl(x, y)
+    counts = np.zeros((3001, 2))
+    for v, c in zip(x.astype(int), y, strict=True):
+        counts[v + 1, c] += 1
+    cumulative = counts.cumsum(axis=0)
+    bits = np.full(3001, np.inf)
+    edges = [0, *(int(c + 1) for c in fast), 3000]
+    for start, stop in zip(edges[:-1], edges[2:], strict=False):
+        everywhere = kernels.boundaries(cumulative)
+        cut = kernels.best_cut(cumulative, start, stop, everywhere, bits)
+        slow = min(
+            (kernels._split_bits(*(cumulative[k] for k in (start, i, i, stop)), 0), i)
+            for i in range(start + 1, stop)
+        )
+        assert slow[1] == cut
+    assert len(fast) > 5
+
+
+def test_width_cuts_the_range_evenly():
+    x = np.array([[0.0], [3.0], [10.0], [np.nan]])
+    assert Discretizer("width", n_bins=5).fit(x).cuts_[0].tolist() == [2, 4, 6, 8]
+
+
+def test_frequency_never_tears_equal_values_apart():
+    x = np.array([1, 1, 1, 1, 2, 3, 4, 5.0])[:, None]
+    cuts = Discretizer("frequency", n_bins=4).fit(x).cuts_[0]
+    assert cuts.tolist() == [1.5, 3.5]
+    many = RNG.normal(size=(10_000, 1))
+    discretizer = Discretizer("frequency", n_bins=8)
+    counts = np.unique(discretizer.fit_transform(many), return_counts=True)[1]
+    assert (abs(counts - 1250) <= 1).all()
+
+
+def test_sigma_cuts_at_mean_plus_whole_deviations():
+    x = RNG.normal(5, 2, size=(1000, 1))
+    cuts = Discretizer("sigma").fit(x).cuts_[0]
+    steps = (cuts - x.mean()) / x.std()
+    np.testing.assert_allclose(steps, steps.round(), atol=1e-9)
+    assert 0 in steps.round()
+    assert x.min() <= cuts[0] < x.min() + x.std()
+    assert x.max() - x.std() <= cuts[-1] < x.max()
+
+
+@pytest.mark.parametrize("method", ["width", "sigma"])
+def test_cuts_inside_a_shared_cell_move_to_its_edge(method):
+    """With a coarse grid the counts in the intervals still are those of the rows."""
+    x = RNG.normal(size=(3000, 1))
+    discretizer = Discretizer(method, grid_limit=16).fit(x)
+    grid = discretizer.summary_.coders[0]
+    for cut in discretizer.cuts_[0]:
+        assert not ((grid.low <= cut) & (cut < grid.high)).any()
+
+
+@pytest.mark.parametrize("method", ["mdl", "width", "frequency", "sigma"])
+def test_constant_and_missing_columns_are_not_cut(method):
+    x = np.column_stack([np.full(50, 3.0), np.full(50, np.nan), np.arange(50)])
+    discretizer = Discretizer(method).fit(x, np.arange(50) > 20)
+    assert [len(c) for c in discretizer.cuts_[:2]] == [0, 0]
+    out = discretizer.transform(x)
+    assert (out[:, 0] == 0).all()
+    assert np.isnan(out[:, 1]).all()
+
+
+def test_neighbouring_floats_are_cut_between_them():
+    a = 1.0
+    b = np.nextafter(a, 2)
+    x = np.array([a] * 20 + [b] * 20)[:, None]
+    y = np.array([0] * 20 + [1] * 20)
+    out = Discretizer().fit_transform(x, y)
+    assert out[:20].max() == 0
+    assert out[20:].min() == 1
+    huge = np.array([-1.7e308] * 20 + [1.7e308] * 20)[:, None]
+    assert Discretizer().fit(huge, y).cuts_[0].tolist() == [0.0]

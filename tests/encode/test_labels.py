@@ -1,0 +1,75 @@
+"""Labels of any type become numbers and come back as they were."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from unnaive import NaiveBayesClassifier
+from unnaive.encode import Labels, label_groups, merge_labels, read_target
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [3, 1, 3, -7],
+        np.array([200, 7, 7, 9], dtype=np.uint8),
+        np.array([10**12, 5, 5, 6]),
+        [True, False, True, True],
+        ["b", "a", "b", "é"],
+        [2.0, 1.0, 1.0, 4.0],
+        np.array(["x", 1, "x", 2], dtype=object),
+        np.array([datetime.date(2020, 1, 2), datetime.date(2019, 1, 1)] * 2, dtype=object),
+        np.array(["2020-01-01", "2019-05-05"] * 2, dtype="datetime64[D]"),
+        np.array([("a", 1), ("b", 2)] * 2 + [None], dtype=object)[:4],
+        pd.Series(["lo", "hi", "lo", "hi"], dtype="category"),
+        pd.Series([1, 2, 2, 1], dtype="Int64"),
+        pl.Series(["lo", "hi", "lo", "hi"]),
+        pl.Series(["lo", "hi", "lo", "hi"], dtype=pl.Categorical),
+    ],
+    ids=lambda y: f"{type(y).__name__}-{np.asarray(y).dtype}",
+)
+def test_labels_survive_the_round_trip(y):
+    X = np.arange(len(y), dtype=float)[:, None] * 10
+    model = NaiveBayesClassifier(numeric="frequency", n_bins=4, alpha=0.01).fit(X, y)
+    assert model.predict(X).tolist() == list(np.asarray(y).tolist())
+
+
+def test_classes_are_sorted_like_numpy_unique():
+    rng = np.random.default_rng(0)
+    for y in (rng.integers(-5, 90_000, 500), rng.integers(0, 5, 500), rng.random(50).round(1)):
+        labels, groups = label_groups(y)
+        classes, inverse = np.unique(y, return_inverse=True)
+        assert labels.classes.dtype == classes.dtype
+        assert (labels.classes == classes).all()
+        assert (groups == inverse).all()
+
+
+def test_merged_labels_are_those_of_all():
+    merged, (a, b) = merge_labels([Labels(np.array([1, 5])), Labels(np.array([2, 5, 9]))])
+    assert merged.classes.tolist() == [1, 2, 5, 9]
+    assert a.tolist() == [0, 2]
+    assert b.tolist() == [1, 2, 3]
+    text, _ = merge_labels([Labels(np.array(["a"])), Labels(np.array(["longer"]))])
+    assert text.classes.tolist() == ["a", "longer"]
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (None, "requires y to be passed"),
+        ([1.0, np.nan, 2.0], "y has 1 missing labels.*Drop these rows"),
+        (["a", None, "b"], r"y has 1 missing labels \(None or NaN\)"),
+        (np.array([1.0, np.inf, 2.0]), "y contains infinity"),
+        ([0.5, 1.7, 2.2], "Unknown label type: continuous"),
+        (np.array([1j, 2, 3]), "Complex data not supported"),
+        (np.ones((3, 2)), "1d array"),
+    ],
+)
+def test_bad_targets_are_refused(y, words):
+    with pytest.raises(ValueError, match=words):
+        read_target(y)

@@ -1,0 +1,157 @@
+"""Bad input gets an error that names the column, what was found and what to do."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from helpers import mixed_table
+from unnaive import NaiveBayesClassifier
+
+X, Y = mixed_table(60)
+
+
+def fit(table, y=Y, **keywords):
+    return NaiveBayesClassifier().fit(table, y, **keywords)
+
+
+@pytest.mark.parametrize("numeric", ["mdl", "gaussian"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_numbers_name_their_column_and_a_remedy(numeric, value):
+    bad = X.assign(age=X["age"].mask(X.index == 7, value))
+    words = "column 'age' holds .*infinity.*NaN"
+    model = NaiveBayesClassifier(numeric=numeric)
+    with pytest.raises(ValueError, match=words):
+        model.fit(bad, Y)
+    model.fit(X, Y)
+    with pytest.raises(ValueError, match=words):
+        model.predict(bad)
+    with pytest.raises(ValueError, match="column 2 holds .*infinity"):
+        NaiveBayesClassifier(numeric=numeric).fit([[1, 2, 3], [4, 5, value]], [0, 1])
+
+
+def test_a_column_of_mixed_numbers_and_text():
+    mixed = pd.Series([1, "two"] * 30, dtype=object)
+    with pytest.raises(ValueError, match=r"column 'mix' mixes numbers and text; convert it"):
+        fit(X.assign(mix=mixed))
+    with pytest.raises(ValueError, match=r"column 1 mixes numbers and text"):
+        fit([[1, "a"], [2, 3]], [0, 1])
+
+
+def test_columns_that_cannot_be_read():
+    with pytest.raises(ValueError, match="column 'l' holds List.*which is not supported"):
+        fit(pl.DataFrame({"l": [[1], [2]]}), [0, 1])
+    with pytest.raises(TypeError, match="column 'd' holds values of type dict: argument must be"):
+        fit(pd.DataFrame({"d": [{"a": 1}, {"b": 2}]}), [0, 1])
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        fit(np.array([[1j], [2j]]), [0, 1])
+
+
+def test_zero_rows_and_zero_columns():
+    with pytest.raises(ValueError, match="0 sample.*the table has no rows"):
+        fit(X.head(0), [])
+    with pytest.raises(ValueError, match="0 feature.*the table has no columns"):
+        fit(X[[]])
+    with pytest.raises(ValueError, match="0 sample"):
+        fit(np.empty((0, 3)), [])
+    with pytest.raises(ValueError, match="0 feature"):
+        fit(np.empty((3, 0)), [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.zeros(60), "sample_weight is zero for every row"),
+        (np.r_[np.ones(59), -2], r"sample_weight holds negative values \(the smallest is -2\)"),
+        (np.r_[np.ones(59), np.nan], "sample_weight contains NaN"),
+        (np.r_[np.ones(59), np.inf], "sample_weight contains infinity"),
+        (np.ones(3), r"sample_weight.shape == \(3,\), expected \(60,\)"),
+        (np.ones((60, 2)), r"one number per row; got shape \(60, 2\)"),
+    ],
+)
+def test_bad_weights(weight, words):
+    with pytest.raises(ValueError, match=words):
+        fit(X, sample_weight=weight)
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fit(X, Y[:50])
+
+
+def test_columns_in_another_order_are_found_by_name():
+    model = fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (model.predict_proba(X[X.columns[::-1]]) == model.predict_proba(X)).all()
+    again = NaiveBayesClassifier().fit(X, Y).partial_fit(X[X.columns[::-1]], Y)
+    assert (again.class_count_ == 2 * model.class_count_).all()
+
+
+def test_missing_and_extra_columns_are_named():
+    model = fit(X)
+    with pytest.raises(ValueError, match="seen at fit time, yet now missing:\n- city"):
+        model.predict(X.drop(columns="city"))
+    with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- note"):
+        model.predict(X.assign(note=1))
+    with pytest.raises(ValueError, match="X has 2 features, but .* is expecting 3"):
+        NaiveBayesClassifier().fit(np.eye(3), [0, 1, 2]).predict(np.eye(2))
+    with (
+        pytest.warns(UserWarning, match="X does not have valid feature names"),
+        pytest.raises(ValueError, match="column 'city' held text when the model was fitted"),
+    ):
+        model.predict(np.ones((2, 6)))
+
+
+def test_two_columns_of_one_name():
+    twins = pd.concat([X, X[["age"]]], axis=1)
+    with pytest.raises(ValueError, match="several columns named 'age'; rename or drop"):
+        fit(twins)
+
+
+@pytest.mark.parametrize("library", [lambda frame: frame, pl.from_pandas])
+def test_a_numeric_column_that_is_now_text_and_the_reverse(library):
+    model = fit(X)
+    with pytest.raises(ValueError, match="column 'age' held numbers .* now holds text; convert"):
+        model.predict(library(X.assign(age="old")))
+    with pytest.raises(ValueError, match="column 'city' held text .* now holds numbers; convert"):
+        model.predict(library(X.assign(city=3.5)))
+    # Nothing but gaps has no type: text without a single value is read as float by pandas.
+    assert model.predict(library(X.assign(city=np.nan, age=None))).shape == (60,)
+
+
+def test_identifiers_are_recognised_and_can_be_grouped():
+    n = 65_600
+    table = pd.DataFrame({"id": [f"customer {i}" for i in range(n)], "x": np.arange(n) % 7})
+    y = (np.arange(n) % 7 > 2).astype(int)
+    words = "column 'id' has 65,600 different categories, more than 65,534: it looks like an ident"
+    with pytest.raises(ValueError, match=words):
+        fit(table, y)
+    with pytest.raises(ValueError, match="pass max_categories="):
+        NaiveBayesClassifier().partial_fit(table[: n // 2], y[: n // 2]).partial_fit(
+            table[n // 2 :], y[n // 2 :]
+        )
+    model = NaiveBayesClassifier(max_categories=50).fit(table, y)
+    assert model.coders_[0].size == 50
+    assert model.score(table, y) == 1
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = fit(X)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="mixes"):
+        model.partial_fit(X.assign(age=pd.Series([1, "x"] * 30, dtype=object)), Y)
+    with pytest.raises(ValueError, match="missing labels"):
+        model.fit(X, [None] * 60)
+    assert (model.predict_proba(X) == before).all()
+
+
+def test_predicting_before_fitting():
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        NaiveBayesClassifier().predict(X)
