@@ -20,11 +20,12 @@ from unnaive.encode.intrinsics import fused_multiply_add, square_128
 
 UNIT_BITS = 1088  # 34 limbs below one: the smallest float is 2**-1074
 LIMBS = 69  # up to 2**1024, and room for sums of 2**60 terms
-CHUNK = 4096  # rows whose fast sums fit in their words: 2**122 * 2**12 < 2**192
+CHUNK = 512  # rows between carries from the fast sums to the limbs
 LARGEST = 2.0**500  # squares of larger numbers are not floats
 
 _LOW = np.int64(0xFFFFFFFF)
-_FAST_BITS = 60  # the largest value of a chunk is scaled to below 2**61
+_FAST_BITS = 62  # the largest value of a chunk is scaled to below 2**62
+_FAST_LIMIT = 2.0**62
 
 
 def to_int(limbs: NDArray[np.int64]) -> int:
@@ -102,17 +103,14 @@ def _add_slowly(sums: NDArray[np.int64], value: float, weight: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _scale_of(values: NDArray[np.float64]) -> Any:
-    """Power of two that brings a chunk's values below 2**61; NaN when one is too large."""
+def _scale_of(values: NDArray[np.float64]) -> int:
+    """Power of two that brings a chunk's values just below 2**62."""
     largest = 0.0
     for i in range(len(values)):
         magnitude = abs(values[i])
-        if magnitude > largest:  # false for NaN
+        if largest < magnitude <= LARGEST:  # false for NaN
             largest = magnitude
-    if largest > LARGEST:
-        return 0
-    exponent = math.frexp(largest)[1]
-    return min(_FAST_BITS - exponent, 500)
+    return min(_FAST_BITS - math.frexp(largest)[1], 500)
 
 
 @njit(cache=True, nogil=True)
@@ -127,6 +125,67 @@ def _flush(words: NDArray[np.uint64], scale: int, sums: NDArray[np.int64]) -> No
         _add_bits(sums[1], position + 64 * k, np.int64(words[k] & np.uint64(_LOW)), False)
         _add_bits(sums[1], position + 64 * k + 32, np.int64(words[k] >> np.uint64(32)), False)
     words[:] = 0
+
+
+@njit(cache=True, nogil=True)
+def _add_fast(
+    values: NDArray[np.float64],
+    groups: NDArray[Any],
+    factor: float,
+    words: NDArray[np.uint64],
+    present: NDArray[np.int64],
+    sums: NDArray[np.int64],
+) -> int:
+    """Add a chunk of one column, each row weighing one, to words per group (OUT) where a value
+    is whole after scaling, to the limbs (OUT) where not. Returns how many went the slow way, or
+    -1 when one is too large.
+    """
+    slow = 0
+    for i in range(len(values)):
+        value = values[i]
+        if value != value:
+            continue
+        g = groups[i]
+        present[g] += 1
+        scaled = value * factor
+        whole = np.int64(scaled) if abs(scaled) < _FAST_LIMIT else np.int64(0)
+        # Too fine or too large for this scale, or so small that scaling lost it.
+        if np.float64(whole) != scaled or (whole == 0 and value != 0.0):
+            if abs(value) > LARGEST:
+                return -1
+            _add_slowly(sums[g], value, 1.0)
+            slow += 1
+            continue
+        low, high = square_128(whole)
+        row = words[g]
+        first = row[0] + low
+        high += np.uint64(first < low)
+        second = row[1] + high
+        row[2] += np.uint64(second < high)
+        row[0] = first
+        row[1] = second
+        row[3] += np.uint64(whole & _LOW)
+        row[4] += np.uint64(whole >> np.int64(32))
+    return slow
+
+
+@njit(cache=True, nogil=True)
+def _add_weighted(
+    values: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    sum_weight: NDArray[np.float64],
+    sums: NDArray[np.int64],
+) -> int:
+    """Add a chunk of one column of weighted rows to the limbs (OUT); -1 when one is too large."""
+    for i in range(len(values)):
+        value = values[i]
+        if value == value:
+            if abs(value) > LARGEST:
+                return -1
+            sum_weight[groups[i]] += weight[i]
+            _add_slowly(sums[groups[i]], value, weight[i])
+    return 0
 
 
 @njit(cache=True, nogil=True)
@@ -148,46 +207,28 @@ def add_moments(
     # Per group: low, middle and high word of the squares; low and high half of the values.
     words = np.zeros((n_groups, 5), dtype=np.uint64)
     present = np.zeros(n_groups, dtype=np.int64)
+    scales = np.zeros(n_columns, dtype=np.int64)
+    stale = np.ones(n_columns, dtype=np.bool_)
     for start in range(0, n_rows, CHUNK):
-        stop = min(n_rows, start + CHUNK)
+        rows = slice(start, min(n_rows, start + CHUNK))
         for j in range(n_columns):
-            scale = _scale_of(matrix[start:stop, j])
-            factor = math.ldexp(1.0, scale)
-            if scale == 0 and _too_large(matrix[start:stop, j]):
+            values = matrix[rows, j]
+            if len(weight):
+                if _add_weighted(values, groups[rows], weight[rows], sum_weight[:, j], sums[:, j]):
+                    return j
+                continue
+            if stale[j]:
+                scales[j] = _scale_of(values)
+            factor = math.ldexp(1.0, scales[j])
+            slow = _add_fast(values, groups[rows], factor, words, present, sums[:, j])
+            if slow < 0:
                 return j
-            for i in range(start, stop):
-                value = matrix[i, j]
-                if value != value:
-                    continue
-                g = groups[i]
-                if len(weight):
-                    sum_weight[g, j] += weight[i]
-                    _add_slowly(sums[g, j], value, weight[i])
-                    continue
-                present[g] += 1
-                scaled = value * factor
-                whole = np.int64(scaled)
-                # Too fine for this chunk's scale, or so small that scaling lost it.
-                if np.float64(whole) != scaled or (whole == 0 and value != 0.0):
-                    _add_slowly(sums[g, j], value, 1.0)
-                    continue
-                low, high = square_128(whole)
-                row = words[g]
-                before = row[0]
-                row[0] = before + low
-                if row[0] < before:
-                    high += np.uint64(1)
-                before = row[1]
-                row[1] = before + high
-                if row[1] < before:
-                    row[2] += np.uint64(1)
-                row[3] += np.uint64(whole & _LOW)
-                row[4] += np.uint64(whole >> np.int64(32))
+            stale[j] = slow > CHUNK // 32  # any scale is right, but a poor one is slow
             for g in range(n_groups):
                 if present[g]:
                     sum_weight[g, j] += present[g]
                     present[g] = 0
-                    _flush(words[g], scale, sums[g, j])
+                    _flush(words[g], scales[j], sums[g, j])
         if (start // CHUNK) % 1024 == 1023:
             _carry_table(sums)
     _carry_table(sums)
@@ -200,11 +241,3 @@ def _carry_table(sums: NDArray[np.int64]) -> None:
         for j in range(sums.shape[1]):
             carry(sums[g, j, 0])
             carry(sums[g, j, 1])
-
-
-@njit(cache=True, nogil=True)
-def _too_large(values: NDArray[np.float64]) -> bool:
-    for i in range(len(values)):
-        if abs(values[i]) > LARGEST:
-            return True
-    return False

@@ -32,13 +32,14 @@ from unnaive.encode import (
     merge_labels,
     number_values,
 )
-from unnaive.table import Block, Column, RawCodes, Schema, Source, column_groups, in_threads
+from unnaive.table import Block, Column, RawCodes, Schema, Source, in_threads
 
 # Numbering of one column; None for a column that is not counted or has no value at all.
 Coder: TypeAlias = Grid | Categories | None
 
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
+JOINT_ROWS = 1 << 20  # rows counted by one task
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None
 
 
 # Position of a column, its numbering and its counts, slots x groups.
-Counted: TypeAlias = dict[int, tuple[Coder, NDArray[np.float64]]]
+Counted: TypeAlias = dict[int, tuple[Coder, NDArray[Any]]]
 
 
 def _group_totals(
@@ -139,7 +140,7 @@ def _group_totals(
 ) -> NDArray[np.float64]:
     if weight is None and counted:  # every row has one slot in any column
         _, table = next(iter(counted.values()))
-        return np.asarray(table.sum(axis=0))
+        return table.sum(axis=0, dtype=np.float64)
     return np.bincount(groups, weight, minlength=n_groups).astype(np.float64)
 
 
@@ -151,20 +152,14 @@ def _count_numeric(
     limit: int,
     n_jobs: int | None,
 ) -> Counted:
-    def count(js: Sequence[int]) -> Counted:
-        found: Counted = {}
-        for j, values in zip(js, block.numeric_group(js), strict=True):
-            numbered = number_values(values, limit)
-            if numbered is None:
-                raise infinite_error(block.schema[j])
-            grid, codes = numbered
-            found[j] = grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
-        return found
+    def count(j: int) -> tuple[Coder, NDArray[Any]]:
+        numbered = number_values(block.numeric(j), limit)
+        if numbered is None:
+            raise infinite_error(block.schema[j])
+        grid, codes = numbered
+        return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
 
-    counted: Counted = {}
-    for part in in_threads(count, column_groups(positions), n_jobs):
-        counted |= part
-    return counted
+    return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
 
 
 def _count_column(
@@ -174,34 +169,43 @@ def _count_column(
     weight: NDArray[np.float64] | None,
     n_values: int,
     n_groups: int,
-) -> NDArray[np.float64]:
-    """Counts of one column: slots x groups."""
+) -> NDArray[Any]:
+    """Weights, or numbers of rows where they have no weight, of one column: slots x groups."""
     mask = np.iinfo(codes.dtype).max
     shape = (n_values + EXTRA_SLOTS, n_groups)
     if weight is not None:
         weights = np.zeros(shape)
         kernels.count_weighted(codes, wrap, mask, groups, weight, weights)
         return weights
-    rows = np.zeros(shape, dtype=np.int64)
+    rows = np.zeros(shape, dtype=np.uint32 if len(codes) < 2**32 else np.uint64)
     kernels.count_one(codes, wrap, mask, groups, rows)
-    return rows.astype(np.float64)
+    return rows
 
 
 def _count_categorical(
     block: Block, groups: NDArray[Any], n_groups: int, n_jobs: int | None
 ) -> Counted:
-    positions = [j for j, c in enumerate(block.schema) if c.kind == "categorical"]
-    raw = dict(zip(positions, in_threads(block.categorical, positions, n_jobs), strict=True))
-
-    def count(js: Sequence[int]) -> Counted:
-        tables = _count_raw([raw[j] for j in js], groups, block.weight, n_groups)
-        return {j: _canonical(raw[j], t) for j, t in zip(js, tables, strict=True)}
-
+    raw = {j: block.categorical(j) for j, c in enumerate(block.schema) if c.kind == "categorical"}
     joint = block.weight is None and groups.dtype == np.uint8
-    counted: Counted = {}
-    for part in in_threads(count, _joint_columns(raw, n_groups, joint), n_jobs):
-        counted |= part
-    return counted
+    # Whole numbers add up in any order; the sums of weights keep the order of the rows.
+    step = JOINT_ROWS if joint else max(1, block.n_rows)
+    tasks = [
+        (js, slice(start, start + step))
+        for js in _joint_columns(raw, n_groups, joint)
+        for start in range(0, block.n_rows, step)
+    ]
+
+    def count(task: tuple[list[int], slice]) -> list[NDArray[np.float64]]:
+        js, rows = task
+        columns = [RawCodes(raw[j].codes[rows], raw[j].values) for j in js]
+        weight = None if block.weight is None else block.weight[rows]
+        return _count_raw(columns, groups[rows], weight, n_groups)
+
+    tables: dict[int, NDArray[np.float64]] = {}
+    for (js, _), found in zip(tasks, in_threads(count, tasks, n_jobs), strict=True):
+        for j, table in zip(js, found, strict=True):
+            tables[j] = tables[j] + table if j in tables else table
+    return {j: _canonical(raw[j], table) for j, table in tables.items()}
 
 
 def _joint_columns(raw: dict[int, RawCodes], n_groups: int, joint: bool) -> list[list[int]]:
@@ -230,24 +234,26 @@ def _count_raw(
     codes = [c.codes for c in columns]
     if len(columns) == 1:
         n_values = len(columns[0].values)
-        return [_count_column(codes[0], 1, groups, weight, n_values, n_groups)[:-1]]
+        table = _count_column(codes[0], 1, groups, weight, n_values, n_groups)
+        return [table[:-1].astype(np.float64)]
     spare = JOINT_COLUMNS - len(columns)
-    widths = [len(c.values) + 1 for c in columns] + [1] * spare
-    used = [1] * len(columns) + [0] * spare
-    out = np.zeros((4, math.prod(widths) * n_groups), dtype=np.uint32)
+    sizes = [len(c.values) + 1 for c in columns]
+    widths = np.array(sizes + [1] * spare, np.uint16)
+    used = np.array([1] * len(columns) + [0] * spare, np.uint16)
+    out = np.zeros((4, math.prod(sizes) * n_groups), dtype=np.uint32)
     kernels.count_joint(
         *codes,
         *codes[:1] * spare,
-        np.array(widths, np.uint16),
-        np.array(used, np.uint16),
+        widths,
+        used,
         1,
         groups,
         n_groups,
         out,
     )
-    whole = out.sum(axis=0, dtype=np.float64).reshape(*widths, n_groups)
-    axes = range(JOINT_COLUMNS)
-    return [whole.sum(axis=tuple(k for k in axes if k != own)) for own in range(len(columns))]
+    tables = np.zeros((JOINT_COLUMNS, max(sizes), n_groups))
+    kernels.marginals(out, widths, tables)
+    return [tables[k, :size] for k, size in enumerate(sizes)]
 
 
 def _canonical(raw: RawCodes, table: NDArray[np.float64]) -> tuple[Categories, NDArray[np.float64]]:
@@ -279,7 +285,8 @@ def _sum_moments(
         out.weight[:, own] = sum_weight
         out.limbs[:, own] = sums
 
-    list(in_threads(add, column_groups(range(len(positions)), 10), n_jobs))
+    runs = [range(len(positions))[k : k + 5] for k in range(0, len(positions), 5)]
+    list(in_threads(add, runs, n_jobs))
     return out
 
 

@@ -20,7 +20,7 @@ _CHUNK = 2048
 
 @njit(cache=True, nogil=True)
 def count_one(
-    codes: NDArray[Any], wrap: int, mask: int, groups: NDArray[Any], out: NDArray[np.int64]
+    codes: NDArray[Any], wrap: int, mask: int, groups: NDArray[Any], out: NDArray[Any]
 ) -> None:
     """Rows per (slot, group) of one column (OUT)."""
     for i in range(len(codes)):
@@ -75,6 +75,23 @@ def count_joint(
             fourth[cells[i + 3]] += one
         for i in range(m - (m & 3), m):
             first[cells[i]] += one
+
+
+@njit(cache=True, nogil=True)
+def marginals(
+    joint: NDArray[np.uint32], widths: NDArray[np.uint16], out: NDArray[np.float64]
+) -> None:
+    """The tables of single columns (OUT, columns x slots x groups) in a joint one (IN)."""
+    n_groups = out.shape[2]
+    for cell in range(joint.shape[1]):
+        n = np.int64(joint[0, cell]) + joint[1, cell] + joint[2, cell] + joint[3, cell]
+        if n:
+            g = cell % n_groups
+            rest = cell // n_groups
+            for k in range(3, -1, -1):
+                width = np.int64(widths[k])
+                out[k, rest % width, g] += n
+                rest //= width
 
 
 @njit(cache=True, nogil=True)

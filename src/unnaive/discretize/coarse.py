@@ -52,7 +52,8 @@ def coarsen(
             return _group_rare(coder, counts.values(j).sum(axis=0), max_categories)
         return coder if isinstance(coder, Categories) else None, None
 
-    found = list(in_threads(column, range(len(summary.coders)), n_jobs))
+    threads = n_jobs if methods else None  # only cutting is work
+    found = list(in_threads(column, range(len(summary.coders)), threads))
     coders = tuple(coder for coder, _ in found)
     sizes = [0 if coder is None else coder.size for coder in coders]
     return Coarse(coders, counts.coarsen([place for _, place in found], sizes))

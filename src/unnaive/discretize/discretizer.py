@@ -15,7 +15,9 @@ from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.discretize.coarse import coarsen
 from unnaive.discretize.cuts import METHODS
 from unnaive.encode import GRID_LIMIT, Bins
-from unnaive.table import Block, Schema, column_groups, column_methods, in_threads, open_table
+from unnaive.table import Block, Schema, column_methods, in_threads, open_table
+
+ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  # type: ignore[misc]
@@ -166,19 +168,19 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         plain = self.encode == "ordinal" and all(cuts is not None for cuts in self.cuts_)
         out = np.empty((block.n_rows, len(self.cuts_)), dtype=np.float64 if plain else object)
 
-        def fill(js: list[int]) -> None:
-            numeric = [j for j in js if self.cuts_[j] is not None]
-            for j, values in zip(numeric, block.numeric_group(numeric), strict=True):
-                cuts = self.cuts_[j]
-                assert cuts is not None
-                slots = Bins(cuts).codes(values, block.schema[j])
-                out[:, j] = self._names(cuts)[slots]
-            for j in js:
-                if self.cuts_[j] is None:
-                    raw = block.categorical(j)
-                    out[:, j] = np.array([None, *raw.values], dtype=object)[raw.slots]
+        def fill(start: int) -> None:
+            rows = block.slice(start, start + ROWS)
+            part = out[start : start + ROWS]
+            for j, cuts in enumerate(self.cuts_):
+                if cuts is None:
+                    raw = rows.categorical(j)
+                    part[:, j] = np.array([None, *raw.values], dtype=object)[raw.slots]
+                else:
+                    slots = Bins(cuts).codes(rows.numeric(j), block.schema[j])
+                    part[:, j] = names[j][slots]
 
-        list(in_threads(fill, column_groups(range(len(self.cuts_))), self.n_jobs))
+        names = [np.empty(0) if cuts is None else self._names(cuts) for cuts in self.cuts_]
+        list(in_threads(fill, range(0, block.n_rows, ROWS), self.n_jobs))
         return out
 
     def _names(self, cuts: NDArray[np.float64]) -> NDArray[Any]:

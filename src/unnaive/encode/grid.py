@@ -66,33 +66,33 @@ def number_values(
     values: NDArray[np.float64], limit: int = GRID_LIMIT
 ) -> tuple[Grid, NDArray[np.uint16]] | None:
     """The grid of a column and the slot of each value; None when one of them is infinite."""
-    keys = np.empty(len(values), dtype=np.uint64)
-    n = kernels.ordered_keys(values.view(np.uint64), keys)
+    bits = values.view(np.uint64)
+    n, first, last = kernels.key_range(bits)
     if n < 0:
         return None
-    keys = keys[:n]
     if n >= UNSORTED_ROWS:
-        found = _number_unsorted(values, keys, limit)
+        found = _number_unsorted(bits, int(first), int(last), limit)
         if found is not None:
             return found
+    keys = np.empty(n, dtype=np.uint64)
+    kernels.ordered_keys(bits, keys)
     keys.sort()
     grid = _grid_of_sorted(keys, kernels.smallest_shift(keys, limit), limit)
     return grid, grid.codes(values)
 
 
 def _number_unsorted(
-    values: NDArray[np.float64], keys: NDArray[np.uint64], limit: int
+    bits: NDArray[np.uint64], first: int, last: int, limit: int
 ) -> tuple[Grid, NDArray[np.uint16]] | None:
     """The same without sorting, by marking the leading bits of each key in a bitmap.
 
     Enough when these bits alone tell more than ``limit`` keys apart, or when no two different
     values share them; None otherwise.
     """
-    first, last = int(keys.min()), int(keys.max())
     coarse = np.uint64(max(0, (last - first).bit_length() - BITMAP_BITS))
     base = np.uint64(first >> int(coarse))
     words = np.zeros((((last >> int(coarse)) - int(base)) >> 6) + 1, dtype=np.uint64)
-    kernels.mark_bits(keys, coarse, base, words)
+    kernels.mark_bits(bits, coarse, base, words)
     rank = np.empty(len(words), dtype=np.uint32)
     distinct = kernels.rank_bits(words, rank)
     cells = np.empty(distinct, dtype=np.uint64)
@@ -102,8 +102,7 @@ def _number_unsorted(
     place = np.concatenate(([0], np.cumsum(merged[1:] != merged[:-1]))).astype(np.uint16)
     size = int(place[-1]) + 1
     low, high = np.full(size, ~np.uint64(0)), np.zeros(size, dtype=np.uint64)
-    codes = np.empty(len(values), dtype=np.uint16)
-    bits = values.view(np.uint64)
+    codes = np.empty(len(bits), dtype=np.uint16)
     kernels.bitmap_codes(bits, coarse, base, words, rank, place, low, high, codes)
     if more == 0 and not (low == high).all():
         return None  # finer keys would fit: only sorting tells how fine

@@ -13,6 +13,8 @@ from unnaive.encode.intrinsics import bit_count, bit_length
 SIGN = np.uint64(1 << 63)
 ZERO = np.uint64(0)
 INFINITE = np.uint64(0x7FF0000000000000)
+_FEW_CUTS = 64  # up to so many, comparing with all is quicker than searching
+_VALUES = 1024
 
 
 @njit(cache=True, nogil=True)
@@ -24,22 +26,32 @@ def key_of_bits(b: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def ordered_keys(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> int:
-    """Keys of floats (IN, as bits), missing ones left out (OUT).
+def key_range(bits: NDArray[np.uint64]) -> tuple[int, np.uint64, np.uint64]:
+    """How many values (IN, as bits) are not missing, their smallest and their largest key.
 
-    Returns how many there are, or -1 when one is infinite.
+    The number is -1 when one of them is infinite.
     """
     n = 0
+    first, last = ~ZERO, ZERO
+    infinite = False
     for i in range(len(bits)):
-        b = bits[i]
-        magnitude = b & ~SIGN
-        if magnitude >= INFINITE:
-            if magnitude == INFINITE:
-                return -1
-            continue  # NaN
-        keys[n] = key_of_bits(b)
-        n += 1
-    return n
+        magnitude = bits[i] & ~SIGN
+        if magnitude <= INFINITE:
+            infinite |= magnitude == INFINITE
+            key = key_of_bits(bits[i])
+            first, last = min(first, key), max(last, key)
+            n += 1
+    return (-1 if infinite else n), first, last
+
+
+@njit(cache=True, nogil=True)
+def ordered_keys(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
+    """Keys of values (IN, as bits), missing ones left out (OUT)."""
+    n = 0
+    for i in range(len(bits)):
+        if bits[i] & ~SIGN <= INFINITE:
+            keys[n] = key_of_bits(bits[i])
+            n += 1
 
 
 @njit(cache=True, nogil=True)
@@ -138,13 +150,14 @@ def cell_codes(
 
 @njit(cache=True, nogil=True)
 def mark_bits(
-    keys: NDArray[np.uint64], shift: np.uint64, base: np.uint64, words: NDArray[np.uint64]
+    bits: NDArray[np.uint64], shift: np.uint64, base: np.uint64, words: NDArray[np.uint64]
 ) -> None:
-    """Set the bit of every key's leading bits (OUT)."""
+    """Set the bit that the leading bits of every value's key name (OUT)."""
     one = np.uint64(1)
-    for i in range(len(keys)):
-        at = (keys[i] >> shift) - base
-        words[at >> np.uint64(6)] |= one << (at & np.uint64(63))
+    for i in range(len(bits)):
+        if bits[i] & ~SIGN <= INFINITE:
+            at = (key_of_bits(bits[i]) >> shift) - base
+            words[at >> np.uint64(6)] |= one << (at & np.uint64(63))
 
 
 @njit(cache=True, nogil=True)
@@ -207,23 +220,49 @@ def bin_codes(
 
     Returns the position of the first infinite value, or -1.
     """
-    n = len(cuts)
-    infinite = -1
+    for i in range(len(values)):
+        if abs(values[i]) == np.inf:
+            return i
+    if len(cuts) <= _FEW_CUTS:
+        _count_cuts_below(values, cuts, codes)
+    else:
+        _search_cuts_below(values, cuts, codes)
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _count_cuts_below(
+    values: NDArray[np.float64], cuts: NDArray[np.float64], codes: NDArray[np.uint8]
+) -> None:
+    """Compare every value with every cut: without branches, many values at a time."""
+    below = np.empty(_VALUES, dtype=np.int64)
+    for start in range(0, len(values), _VALUES):
+        m = min(_VALUES, len(values) - start)
+        part = values[start : start + m]
+        for i in range(m):
+            below[i] = np.int64(part[i] == part[i])
+        for k in range(len(cuts)):
+            cut = cuts[k]
+            for i in range(m):
+                below[i] += np.int64(part[i] > cut)
+        for i in range(m):
+            codes[start + i] = below[i]
+
+
+@njit(cache=True, nogil=True)
+def _search_cuts_below(
+    values: NDArray[np.float64], cuts: NDArray[np.float64], codes: NDArray[np.uint8]
+) -> None:
+    """Halve the cuts for one value after the other."""
     for i in range(len(values)):
         v = values[i]
         if v != v:
             codes[i] = 0
             continue
-        if infinite < 0 and (v == np.inf or v == -np.inf):
-            infinite = i
-        # Halving without branches: the comparison feeds a conditional move.
         base = 0
-        length = n
+        length = len(cuts)
         while length > 1:
             half = length >> 1
             base = base + half if cuts[base + half - 1] < v else base
             length -= half
-        if length == 1 and cuts[base] < v:
-            base += 1
-        codes[i] = base + 1
-    return infinite
+        codes[i] = base + 1 + (cuts[base] < v)

@@ -78,13 +78,16 @@ def label_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
 def _dense_groups(
     target: NDArray[Any], dense: NDArray[np.int64], low: int, high: int
 ) -> tuple[Labels, NDArray[Any]]:
+    """Whole numbers in a small range: the distance from the smallest, then gaps closed."""
+    groups = np.empty(len(dense), dtype=code_dtype(high - low + 1))
+    _subtract(dense, low, groups)
     present = np.zeros(high - low + 1, dtype=np.bool_)
-    _mark(dense, low, present)
+    _mark(groups, present)
     found = np.flatnonzero(present)
-    groups = np.empty(len(dense), dtype=code_dtype(len(found)))
-    place = np.zeros(len(present), dtype=groups.dtype)
-    place[found] = np.arange(len(found))
-    _look_up(dense, low, place, groups)
+    if len(found) < len(present):
+        place = np.zeros(len(present), dtype=code_dtype(len(found)))
+        place[found] = np.arange(len(found))
+        groups = place[groups]
     return Labels((found + low).astype(target.dtype)), groups
 
 
@@ -121,14 +124,12 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
 
 
 @njit(cache=True, nogil=True)
-def _mark(labels: NDArray[np.int64], low: int, present: NDArray[np.bool_]) -> None:
+def _subtract(labels: NDArray[np.int64], low: int, groups: NDArray[Any]) -> None:
     for i in range(len(labels)):
-        present[labels[i] - low] = True
+        groups[i] = labels[i] - low
 
 
 @njit(cache=True, nogil=True)
-def _look_up(
-    labels: NDArray[np.int64], low: int, place: NDArray[Any], groups: NDArray[Any]
-) -> None:
-    for i in range(len(labels)):
-        groups[i] = place[labels[i] - low]
+def _mark(groups: NDArray[Any], present: NDArray[np.bool_]) -> None:
+    for i in range(len(groups)):
+        present[groups[i]] = True

@@ -4,7 +4,7 @@ from unnaive.table.columns import RawCodes, code_dtype, is_missing
 from unnaive.table.parallel import in_threads
 from unnaive.table.reading import open_table
 from unnaive.table.schema import Column, Schema, column_methods
-from unnaive.table.source import Block, MemorySource, Source, column_groups
+from unnaive.table.source import Block, MemorySource, Source
 
 __all__ = [
     "Block",
@@ -14,7 +14,6 @@ __all__ = [
     "Schema",
     "Source",
     "code_dtype",
-    "column_groups",
     "column_methods",
     "in_threads",
     "is_missing",

@@ -79,6 +79,8 @@ def _family_of_array(column: NDArray[Any], name: str | int) -> Family:
 
 def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
     dtype = column.dtype
+    if dtype in (nw.Categorical, nw.Enum):
+        return _family_of_categories(column, name)
     if dtype.is_numeric():
         return "number"
     if dtype in (nw.Datetime, nw.Date, nw.Time):
@@ -87,8 +89,6 @@ def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
         return "duration"
     if dtype == nw.Boolean:
         return "bool"
-    if dtype in (nw.Categorical, nw.Enum):
-        return _family_of_categories(column, name)
     if len(column) == column.null_count():
         return "empty"
     if dtype == nw.String:
@@ -331,12 +331,15 @@ def _dictionary_polars(series: Any) -> RawCodes:
     if isinstance(series.dtype, pl.Enum):
         values = series.dtype.categories.to_list()
     elif isinstance(series.dtype, pl.Categorical):
-        # Codes are shared with other columns: the list has a gap where a code is not ours.
-        present = series.unique().drop_nulls()
-        places = present.to_physical().to_list()
-        values = [None] * (max(places, default=-1) + 1)
-        for place, value in zip(places, present.cast(pl.String).to_list(), strict=True):
-            values[place] = value
+        # Codes may be shared with other columns: the list then has a gap where one is not ours.
+        values = [None] * ((series.to_physical().max() or 0) + 1)
+        for some in (series.head(10_000), series):  # the first rows often have every category
+            present = some.unique().drop_nulls()
+            places = present.to_physical().to_list()
+            for place, value in zip(places, present.cast(pl.String).to_list(), strict=True):
+                values[place] = value
+            if None not in values:
+                break
     else:
         return _codes_of_array(np.asarray(series.to_list(), dtype=object))
     codes = series.to_physical()

@@ -18,10 +18,6 @@ from unnaive.table.schema import Schema
 
 T = TypeVar("T")
 
-# Columns of a row-major matrix are copied out four at a time: half a cache line, so that each
-# line is fetched twice, not eight times.
-GROUP = 4
-
 
 class Block:
     """Consecutive rows of a table, with their labels and weights.
@@ -60,25 +56,28 @@ class Block:
         """Values of one numeric column: contiguous float64, NaN where missing."""
         return read_numeric(self._column(j), self.schema[j])
 
-    def numeric_group(self, js: Sequence[int]) -> list[NDArray[np.float64]]:
-        """Several numeric columns at once, cheaper than one by one on a row-major matrix."""
-        m = self.matrix
-        if m is not None and m.dtype.kind == "f" and not m.flags.f_contiguous and len(js) > 1:
-            first, last = js[0], js[-1] + 1
-            stacked = np.ascontiguousarray(m[:, first:last].T, dtype=np.float64)
-            return [stacked[j - first] for j in js]
-        return [self.numeric(j) for j in js]
-
     def numeric_matrix(self, js: Sequence[int]) -> NDArray[np.float64]:
         """Several numeric columns as rows x columns, without a copy where rows are stored so."""
         m = self.matrix
         if m is not None and m.dtype == np.float64 and len(js) == js[-1] - js[0] + 1:
             return m[:, js[0] : js[-1] + 1]
-        return np.stack(self.numeric_group(js)).T
+        return np.stack([self.numeric(j) for j in js]).T
 
     def categorical(self, j: int) -> RawCodes:
         """Codes and values of one categorical column."""
         return read_categorical(self._column(j))
+
+    def slice(self, start: int, stop: int) -> Block:
+        """A stretch of the rows, without copying them."""
+        own = slice(start, min(stop, self.n_rows))
+        return Block(
+            self.schema,
+            self._columns[own] if self.matrix is not None else [c[own] for c in self._columns],
+            n_rows=own.stop - start,
+            target=None if self.target is None else self.target[own],
+            weight=None if self.weight is None else self.weight[own],
+            first_row=self.first_row + start,
+        )
 
     def keep(self, rows: NDArray[np.bool_]) -> Block:
         """The block without the rows that are not marked."""
@@ -97,11 +96,6 @@ class Block:
             weight=None if self.weight is None else self.weight[rows],
             first_row=self.first_row,
         )
-
-
-def column_groups(js: Sequence[int], size: int = GROUP) -> list[list[int]]:
-    """Cut positions into runs of at most ``size``, the grain of work given to a thread."""
-    return [list(js[i : i + size]) for i in range(0, len(js), size)]
 
 
 class Source(Protocol):

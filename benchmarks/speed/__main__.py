@@ -1,0 +1,33 @@
+"""``make bench``: measure, print one table, write it as JSON."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.speed import foundation
+from benchmarks.speed.harness import save, show
+
+RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
+    options = parser.parse_args()
+    if options.memory:
+        print(foundation.MEMORY[options.memory]())
+        return
+    rows = []
+    with Console(stderr=True).status("measuring") as status:
+        for row in foundation.rows():
+            rows.append(row)
+            status.update(f"measured {row.work}")
+    show(rows)
+    save(rows, RESULTS)
+
+
+if __name__ == "__main__":
+    main()
