@@ -1,13 +1,7 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
-from unnaive.bayes.estimate import (
-    IMPOSSIBLE,
-    class_factor,
-    gaussian_parameters,
-    log_likelihood,
-    log_prior,
-    missing_evidence,
-)
+from unnaive.bayes.build import Smoothing, build_scorer
+from unnaive.bayes.estimate import IMPOSSIBLE, class_factor, given_priors, log_likelihood, log_prior
 from unnaive.bayes.evidence import Evidence
 from unnaive.bayes.scoring import (
     GaussianTerm,
@@ -23,13 +17,14 @@ __all__ = [
     "Evidence",
     "GaussianTerm",
     "Scorer",
+    "Smoothing",
     "TableTerm",
     "Term",
+    "build_scorer",
     "class_factor",
-    "gaussian_parameters",
+    "given_priors",
     "log_likelihood",
     "log_prior",
     "log_probabilities",
-    "missing_evidence",
     "probabilities",
 ]

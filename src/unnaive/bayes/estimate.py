@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,23 @@ def log_prior(
         return log_or_impossible(priors)
     smoothed = totals + prior_alpha
     return log_or_impossible(smoothed / smoothed.sum())
+
+
+def given_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Check the prior probabilities a user gives, by label or in the order of the classes."""
+    if priors is None:
+        return None
+    if isinstance(priors, Mapping):
+        lacking = [c for c in classes.tolist() if c not in priors]
+        if lacking:
+            raise ValueError(f"priors has no entry for the class {lacking[0]!r}.")
+        priors = [priors[c] for c in classes.tolist()]
+    given = np.asarray(priors, dtype=np.float64)
+    if given.shape != classes.shape:
+        raise ValueError(f"priors has {given.size} entries, but there are {len(classes)} classes.")
+    if (given < 0).any() or not np.isclose(given.sum(), 1.0):
+        raise ValueError(f"priors must be 0 or more and sum to 1; they sum to {given.sum():g}.")
+    return given
 
 
 def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> NDArray[np.float64]:

@@ -1,8 +1,9 @@
 """COUNTING: the additive tables that every model learns from."""
 
 from unnaive.counts.additive import AdditiveEstimator, Shrinkage
-from unnaive.counts.gather import Coder, Summary, Wanted, gather, merge_summaries
+from unnaive.counts.gather import Wanted, gather
 from unnaive.counts.moments import Moments
+from unnaive.counts.summary import Coder, Summary, merge_summaries
 from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 
 __all__ = [

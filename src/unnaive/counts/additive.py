@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.counts.gather import Summary, Wanted, gather, merge_summaries, refuse_identifiers
+from unnaive.counts.gather import Wanted, gather
+from unnaive.counts.summary import Summary, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
 from unnaive.table import Schema, open_table
 

@@ -1,16 +1,14 @@
-"""The one pass: rows to codes to counts, and how two counts become one.
+"""The one pass: rows to codes to counts.
 
 Rows are counted in whatever codes their block has; the small table, not the rows, is then moved
-to the canonical order of values. `Summary` is what remains of the rows: everything that naive
-Bayes and the discretizers learn from, and it adds up.
+to the canonical order of values.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,24 +16,18 @@ from numpy.typing import NDArray
 
 from unnaive.counts import exact, kernels
 from unnaive.counts.moments import Moments
+from unnaive.counts.summary import Coder, Summary
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import (
     GRID_LIMIT,
     Categories,
-    Grid,
     Labels,
     categories_of,
     infinite_error,
     label_groups,
-    merge_categories,
-    merge_grids,
-    merge_labels,
     number_values,
 )
-from unnaive.table import Block, Column, RawCodes, Schema, Source, in_threads
-
-# Numbering of one column; None for a column that is not counted or has no value at all.
-Coder: TypeAlias = Grid | Categories | None
+from unnaive.table import Block, Column, RawCodes, Source, in_threads
 
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
@@ -48,34 +40,6 @@ class Wanted:
 
     counts: frozenset[int]
     moments: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Summary:
-    """Counts by class of every column's fine values, and exact moments: what rows leave behind."""
-
-    schema: Schema
-    labels: Labels
-    coders: tuple[Coder, ...]
-    counts: CountTable
-    moments: Moments
-    grid_limit: int = GRID_LIMIT
-
-    def __add__(self, other: Summary) -> Summary:
-        return merge_summaries([self, other])
-
-    def with_labels(self, labels: Labels) -> Summary:
-        """The same with groups for more classes."""
-        if len(labels) == len(self.labels):
-            return self
-        _, (_, place) = merge_labels([labels, self.labels])
-        counts = self.counts.sum_groups(place, len(labels))
-        moments = self.moments.sum_groups(place, len(labels))
-        return replace(self, labels=labels, counts=counts, moments=moments)
-
-    def __repr__(self) -> str:
-        rows, slots = self.counts.totals.sum(), self.counts.counts.shape[1]
-        return f"Summary of {rows:g} rows: {len(self.schema)} columns, {slots} values"
 
 
 def gather(
@@ -91,22 +55,6 @@ def gather(
         return _summarize(block, wanted, grid_limit, n_jobs)
 
     return source.reduce(summarize, Summary.__add__)
-
-
-def refuse_identifiers(summary: Summary, limit: int = GRID_LIMIT) -> None:
-    """Raise an error that names a column of more categories than 16-bit codes have room for."""
-    for column, coder in zip(summary.schema, summary.coders, strict=True):
-        if isinstance(coder, Categories) and coder.size > limit:
-            raise ValueError(
-                f"{column} has {coder.size:,} different categories, more than {limit:,}: "
-                "it looks like an identifier. Drop it, or pass max_categories= to keep the most "
-                "frequent ones and group the rest."
-            )
-
-
-# ---------------------------------------------------------------------------------------------
-# One block
-# ---------------------------------------------------------------------------------------------
 
 
 def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None) -> Summary:
@@ -295,51 +243,3 @@ def _too_large(column: Column) -> ValueError:
         f"{column} holds a number beyond {exact.LARGEST:.0e}, or Input X contains infinity; "
         "rescale the column, or replace such numbers by NaN (missing)."
     )
-
-
-# ---------------------------------------------------------------------------------------------
-# Several blocks
-# ---------------------------------------------------------------------------------------------
-
-
-def merge_summaries(parts: Sequence[Summary]) -> Summary:
-    """What one pass over all their rows would have collected."""
-    limit = parts[0].grid_limit
-    schema = reduce(Schema.__add__, [p.schema for p in parts])
-    labels, group_places = merge_labels([p.labels for p in parts])
-    coders: list[Coder] = []
-    places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
-    for j in range(len(schema)):
-        coder, maps = _merge_coders([p.coders[j] for p in parts], limit)
-        coders.append(coder)
-        for place, own in zip(places, maps, strict=True):
-            place.append(own)
-    sizes = [0 if coder is None else coder.size for coder in coders]
-    counts = _total(
-        p.counts.coarsen(place, sizes).sum_groups(group, len(labels))
-        for p, place, group in zip(parts, places, group_places, strict=True)
-    )
-    columns = sorted({j for p in parts for j in p.moments.columns})
-    moments = _total(
-        p.moments.widen(columns).sum_groups(group, len(labels))
-        for p, group in zip(parts, group_places, strict=True)
-    )
-    return Summary(schema, labels, tuple(coders), counts, moments, limit)
-
-
-def _total(parts: Iterable[Any]) -> Any:
-    return reduce(lambda a, b: a + b, parts)
-
-
-def _merge_coders(coders: Sequence[Coder], limit: int) -> tuple[Coder, list[NDArray[np.intp]]]:
-    some = [c for c in coders if c is not None]
-    if not some:
-        return None, [np.arange(EXTRA_SLOTS)] * len(coders)
-    merged: Grid | Categories
-    if isinstance(some[0], Grid):
-        merged, maps = merge_grids([c for c in some if isinstance(c, Grid)], limit)
-    else:
-        merged, maps = merge_categories([c for c in some if isinstance(c, Categories)])
-    found = iter(maps)
-    nothing = np.array([0, merged.size + 1])
-    return merged, [nothing if c is None else next(found) for c in coders]

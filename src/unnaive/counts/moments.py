@@ -63,6 +63,10 @@ class Moments:
         exact.carry_all(out.limbs)
         return out
 
+    def sum_all(self) -> Moments:
+        """The moments of whole columns: all groups as one."""
+        return self.sum_groups(np.zeros(len(self.weight), dtype=np.intp), 1)
+
     def mean_and_variance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and variance per group and column, rounded once from the exact sums.
 

@@ -63,8 +63,7 @@ def _spread(summary: Summary, columns: list[int]) -> dict[int, tuple[float, floa
     """Mean and standard deviation of whole columns."""
     if not columns:
         return {}
-    everyone = np.zeros(len(summary.labels), dtype=np.intp)
-    mean, variance = summary.moments.sum_groups(everyone, 1).mean_and_variance()
+    mean, variance = summary.moments.sum_all().mean_and_variance()
     place = [summary.moments.columns.index(j) for j in columns]
     return {j: (mean[0, k], np.sqrt(variance[0, k])) for j, k in zip(columns, place, strict=True)}
 

@@ -11,19 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.bayes import (
     Evidence,
-    GaussianTerm,
-    Scorer,
-    TableTerm,
-    Term,
+    Smoothing,
+    build_scorer,
     class_factor,
-    gaussian_parameters,
-    log_likelihood,
+    given_priors,
     log_prior,
-    missing_evidence,
 )
 from unnaive.counts import AdditiveEstimator, Summary, Wanted
-from unnaive.discretize import METHODS, CoarseCoder, coarsen
-from unnaive.encode import GRID_LIMIT, Bins, Labels, merge_labels
+from unnaive.discretize import METHODS, coarsen
+from unnaive.encode import GRID_LIMIT, Labels, merge_labels
 from unnaive.models._base import TableClassifier
 from unnaive.table import Block, Schema, column_methods
 
@@ -209,18 +205,15 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
             factor=factor,
             n_jobs=self.n_jobs,
         )
-        totals = coarse.counts.totals
-        prior = log_prior(totals, self.prior_alpha, self._priors(labels.classes))
-        gaussian = self._gaussian_terms(summary, methods)
-        terms = tuple(
-            gaussian.get(j) or self._table_term(column.kind, coder, coarse.counts.attribute(j))
-            for j, (column, coder) in enumerate(zip(summary.schema, coarse.coders, strict=True))
-        )
+        priors = given_priors(self.priors, labels.classes)
+        prior = log_prior(coarse.counts.totals, self.prior_alpha, priors)
+        gaussian = [j for j, method in methods.items() if method == "gaussian"]
+        smoothing = Smoothing(self.alpha, self.missing, self.var_smoothing)
+        self.scorer_ = build_scorer(summary, coarse, gaussian, prior, smoothing)
         self.classes_ = labels.classes
         self.class_count_ = summary.counts.totals
         self.class_log_prior_ = prior
         self.coders_ = coarse.coders
-        self.scorer_ = Scorer(prior, terms)
 
     def _all_labels(self, summary: Summary) -> Labels:
         if self._given is None:
@@ -233,58 +226,6 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
                 f"given to partial_fit: {self._given.classes.tolist()[:10]}."
             )
         return merged
-
-    def _priors(self, classes: NDArray[Any]) -> NDArray[np.float64] | None:
-        if self.priors is None:
-            return None
-        given = self.priors
-        if isinstance(given, Mapping):
-            lacking = [c for c in classes.tolist() if c not in given]
-            if lacking:
-                raise ValueError(f"priors has no entry for the class {lacking[0]!r}.")
-            given = [given[c] for c in classes.tolist()]
-        priors = np.asarray(given, dtype=np.float64)
-        if priors.shape != classes.shape:
-            raise ValueError(
-                f"priors has {priors.size} entries, but there are {len(classes)} classes."
-            )
-        if (priors < 0).any() or not np.isclose(priors.sum(), 1.0):
-            raise ValueError(
-                f"priors must be 0 or more and sum to 1; they sum to {priors.sum():g}."
-            )
-        return priors
-
-    def _table_term(self, kind: str, coder: CoarseCoder, counts: NDArray[np.float64]) -> Term:
-        if coder is None and kind == "numeric":
-            # No evidence, but numbers are still checked when they come.
-            return TableTerm(Bins(np.empty(0)), np.zeros((3, len(counts))))
-        if coder is None:
-            return None
-        return TableTerm(coder, log_likelihood(counts, self.alpha, self.missing))
-
-    def _gaussian_terms(self, summary: Summary, methods: dict[int, str]) -> dict[int, Term]:
-        columns = [j for j, m in methods.items() if m == "gaussian"]
-        if not columns:
-            return {}
-        moments, totals = summary.moments, summary.counts.totals
-        mean, variance = moments.mean_and_variance()
-        everyone = np.zeros(len(totals), dtype=np.intp)
-        whole_mean, whole_variance = moments.sum_groups(everyone, 1).mean_and_variance()
-        terms: dict[int, Term] = {}
-        for j in columns:
-            k = moments.columns.index(j)
-            if not whole_variance[0, k] > 0:
-                continue  # constant, or nothing there
-            centre, spread = gaussian_parameters(
-                mean[:, k],
-                variance[:, k],
-                whole_mean[0, k],
-                whole_variance[0, k],
-                self.var_smoothing,
-            )
-            there, absent = missing_evidence(moments.weight[:, k], totals, self.alpha, self.missing)
-            terms[j] = GaussianTerm(centre, spread, there, absent)
-        return terms
 
     # Answering ------------------------------------------------------------------------------
 
