@@ -101,19 +101,22 @@ def test_moments_equal_exact_arithmetic(values, weights, weighted):
     out = Moments.empty(1, [0])
     groups = np.zeros(len(values), np.uint8)
     given_weights = w if weighted else np.empty(0)
-    assert exact.add_moments(x, groups, given_weights, out.weight, out.limbs) == -1
-    mean, variance = out.mean_and_variance()
+    missing = np.zeros((1, 1))
+    assert exact.add_moments(x, groups, given_weights, missing, out.limbs) == -1
+    spread = out.finish()
+    assert missing[0, 0] == w[np.isnan(values)].sum()
+    assert spread.weight[0, 0] == w[~np.isnan(values)].sum()
     if np.isnan(values).all():
-        assert np.isnan(mean[0, 0])
+        assert np.isnan(spread.mean[0, 0])
         return
-    assert (mean[0, 0], variance[0, 0]) == reference.moments(values, w)
+    assert (spread.mean[0, 0], spread.variance[0, 0]) == reference.moments(values, w)
 
 
 def test_moments_keep_a_tiny_variance_beside_a_huge_mean():
     """Textbook formulas lose all digits here; exact sums lose none."""
     x = 1e9 + np.array([0.0, 1e-3, 2e-3]) * 1.0
     summary = summary_of(x[:, None], [0, 0, 0], moments=[0])
-    _, variance = summary.moments.mean_and_variance()
+    variance = summary.moments.finish().variance
     assert variance[0, 0] == pytest.approx(np.var(x - 1e9), rel=1e-9)
 
 

@@ -69,9 +69,9 @@ def test_compact_keeps_the_cuts_and_forgets_the_counts():
         ({"method": "best"}, "method must be one of 'mdl', 'width'.*got 'best'"),
         ({"method": {"city": "mdl"}}, "column 'city', which holds categories, not numbers"),
         ({"method": {"nowhere": "mdl"}}, "method names 'nowhere', which is not a column"),
-        ({"n_bins": 1}, "n_bins must be 2 or more; got 1"),
+        ({"n_bins": 1}, "n_bins must be a whole number, 2 or more; got 1"),
         ({"encode": "onehot"}, "encode must be 'ordinal' or 'interval'; got 'onehot'"),
-        ({"grid_limit": 10**6}, "grid_limit must be from 2 to 65534; got 1000000"),
+        ({"grid_limit": 10**6}, "grid_limit must be a whole number, from 2 to 65534; got 10"),
     ],
 )
 def test_bad_parameters_are_named(parameters, words):

@@ -125,13 +125,13 @@ def test_priors_replace_frequencies():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"alpha": -1}, "alpha must be 0 or more; got -1"),
-        ({"prior_alpha": np.nan}, "prior_alpha must be 0 or more; got nan"),
+        ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
+        ({"prior_alpha": np.nan}, "prior_alpha must be a number, 0 or more; got nan"),
         ({"missing": "drop"}, "missing must be 'skip' or 'value'; got 'drop'"),
         ({"numeric": "exact"}, "numeric must be one of 'mdl'.*got 'exact'"),
         ({"numeric": {"age": "exact"}}, "numeric must be one of 'mdl'.*got 'exact'"),
         ({"numeric": {9: "mdl"}}, "numeric holds 9; expected a column name or a position below 6"),
-        ({"priors": [0.5, 0.5]}, "priors has 2 entries, but there are 3 classes"),
+        ({"priors": [0.5, 0.5]}, r"priors has shape \(2,\), but there are 3 classes"),
         ({"priors": [0.5, 0.5, 0.5]}, "priors must be 0 or more and sum to 1; they sum to 1.5"),
         ({"priors": {"no": 1.0}}, "priors has no entry for the class 'maybe'"),
         ({"class_weight": "even"}, "class_weight must be a dict, 'balanced' or None; got 'even'"),
@@ -139,7 +139,7 @@ def test_priors_replace_frequencies():
             {"class_weight": {"perhaps": 2}},
             "class_weight names the class 'perhaps', but",
         ),
-        ({"max_categories": 1}, "max_categories must be None or from 2 to 65534; got 1"),
+        ({"max_categories": 1}, "max_categories must be a whole number, from 2 to 65534; got 1"),
     ],
 )
 def test_bad_parameters_are_named(parameters, words):

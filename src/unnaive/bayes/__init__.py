@@ -1,8 +1,15 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
 from unnaive.bayes.build import Smoothing, build_scorer
-from unnaive.bayes.estimate import IMPOSSIBLE, class_factor, given_priors, log_likelihood, log_prior
+from unnaive.bayes.estimate import (
+    check_class_weight,
+    class_factor,
+    given_priors,
+    log_likelihood,
+    log_prior,
+)
 from unnaive.bayes.evidence import Evidence
+from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import (
     GaussianTerm,
     Scorer,
@@ -21,6 +28,7 @@ __all__ = [
     "TableTerm",
     "Term",
     "build_scorer",
+    "check_class_weight",
     "class_factor",
     "given_priors",
     "log_likelihood",

@@ -14,6 +14,8 @@ from unnaive.counts import Summary
 from unnaive.discretize import Coarse
 from unnaive.encode import Bins
 
+SMALLEST_VARIANCE = 1e-280  # below this, a column is constant: squares are no longer floats
+
 
 @dataclass(frozen=True, slots=True)
 class Smoothing:
@@ -32,7 +34,7 @@ def build_scorer(
     smoothing: Smoothing,
 ) -> Scorer:
     """Terms from counts, and normal densities for the columns named in ``gaussian``."""
-    dense = _gaussian_terms(summary, gaussian, smoothing)
+    dense = _gaussian_terms(summary, gaussian, coarse.factor, smoothing)
     terms = tuple(
         dense.get(j) or _table_term(summary, coarse, j, smoothing)
         for j in range(len(coarse.coders))
@@ -51,27 +53,34 @@ def _table_term(summary: Summary, coarse: Coarse, j: int, smoothing: Smoothing) 
 
 
 def _gaussian_terms(
-    summary: Summary, columns: Collection[int], smoothing: Smoothing
+    summary: Summary,
+    columns: Collection[int],
+    factor: NDArray[np.float64],
+    smoothing: Smoothing,
 ) -> dict[int, Term]:
     if not columns:
         return {}
-    moments, totals = summary.moments, summary.counts.totals
-    mean, variance = moments.mean_and_variance()
-    whole_mean, whole_variance = moments.sum_all().mean_and_variance()
+    spread = summary.moments.finish()
+    whole = spread.whole(factor)
     terms: dict[int, Term] = {}
     for j in columns:
-        k = moments.columns.index(j)
-        if not whole_variance[0, k] > 0:
-            continue  # constant, or nothing there
-        centre, spread = gaussian_parameters(
-            mean[:, k],
-            variance[:, k],
-            whole_mean[0, k],
-            whole_variance[0, k],
-            smoothing.var_smoothing,
-        )
+        k = summary.moments.columns.index(j)
         there, absent = missing_evidence(
-            moments.weight[:, k], totals, smoothing.alpha, smoothing.missing
+            spread.weight[:, k] * factor,
+            summary.counts.attribute(j)[:, 0] * factor,
+            smoothing.alpha,
+            smoothing.missing,
         )
-        terms[j] = GaussianTerm(centre, spread, there, absent)
+        if whole.variance[k] > SMALLEST_VARIANCE:
+            centre, variance = gaussian_parameters(
+                spread.mean[:, k],
+                spread.variance[:, k],
+                whole.mean[k],
+                whole.variance[k],
+                smoothing.var_smoothing,
+            )
+            terms[j] = GaussianTerm(centre, variance, there, absent)
+        else:  # constant, or nothing there: only whether it is missing can tell
+            logs = np.stack((absent, there, np.zeros_like(there)))
+            terms[j] = TableTerm(Bins(np.empty(0)), logs)
     return terms

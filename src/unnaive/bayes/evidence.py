@@ -21,7 +21,7 @@ class Evidence:
     baseline : array of shape (rows, classes)
         Log probability of the class before any attribute is looked at.
     bars : array of shape (rows, attributes, classes)
-        Log P(value | class); 0 for missing and unseen values.
+        Log P(value | class); 0 for unseen values, and for missing ones unless missing is a value.
     features : list
         Names (or positions) of the attributes.
     classes : array

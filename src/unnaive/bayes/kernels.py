@@ -11,6 +11,116 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+# Stands for log 0: so low that the class with the fewest impossible values wins, and finite, so
+# that scores add up.
+IMPOSSIBLE = -1e8
+# A value more than 100 standard deviations away tells classes apart no further.
+FARTHEST = 1e4
+
+
+@njit(cache=True, nogil=True)
+def log_share(part: float, whole: float) -> float:
+    """Logarithm of a share, with a floor instead of minus infinity."""
+    return math.log(part / whole) if part > 0.0 else IMPOSSIBLE
+
+
+@njit(cache=True, nogil=True)
+def fill_logs(
+    counts: NDArray[np.float64], alpha: float, missing_is_value: bool, logs: NDArray[np.float64]
+) -> None:
+    """Log probability of each value of one attribute given each class.
+
+    counts (IN) slots x classes: missing, then the values; logs (OUT) the same shape. Missing has
+    no evidence unless it is a value that occurs. A class without a single value, and without
+    pseudo-counts, looks like all classes together.
+    """
+    n_slots, n_classes = counts.shape
+    first = 1
+    if missing_is_value:
+        for c in range(n_classes):
+            if counts[0, c] > 0.0:
+                first = 0
+    for c in range(n_classes):
+        whole = alpha * (n_slots - first)
+        for v in range(first, n_slots):
+            whole += counts[v, c]
+        logs[0, c] = 0.0
+        for v in range(first, n_slots):
+            if whole > 0.0:
+                logs[v, c] = log_share(counts[v, c] + alpha, whole)
+            else:
+                everyone = counts[first:].sum()
+                logs[v, c] = log_share(counts[v].sum(), everyone) if everyone > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def cross_validate(
+    slots: NDArray[np.uint16],
+    rows: NDArray[np.intp],
+    n_values: NDArray[np.intp],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    folds: NDArray[np.int64],
+    n_folds: int,
+    n_classes: int,
+    alpha: float,
+    missing_is_value: bool,
+    correct: NDArray[np.bool_],
+) -> float:
+    """Which rows naive Bayes gets right when it has not seen their fold (OUT), and their weight.
+
+    slots (IN) all rows x attributes, 0 is missing; rows (IN) those to look at; n_values (IN) per
+    attribute. A fold's model is the sum of the other folds' tables: nothing is fitted again. A row
+    for which the other folds have no row at all counts as an error; ties go to the first class.
+    """
+    n_attributes = len(n_values)
+    offsets = np.zeros(n_attributes + 1, dtype=np.intp)
+    for j in range(n_attributes):
+        offsets[j + 1] = offsets[j] + n_values[j] + 1
+    counts = np.zeros((n_folds, offsets[-1], n_classes))
+    totals = np.zeros((n_folds, n_classes))
+    for i in rows:
+        f, g, w = folds[i], groups[i], weight[i]
+        totals[f, g] += w
+        for j in range(n_attributes):
+            counts[f, offsets[j] + slots[i, j], g] += w
+    logs = np.empty_like(counts)
+    prior = np.empty_like(totals)
+    trained = np.zeros(n_folds, dtype=np.bool_)
+    whole, whole_totals = counts.sum(axis=0), totals.sum(axis=0)
+    for f in range(n_folds):
+        others = whole_totals - totals[f]
+        n = others.sum()
+        trained[f] = n > 0.0
+        if not trained[f] or not totals[f].any():
+            continue
+        for c in range(n_classes):
+            prior[f, c] = log_share(others[c], n)
+        rest = whole - counts[f]
+        for j in range(n_attributes):
+            own = slice(offsets[j], offsets[j + 1])
+            fill_logs(rest[own], alpha, missing_is_value, logs[f, own])
+    right = 0.0
+    score = np.empty(n_classes)
+    for i in rows:
+        f = folds[i]
+        correct[i] = False
+        if not trained[f]:
+            continue
+        score[:] = prior[f]
+        for j in range(n_attributes):
+            at = offsets[j] + slots[i, j]
+            for c in range(n_classes):
+                score[c] += logs[f, at, c]
+        best = 0
+        for c in range(1, n_classes):
+            if score[c] > score[best]:
+                best = c
+        if best == groups[i]:
+            correct[i] = True
+            right += weight[i]
+    return right
+
 
 @njit(cache=True, nogil=True)
 def add_table(
@@ -35,11 +145,11 @@ def add_gaussian(
     values: NDArray[np.float64],
     peak: NDArray[np.float64],
     mean: NDArray[np.float64],
-    steepness: NDArray[np.float64],
+    deviation: NDArray[np.float64],
     missing: NDArray[np.float64],
     joint: NDArray[np.float64],
 ) -> int:
-    """Add to each row (OUT) the log density of its value: peak - steepness * (x - mean)**2.
+    """Add to each row (OUT) the log density of its value: peak - ((x - mean) / deviation)**2 / 2.
 
     Returns the position of the first infinite value, or -1.
     """
@@ -53,8 +163,8 @@ def add_gaussian(
         if infinite < 0 and (x == np.inf or x == -np.inf):
             infinite = i
         for c in range(len(peak)):
-            d = x - mean[c]
-            joint[i, c] += peak[c] - steepness[c] * d * d
+            z = (x - mean[c]) / deviation[c]
+            joint[i, c] += peak[c] - min(0.5 * z * z, FARTHEST)
     return infinite
 
 

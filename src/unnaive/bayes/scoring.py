@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
-from unnaive.bayes.estimate import IMPOSSIBLE
 from unnaive.encode import Bins, Categories, infinite_error
 from unnaive.table import Block, in_threads
 
@@ -54,11 +53,11 @@ class GaussianTerm:
     def adder(self, block: Block, j: int) -> Adder:
         values = block.numeric(j)
         peak = self.log_weight - 0.5 * np.log(2.0 * np.pi * self.variance)
-        steepness = 0.5 / self.variance
+        deviation = np.sqrt(self.variance)
 
         def add(rows: slice, joint: NDArray[np.float64]) -> None:
             stretch = values[rows]
-            bad = kernels.add_gaussian(stretch, peak, self.mean, steepness, self.missing, joint)
+            bad = kernels.add_gaussian(stretch, peak, self.mean, deviation, self.missing, joint)
             if bad >= 0:
                 raise infinite_error(block.schema[j], stretch[bad])
 
@@ -122,5 +121,5 @@ def log_probabilities(joint: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     shifted = joint - joint.max(axis=1, keepdims=True)
     logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    logs[shifted < IMPOSSIBLE / 2] = -np.inf
+    logs[shifted < kernels.IMPOSSIBLE / 2] = -np.inf
     return logs

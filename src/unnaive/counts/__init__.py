@@ -1,9 +1,9 @@
 """COUNTING: the additive tables that every model learns from."""
 
-from unnaive.counts.additive import AdditiveEstimator, Shrinkage
-from unnaive.counts.gather import Wanted, gather
-from unnaive.counts.moments import Moments
-from unnaive.counts.summary import Coder, Summary, merge_summaries
+from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator
+from unnaive.counts.gather import gather
+from unnaive.counts.moments import Moments, Spread
+from unnaive.counts.summary import Coder, Summary, Wanted, merge_summaries
 from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 
 __all__ = [
@@ -13,7 +13,9 @@ __all__ = [
     "CountTable",
     "Moments",
     "Shrinkage",
+    "Spread",
     "Summary",
+    "TableEstimator",
     "Wanted",
     "gather",
     "merge_summaries",

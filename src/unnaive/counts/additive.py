@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import pickle
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.counts.gather import Wanted, gather
-from unnaive.counts.summary import Summary, merge_summaries, refuse_identifiers
+from unnaive.counts.gather import gather
+from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
-from unnaive.table import Schema, open_table
+from unnaive.table import Schema, Source, check_number, open_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,11 @@ def _bytes(n: float) -> str:
     return f"{n:.3g} GB"
 
 
-class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
-    """Base of estimators whose training is one pass of sums.
+class TableEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of everything that learns from tables: reads rows and takes the first pass over them.
 
     Subclasses have the parameters ``categorical_features``, ``max_categories``, ``grid_limit``
-    and ``n_jobs``, and two hooks: what to collect, and how to finish.
+    and ``n_jobs``, and say what the pass should collect.
     """
 
     n_features_in_: int
@@ -58,58 +59,80 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
     def _wanted(self, schema: Schema) -> Wanted:
         """What the pass should collect about numeric columns."""
 
-    def _supervised(self) -> bool:
-        """Whether rows are counted by class."""
+    def _supervised(self, y: Any) -> bool:  # noqa: ARG002
+        """Whether rows are counted by the classes in y."""
         return True
+
+    def _remember(self, schema: Schema) -> None:
+        """What scikit-learn expects to know about the columns, once learning has succeeded."""
+        self.schema_ = schema
+        self.n_features_in_ = len(schema)
+        if schema.named and all(isinstance(name, str) for name in schema.names):
+            self.feature_names_in_ = np.asarray(schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None = None
+    ) -> tuple[Source, Summary]:
+        """The rows, and what one pass over them leaves."""
+        check_number(self, "grid_limit", 2, GRID_LIMIT, whole=True)
+        if self.max_categories is not None:
+            check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
+        source = open_table(
+            self,
+            X,
+            read_target(y) if self._supervised(y) else None,
+            sample_weight,
+            categorical_features=self.categorical_features,
+            fitted=fitted,
+        )
+        wanted = self._wanted(source.schema)
+        summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
+        if self.max_categories is None:
+            refuse_identifiers(summary)
+        return source, summary
+
+
+class AdditiveEstimator(TableEstimator):
+    """Base of estimators whose training is one pass of sums: they say how to finish."""
 
     @abstractmethod
     def _finish(self, summary: Summary) -> None:
         """Learn everything from the sums; no rows are seen here."""
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
-        self._check_shared()
-        target = read_target(y) if self._supervised() else None
-        source = open_table(
-            self,
-            X,
-            target,
-            sample_weight,
-            categorical_features=self.categorical_features,
-            fitted=fitted,
-        )
-        return gather(
-            source,
-            self._wanted(source.schema),
-            grid_limit=self.grid_limit,
-            n_jobs=self.n_jobs,
-        )
-
-    def _check_shared(self) -> None:
-        if not 2 <= self.grid_limit <= GRID_LIMIT:
-            raise ValueError(f"grid_limit must be from 2 to {GRID_LIMIT}; got {self.grid_limit!r}.")
-        if self.max_categories is not None and not 2 <= self.max_categories <= GRID_LIMIT:
-            raise ValueError(
-                f"max_categories must be None or from 2 to {GRID_LIMIT}; "
-                f"got {self.max_categories!r}."
-            )
+        _, summary = self._read(X, y, sample_weight, fitted)
+        return summary
 
     def _learn(self, summary: Summary) -> Self:
         """Finish, then keep the sums for later updates."""
         if self.max_categories is None:
             refuse_identifiers(summary)
         self._finish(summary)
-        self.schema_ = summary.schema
+        self._remember(summary.schema)
         self.summary_: Summary | None = summary
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        return self._learn(self._gather(X, y, sample_weight, None))
-
-    def _update(self, X: Any, y: Any, sample_weight: Any) -> Self:
+    def _update(self, new: Callable[[Schema | None], Summary]) -> Self:
+        """Learn from old and new sums together; ``new`` reads rows, given the columns known."""
         if not hasattr(self, "schema_"):
-            return self._fit(X, y, sample_weight)
+            return self._learn(new(None))
         known = self._sums("updated")
-        return self._learn(known + self._gather(X, y, sample_weight, self.schema_))
+        if known.wanted != self._wanted(known.schema) or known.grid_limit != self.grid_limit:
+            raise ValueError(
+                "parameters that say how numbers are counted have changed since the model was "
+                "fitted, so earlier rows were not counted as these would be; set them back, or "
+                "fit again on all rows."
+            )
+        return self._learn(known + new(self.schema_))
 
     def _sums(self, verb: str) -> Summary:
         check_is_fitted(self)
@@ -122,11 +145,7 @@ class AdditiveEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _merge(self, models: Sequence[AdditiveEstimator]) -> Self:
         """Learn, here, what fitting on all rows of ``models`` together would give."""
-        sums = [model._sums("merged") for model in models]
-        self.n_features_in_ = models[0].n_features_in_
-        if hasattr(models[0], "feature_names_in_"):
-            self.feature_names_in_ = models[0].feature_names_in_
-        return self._learn(merge_summaries(sums))
+        return self._learn(merge_summaries([model._sums("merged") for model in models]))
 
     def compact(self) -> Shrinkage:
         """Drop the sums that only updating and merging need.

@@ -1,6 +1,7 @@
 """Sums of floats that do not depend on order.
 
-A number is a whole count of 2**-1088. It is kept in 32-bit limbs, lowest first, in int64. Values
+A number is a whole count of 2**-1088. Squares of numbers below 2**-480 lose their lowest bits,
+the same ones in any order. It is kept in 32-bit limbs, lowest first, in int64. Values
 of similar size go a faster way: scaled to integers, squared to 128 bits, summed in three words,
 and added to the limbs once per chunk of rows.
 """
@@ -22,6 +23,7 @@ UNIT_BITS = 1088  # 34 limbs below one: the smallest float is 2**-1074
 LIMBS = 69  # up to 2**1024, and room for sums of 2**60 terms
 CHUNK = 512  # rows between carries from the fast sums to the limbs
 LARGEST = 2.0**500  # squares of larger numbers are not floats
+_LARGEST_TERM = 2.0**1000
 
 _LOW = np.int64(0xFFFFFFFF)
 _FAST_BITS = 62  # the largest value of a chunk is scaled to below 2**62
@@ -95,7 +97,7 @@ def _add_product(limbs: NDArray[np.int64], a: float, b: float) -> None:
 
 @njit(cache=True, nogil=True)
 def _add_slowly(sums: NDArray[np.int64], value: float, weight: float) -> None:
-    """Add weight * value and weight * value**2 to the limbs (2, LIMBS)."""
+    """Add weight * value and weight * value**2 to the limbs (3, LIMBS)."""
     _add_product(sums[0], weight, value)
     square = value * value
     _add_product(sums[1], weight, square)
@@ -114,8 +116,9 @@ def _scale_of(values: NDArray[np.float64]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _flush(words: NDArray[np.uint64], scale: int, sums: NDArray[np.int64]) -> None:
-    """Add a chunk's fast sums (IN, set back to zero) to the limbs."""
+def _flush(words: NDArray[np.uint64], n: int, scale: int, sums: NDArray[np.int64]) -> None:
+    """Add a chunk's number of rows and fast sums (IN, set back to zero) to the limbs."""
+    _add_bits(sums[2], UNIT_BITS, n, False)
     position = UNIT_BITS - scale
     _add_bits(sums[0], position, np.int64(words[3]), False)
     high = np.int64(words[4])
@@ -134,6 +137,7 @@ def _add_fast(
     factor: float,
     words: NDArray[np.uint64],
     present: NDArray[np.int64],
+    missing: NDArray[np.float64],
     sums: NDArray[np.int64],
 ) -> int:
     """Add a chunk of one column, each row weighing one, to words per group (OUT) where a value
@@ -143,9 +147,10 @@ def _add_fast(
     slow = 0
     for i in range(len(values)):
         value = values[i]
-        if value != value:
-            continue
         g = groups[i]
+        if value != value:
+            missing[g] += 1.0
+            continue
         present[g] += 1
         scaled = value * factor
         whole = np.int64(scaled) if abs(scaled) < _FAST_LIMIT else np.int64(0)
@@ -174,16 +179,18 @@ def _add_weighted(
     values: NDArray[np.float64],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
-    sum_weight: NDArray[np.float64],
+    missing: NDArray[np.float64],
     sums: NDArray[np.int64],
 ) -> int:
     """Add a chunk of one column of weighted rows to the limbs (OUT); -1 when one is too large."""
     for i in range(len(values)):
         value = values[i]
-        if value == value:
-            if abs(value) > LARGEST:
+        if value != value:
+            missing[groups[i]] += weight[i]
+        else:
+            if abs(value) > LARGEST or weight[i] * value * value > _LARGEST_TERM:
                 return -1
-            sum_weight[groups[i]] += weight[i]
+            add_float(sums[groups[i], 2], weight[i])
             _add_slowly(sums[groups[i]], value, weight[i])
     return 0
 
@@ -193,17 +200,17 @@ def add_moments(
     matrix: NDArray[np.float64],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
-    sum_weight: NDArray[np.float64],
+    missing: NDArray[np.float64],
     sums: NDArray[np.int64],
 ) -> int:
-    """Add weight, weight * x and weight * x**2 per group and column, missing values left out.
+    """Add weight * x, weight * x**2 and weight per group and column.
 
-    matrix (IN) rows x columns; weight (IN) empty when every row weighs one; sum_weight (OUT)
-    groups x columns; sums (OUT) groups x columns x 2 x limbs. Returns -1, or the column in which
-    an infinite or too large number stands.
+    matrix (IN) rows x columns; weight (IN) empty when every row weighs one; missing (OUT) groups x
+    columns, the weight of rows without a value; sums (OUT) groups x columns x 3 x limbs. Returns
+    -1, or the column in which an infinite or too large number stands.
     """
     n_rows, n_columns = matrix.shape
-    n_groups = sum_weight.shape[0]
+    n_groups = sums.shape[0]
     # Per group: low, middle and high word of the squares; low and high half of the values.
     words = np.zeros((n_groups, 5), dtype=np.uint64)
     present = np.zeros(n_groups, dtype=np.int64)
@@ -214,21 +221,23 @@ def add_moments(
         for j in range(n_columns):
             values = matrix[rows, j]
             if len(weight):
-                if _add_weighted(values, groups[rows], weight[rows], sum_weight[:, j], sums[:, j]):
+                own = weight[rows]
+                if _add_weighted(values, groups[rows], own, missing[:, j], sums[:, j]):
                     return j
                 continue
             if stale[j]:
                 scales[j] = _scale_of(values)
             factor = math.ldexp(1.0, scales[j])
-            slow = _add_fast(values, groups[rows], factor, words, present, sums[:, j])
+            slow = _add_fast(
+                values, groups[rows], factor, words, present, missing[:, j], sums[:, j]
+            )
             if slow < 0:
                 return j
             stale[j] = slow > CHUNK // 32  # any scale is right, but a poor one is slow
             for g in range(n_groups):
                 if present[g]:
-                    sum_weight[g, j] += present[g]
+                    _flush(words[g], present[g], scales[j], sums[g, j])
                     present[g] = 0
-                    _flush(words[g], scales[j], sums[g, j])
         if (start // CHUNK) % 1024 == 1023:
             _carry_table(sums)
     _carry_table(sums)
@@ -239,5 +248,5 @@ def add_moments(
 def _carry_table(sums: NDArray[np.int64]) -> None:
     for g in range(sums.shape[0]):
         for j in range(sums.shape[1]):
-            carry(sums[g, j, 0])
-            carry(sums[g, j, 1])
+            for k in range(3):
+                carry(sums[g, j, k])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import exact, kernels
 from unnaive.counts.moments import Moments
-from unnaive.counts.summary import Coder, Summary
+from unnaive.counts.summary import Coder, Summary, Wanted
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import (
     GRID_LIMIT,
@@ -32,14 +31,7 @@ from unnaive.table import Block, Column, RawCodes, Source, in_threads
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
 JOINT_ROWS = 1 << 20  # rows counted by one task
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a pass should collect about the numeric columns, beside counting the others."""
-
-    counts: frozenset[int]
-    moments: frozenset[int]
+LARGEST_TABLE = 1 << 31  # bytes of the counts of one column
 
 
 def gather(
@@ -75,8 +67,11 @@ def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None
     for j, column in enumerate(block.schema):
         if column.kind == "empty":
             counts.attribute(j)[:, 0] = counts.totals
-    moments = _sum_moments(block, sorted(wanted.moments), groups, n_groups, n_jobs)
-    return Summary(block.schema, labels, coders, counts, moments, grid_limit)
+    moments, gaps = _sum_moments(block, sorted(wanted.moments), groups, n_groups, n_jobs)
+    for k, j in enumerate(moments.columns):
+        if j not in counted:
+            counts.attribute(j)[:, 0] = gaps[:, k]
+    return Summary(block.schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
 
 
 # Position of a column, its numbering and its counts, slots x groups.
@@ -105,9 +100,21 @@ def _count_numeric(
         if numbered is None:
             raise infinite_error(block.schema[j])
         grid, codes = numbered
+        _refuse_too_many(block.schema[j], grid.size, n_groups)
         return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
 
     return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
+
+
+def _refuse_too_many(column: Column, n_values: int, n_groups: int) -> None:
+    """Stop before counts of one column would fill the memory."""
+    size = 8 * n_values * n_groups
+    if size > LARGEST_TABLE:
+        raise MemoryError(
+            f"{column} has {n_values:,} different values and y has {n_groups:,} classes: counting "
+            f"one by the other takes {size / 1e9:.1f} GB. Pass a smaller grid_limit=, or check "
+            "that y holds classes and not numbers."
+        )
 
 
 def _count_column(
@@ -218,24 +225,24 @@ def _sum_moments(
     groups: NDArray[Any],
     n_groups: int,
     n_jobs: int | None,
-) -> Moments:
+) -> tuple[Moments, NDArray[np.float64]]:
+    """Moments of some columns, and the weight of rows without a value, groups x columns."""
     out = Moments.empty(n_groups, positions)
+    missing = np.zeros((n_groups, len(positions)))
     weight = np.empty(0) if block.weight is None else block.weight
 
     def add(run: Sequence[int]) -> None:
         js = [positions[k] for k in run]
         own = slice(run[0], run[-1] + 1)
-        sum_weight = np.zeros((n_groups, len(js)))
-        sums = np.zeros_like(out.limbs[:, own])
-        bad = exact.add_moments(block.numeric_matrix(js), groups, weight, sum_weight, sums)
+        sums, gaps = np.zeros_like(out.limbs[:, own]), np.zeros_like(missing[:, own])
+        bad = exact.add_moments(block.numeric_matrix(js), groups, weight, gaps, sums)
         if bad >= 0:
             raise _too_large(block.schema[js[bad]])
-        out.weight[:, own] = sum_weight
-        out.limbs[:, own] = sums
+        out.limbs[:, own], missing[:, own] = sums, gaps
 
     runs = [range(len(positions))[k : k + 5] for k in range(0, len(positions), 5)]
     list(in_threads(add, runs, n_jobs))
-    return out
+    return out, missing
 
 
 def _too_large(column: Column) -> ValueError:

@@ -1,4 +1,4 @@
-"""The second additive statistic: weight, sum and sum of squares per group and numeric column.
+"""The second additive statistic: sum, sum of squares and weight per group and numeric column.
 
 Floating-point sums depend on their order; these do not. A sum is kept as a whole number of units
 of 2**-1088 in 32-bit limbs (one int64 each, so that many can be added before carries are due).
@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from unnaive.counts import exact
 
-UNIT_BITS = exact.UNIT_BITS
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
@@ -25,65 +23,71 @@ class Moments:
     ----------
     columns : tuple of int
         Positions of the numeric columns described.
-    weight : array of shape (groups, columns)
-        Weight of the rows that have a value.
-    limbs : array of int64, shape (groups, columns, 2, limbs)
-        Sum of the values and of their squares, carries resolved: equal sums have equal bytes.
+    limbs : array of int64, shape (groups, columns, 3, limbs)
+        Sums of the values, of their squares, and of the weights of the rows that have a value,
+        carries resolved: equal sums have equal bytes.
     """
 
     columns: tuple[int, ...]
-    weight: NDArray[np.float64]
     limbs: NDArray[np.int64]
 
     @classmethod
     def empty(cls, n_groups: int, columns: Sequence[int]) -> Moments:
-        shape = (n_groups, len(columns))
-        return cls(tuple(columns), np.zeros(shape), np.zeros((*shape, 2, exact.LIMBS), np.int64))
+        shape = (n_groups, len(columns), 3, exact.LIMBS)
+        return cls(tuple(columns), np.zeros(shape, np.int64))
 
     def __add__(self, other: Moments) -> Moments:
         limbs = self.limbs + other.limbs
         exact.carry_all(limbs)
-        return Moments(self.columns, self.weight + other.weight, limbs)
+        return Moments(self.columns, limbs)
 
     def widen(self, columns: Sequence[int]) -> Moments:
         """The same sums with room for more columns."""
         if tuple(columns) == self.columns:
             return self
-        out = Moments.empty(len(self.weight), columns)
+        out = Moments.empty(len(self.limbs), columns)
         place = [out.columns.index(j) for j in self.columns]
-        out.weight[:, place] = self.weight
         out.limbs[:, place] = self.limbs
         return out
 
     def sum_groups(self, place: NDArray[np.intp], n_groups: int) -> Moments:
         """Add groups together: group g becomes part of group ``place[g]``."""
         out = Moments.empty(n_groups, self.columns)
-        np.add.at(out.weight, place, self.weight)
         np.add.at(out.limbs, place, self.limbs)
         exact.carry_all(out.limbs)
         return out
 
-    def sum_all(self) -> Moments:
-        """The moments of whole columns: all groups as one."""
-        return self.sum_groups(np.zeros(len(self.weight), dtype=np.intp), 1)
+    def finish(self) -> Spread:
+        """Weight, mean and variance per group and column, rounded once from the exact sums."""
+        shape = self.limbs.shape[:2]
+        out = Spread(np.zeros(shape), np.full(shape, np.nan), np.full(shape, np.nan))
+        for g, j in np.ndindex(*shape):
+            total, squares, weight = (exact.to_int(limbs) for limbs in self.limbs[g, j])
+            if weight:
+                # variance = squares / weight - (total / weight)**2, in whole numbers
+                spread = max(0, squares * weight - total * total)
+                out.weight[g, j] = weight / (1 << exact.UNIT_BITS)
+                out.mean[g, j] = total / weight
+                out.variance[g, j] = spread / (weight * weight)
+        return out
 
-    def mean_and_variance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and variance per group and column, rounded once from the exact sums.
 
-        NaN where no row has a value.
-        """
-        mean, variance = np.full((2, *self.weight.shape), np.nan)
-        for g, j in np.argwhere(self.weight > 0):
-            mean[g, j], variance[g, j] = _mean_and_variance(self.weight[g, j], *self.limbs[g, j])
-        return mean, variance
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
+    """Weight, mean and variance, groups x columns; NaN where no row has a value."""
 
+    weight: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
 
-def _mean_and_variance(
-    weight: float, sum_limbs: NDArray[np.int64], square_limbs: NDArray[np.int64]
-) -> tuple[float, float]:
-    total, squares = exact.to_int(sum_limbs), exact.to_int(square_limbs)
-    p, q = float(weight).as_integer_ratio()  # the weight is exactly p / q
-    mean = (total * q) / (p << UNIT_BITS)
-    # variance = (squares * weight - total**2) / weight**2, all in whole numbers
-    spread = ((squares * p) << UNIT_BITS) - total * total * q
-    return mean, max(0, spread) * q / ((p * p) << (2 * UNIT_BITS))
+    def whole(self, factor: NDArray[np.float64]) -> Spread:
+        """Whole columns: all groups together, each weighing ``factor`` times its weight."""
+        weight = self.weight * factor[:, None]
+        share = weight / np.where(weight.sum(axis=0) > 0, weight.sum(axis=0), 1.0)
+        mean = np.nansum(share * self.mean, axis=0)
+        between = (self.mean - mean) ** 2
+        variance = np.nansum(share * (self.variance + between), axis=0)
+        known = weight.sum(axis=0) > 0
+        return Spread(
+            weight.sum(axis=0), np.where(known, mean, np.nan), np.where(known, variance, np.nan)
+        )

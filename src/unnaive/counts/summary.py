@@ -27,6 +27,17 @@ from unnaive.table import Schema
 Coder: TypeAlias = Grid | Categories | None
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a pass should collect about the numeric columns, beside counting the others."""
+
+    counts: frozenset[int]
+    moments: frozenset[int]
+
+    def __or__(self, other: Wanted) -> Wanted:
+        return Wanted(self.counts | other.counts, self.moments | other.moments)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
     """Counts by class of every column's fine values, and exact moments: what rows leave behind."""
@@ -36,19 +47,21 @@ class Summary:
     coders: tuple[Coder, ...]
     counts: CountTable
     moments: Moments
+    n_rows: int
+    wanted: Wanted
     grid_limit: int = GRID_LIMIT
+    closed: bool = False  # whether the classes were announced, so that no others may come
 
     def __add__(self, other: Summary) -> Summary:
         return merge_summaries([self, other])
 
-    def with_labels(self, labels: Labels) -> Summary:
-        """The same with groups for more classes."""
-        if len(labels) == len(self.labels):
-            return self
-        _, (_, place) = merge_labels([labels, self.labels])
-        counts = self.counts.sum_groups(place, len(labels))
-        moments = self.moments.sum_groups(place, len(labels))
-        return replace(self, labels=labels, counts=counts, moments=moments)
+    def announce(self, labels: Labels) -> Summary:
+        """The same with groups for all classes that will ever come."""
+        merged, (_, place) = merge_labels([labels, self.labels])
+        _refuse_new(labels, self.labels)
+        counts = self.counts.sum_groups(place, len(merged))
+        moments = self.moments.sum_groups(place, len(merged))
+        return replace(self, labels=merged, counts=counts, moments=moments, closed=True)
 
     def __repr__(self) -> str:
         rows, slots = self.counts.totals.sum(), self.counts.counts.shape[1]
@@ -59,6 +72,10 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     """What one pass over all their rows would have collected."""
     limit = parts[0].grid_limit
     schema = reduce(Schema.__add__, [p.schema for p in parts])
+    for part in parts:
+        if part.closed:
+            for other in parts:
+                _refuse_new(part.labels, other.labels)
     labels, group_places = merge_labels([p.labels for p in parts])
     coders: list[Coder] = []
     places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
@@ -77,7 +94,20 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
         p.moments.widen(columns).sum_groups(group, len(labels))
         for p, group in zip(parts, group_places, strict=True)
     )
-    return Summary(schema, labels, tuple(coders), counts, moments, limit)
+    n_rows = sum(p.n_rows for p in parts)
+    wanted = reduce(Wanted.__or__, [p.wanted for p in parts])
+    closed = any(p.closed for p in parts)
+    return Summary(schema, labels, tuple(coders), counts, moments, n_rows, wanted, limit, closed)
+
+
+def _refuse_new(announced: Labels, found: Labels) -> None:
+    known = announced.classes.tolist()
+    new = [label for label in found.classes.tolist() if label not in known]
+    if new:
+        raise ValueError(
+            f"y holds the label {new[0]!r}, which is not among the classes given to partial_fit: "
+            f"{known[:10]}."
+        )
 
 
 def _total(parts: Iterable[Any]) -> Any:

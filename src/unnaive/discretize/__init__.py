@@ -1,7 +1,7 @@
 """MERGING: fine tables to coarse ones, with or without looking at labels."""
 
-from unnaive.discretize.coarse import Coarse, CoarseCoder, coarsen
-from unnaive.discretize.cuts import METHODS, ColumnCounts, find_cuts
+from unnaive.discretize.coarse import Coarse, CoarseCoder, coarsen, row_factor
+from unnaive.discretize.cuts import METHODS, ColumnCounts, find_cuts, midpoints
 from unnaive.discretize.discretizer import Discretizer, interval_names
 
 __all__ = [
@@ -13,4 +13,6 @@ __all__ = [
     "coarsen",
     "find_cuts",
     "interval_names",
+    "midpoints",
+    "row_factor",
 ]

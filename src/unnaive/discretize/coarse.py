@@ -20,10 +20,13 @@ CoarseCoder: TypeAlias = Bins | Categories | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coarse:
-    """Coders that new rows go through, and the counts in their slots."""
+    """Coders that new rows go through, the counts in their slots, and the factor of each class
+    that is in these counts.
+    """
 
     coders: tuple[CoarseCoder, ...]
     counts: CountTable
+    factor: NDArray[np.float64]
 
 
 def coarsen(
@@ -39,8 +42,9 @@ def coarsen(
 
     ``factor`` weighs the classes, as if every row of a class had that weight.
     """
-    counts = summary.counts if factor is None else summary.counts.scale_groups(factor)
-    spread = _spread(summary, [j for j, m in methods.items() if m == "sigma"])
+    factor = row_factor(summary, factor)
+    counts = summary.counts if (factor == 1).all() else summary.counts.scale_groups(factor)
+    spread = _spread(summary, [j for j, m in methods.items() if m == "sigma"], factor)
 
     def column(j: int) -> tuple[CoarseCoder, NDArray[np.intp] | None]:
         coder = summary.coders[j]
@@ -56,22 +60,38 @@ def coarsen(
     found = list(in_threads(column, range(len(summary.coders)), threads))
     coders = tuple(coder for coder, _ in found)
     sizes = [0 if coder is None else coder.size for coder in coders]
-    return Coarse(coders, counts.coarsen([place for _, place in found], sizes))
+    return Coarse(coders, counts.coarsen([place for _, place in found], sizes), factor)
 
 
-def _spread(summary: Summary, columns: list[int]) -> dict[int, tuple[float, float]]:
+def row_factor(summary: Summary, factor: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Weights of the classes in units of rows.
+
+    Weights that are below one on average, such as weights that sum to one, are scaled to mean one:
+    pseudo-counts and description lengths count rows. Larger ones stay, so that a weight of 2 is a
+    row seen twice.
+    """
+    if factor is None:
+        factor = np.ones(len(summary.labels))
+    weight = float((factor * summary.counts.totals).sum())
+    return factor * (summary.n_rows / weight) if weight < summary.n_rows else factor
+
+
+def _spread(
+    summary: Summary, columns: list[int], factor: NDArray[np.float64]
+) -> dict[int, tuple[float, float]]:
     """Mean and standard deviation of whole columns."""
     if not columns:
         return {}
-    mean, variance = summary.moments.sum_all().mean_and_variance()
+    whole = summary.moments.finish().whole(factor)
     place = [summary.moments.columns.index(j) for j in columns]
-    return {j: (mean[0, k], np.sqrt(variance[0, k])) for j, k in zip(columns, place, strict=True)}
+    return {
+        j: (whole.mean[k], np.sqrt(whole.variance[k])) for j, k in zip(columns, place, strict=True)
+    }
 
 
 def _cut(grid: Grid, cuts: NDArray[np.float64]) -> tuple[Bins, NDArray[np.intp]]:
     bins = Bins(cuts)
-    inner = np.searchsorted(cuts, grid.low, side="left") + 1
-    return bins, np.concatenate(([0], inner, [bins.size + 1]))
+    return bins, bins.place(grid.low).astype(np.intp)
 
 
 def _group_rare(

@@ -48,15 +48,21 @@ def mdl(column: ColumnCounts) -> NDArray[np.float64]:
 
 def between(grid: Grid, cuts: NDArray[np.intp]) -> NDArray[np.float64]:
     """Midpoints of the gaps below the given cells; never at or above the cell itself."""
-    below, above = grid.high[cuts - 1], grid.low[cuts]
+    return midpoints(grid.high[cuts - 1], grid.low[cuts])
+
+
+def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cuts between neighbouring values: never at or above the upper one, also where no float lies
+    between them or their sum would overflow.
+    """
     middle = 0.5 * below + 0.5 * above
     return np.where((below <= middle) & (middle < above), middle, below)
 
 
 def _width(grid: Grid, n_bins: int) -> NDArray[np.float64]:
     low, high = grid.low[0], grid.high[-1]
-    step = high / n_bins - low / n_bins
-    return low + step * np.arange(1, n_bins)
+    share = np.arange(1, n_bins) / n_bins
+    return low * (1 - share) + high * share
 
 
 def _sigma(column: ColumnCounts) -> NDArray[np.float64]:

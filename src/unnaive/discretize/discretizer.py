@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Self
@@ -15,7 +16,15 @@ from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.discretize.coarse import coarsen
 from unnaive.discretize.cuts import METHODS
 from unnaive.encode import GRID_LIMIT, Bins
-from unnaive.table import Block, Schema, column_methods, in_threads, open_table
+from unnaive.table import (
+    Block,
+    Schema,
+    check_number,
+    check_word,
+    column_methods,
+    in_threads,
+    open_table,
+)
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 
@@ -102,7 +111,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self
         """
         self._check_parameters()
-        return self._fit(X, y, sample_weight)
+        return self._learn(self._gather(X, y, sample_weight, None))
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; after all parts, the cuts equal those of the whole.
@@ -117,16 +126,20 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self
         """
         self._check_parameters()
-        return self._update(X, y, sample_weight)
+        return self._update(lambda fitted: self._gather(X, y, sample_weight, fitted))
 
     def _check_parameters(self) -> None:
-        if self.encode not in ("ordinal", "interval"):
-            raise ValueError(f"encode must be 'ordinal' or 'interval'; got {self.encode!r}.")
-        if self.n_bins < 2:
-            raise ValueError(f"n_bins must be 2 or more; got {self.n_bins!r}.")
+        check_word(self, "encode", "ordinal", "interval")
+        check_number(self, "n_bins", 2, whole=True)
 
-    def _supervised(self) -> bool:
-        return isinstance(self.method, Mapping) or self.method == "mdl"
+    def _supervised(self, y: Any) -> bool:
+        return self.method == "mdl" or (isinstance(self.method, Mapping) and y is not None)
+
+    def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
+        summary = super()._gather(X, y, sample_weight, fitted)
+        if y is None and "mdl" in self._methods(summary.schema).values():
+            raise ValueError("method 'mdl' requires y to be passed: it cuts where classes change.")
+        return summary
 
     def _methods(self, schema: Schema) -> dict[int, str]:
         return column_methods("method", self.method, schema, METHODS)
@@ -140,11 +153,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         methods = self._methods(summary.schema)
         coarse = coarsen(summary, methods, n_bins=self.n_bins, n_jobs=self.n_jobs)
         self.cuts_: list[NDArray[np.float64] | None] = [
-            coder.cuts
-            if isinstance(coder, Bins)
-            else None
-            if column.kind == "categorical"
-            else np.empty(0)
+            None if column.kind == "categorical" else getattr(coder, "cuts", np.empty(0))
             for column, coder in zip(summary.schema, coarse.coders, strict=True)
         ]
 
@@ -158,49 +167,63 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         Returns
         -------
         array or table of shape (n_samples, n_features)
-            float64 numbers of intervals; with categories or ``encode="interval"``, objects.
+            float64 numbers of intervals, NaN for missing. Where there are categories, or with
+            ``encode="interval"``, a table of the kind of X, or an array of objects if X is none.
             ``set_output`` makes it a pandas or polars table.
         """
         check_is_fitted(self)
         return open_table(self, X, fitted=self.schema_).map(self._transform)
 
-    def _transform(self, block: Block) -> NDArray[Any]:
-        plain = self.encode == "ordinal" and all(cuts is not None for cuts in self.cuts_)
-        out = np.empty((block.n_rows, len(self.cuts_)), dtype=np.float64 if plain else object)
+    def _transform(self, block: Block) -> Any:
+        if self.encode == "interval" or any(cuts is None for cuts in self.cuts_):
+            return block.with_columns({j: self._column(block, j) for j in self._numbers()})
+        out = np.empty((block.n_rows, len(self.cuts_)))
 
         def fill(start: int) -> None:
             rows = block.slice(start, start + ROWS)
-            part = out[start : start + ROWS]
-            for j, cuts in enumerate(self.cuts_):
-                if cuts is None:
-                    raw = rows.categorical(j)
-                    part[:, j] = np.array([None, *raw.values], dtype=object)[raw.slots]
-                else:
-                    slots = Bins(cuts).codes(rows.numeric(j), block.schema[j])
-                    part[:, j] = names[j][slots]
+            for j in range(len(self.cuts_)):
+                out[start : start + ROWS, j] = self._column(rows, j)
 
-        names = [np.empty(0) if cuts is None else self._names(cuts) for cuts in self.cuts_]
         list(in_threads(fill, range(0, block.n_rows, ROWS), self.n_jobs))
         return out
 
-    def _names(self, cuts: NDArray[np.float64]) -> NDArray[Any]:
-        """What stands for missing and for each interval in the output."""
+    def _numbers(self) -> list[int]:
+        """Columns that are replaced."""
+        return [j for j, cuts in enumerate(self.cuts_) if cuts is not None]
+
+    def _column(self, block: Block, j: int) -> NDArray[Any]:
+        """What stands for the values of a numeric column in the output."""
+        cuts, column = self.cuts_[j], self.schema_[j]
+        assert cuts is not None
+        names = np.concatenate(([np.nan], np.arange(len(cuts) + 1)))
         if self.encode == "interval":
-            return np.array([None, *interval_names(cuts)], dtype=object)
-        return np.concatenate(([np.nan], np.arange(len(cuts) + 1)))
+            names = np.array([None, *interval_names(cuts, column.family)], dtype=object)
+        if column.kind == "empty":  # nothing is known of it
+            return np.full(block.n_rows, names[0])
+        return names[Bins(cuts).codes(block.numeric(j), column)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.target_tags.required = self._supervised()
+        tags.target_tags.required = self.method == "mdl"
         return tags
 
 
-def interval_names(cuts: NDArray[np.float64]) -> list[str]:
-    """Intervals between cuts, as text."""
-    edges = ["-inf", *(f"{c:.6g}" for c in cuts), "inf"]
+def interval_names(cuts: NDArray[np.float64], family: str = "number") -> list[str]:
+    """Intervals between cuts, as text in which different cuts look different."""
+    edges = ["-inf", *_cut_names(cuts, family), "inf"]
     names = [f"({a}, {b}]" for a, b in pairwise(edges)]
     names[-1] = names[-1][:-1] + ")"
+    return names
+
+
+def _cut_names(cuts: NDArray[np.float64], family: str) -> list[str]:
+    if family == "time":
+        return [str(np.datetime64(int(cut), "us")) for cut in cuts]
+    if family == "duration":
+        return [str(datetime.timedelta(microseconds=cut)) for cut in cuts]
+    names: list[str] = []
+    for digits in range(6, 18):  # 17 digits tell any two floats apart
+        names = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(names)) == len(names):
+            break
     return names

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -121,7 +122,7 @@ def _side(start: NDArray[np.float64], stop: NDArray[np.float64]) -> tuple[float,
             classes += 1
             n += here
             bits -= x_log_x(here)
-    return n, (bits + x_log_x(n)) / n, classes
+    return n, (bits + x_log_x(n)) / n if n > 0.0 else 0.0, classes
 
 
 @njit(cache=True, nogil=True)
@@ -166,3 +167,63 @@ def boundaries(cumulative: NDArray[np.float64]) -> NDArray[np.bool_]:
     for i in range(1, n_cells):
         out[i] = _is_boundary(cumulative, i)
     return out
+
+
+@njit(cache=True, nogil=True)
+def discretize_parts(
+    order: NDArray[np.intp],
+    codes: NDArray[Any],
+    part: NDArray[np.intp],
+    n_parts: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+    slots: NDArray[np.uint16],
+    n_values: NDArray[np.intp],
+) -> None:
+    """Cut one numeric column by MDL within each part of the rows.
+
+    order (IN) rows by ascending code; codes (IN) fine cells, 0 is missing; part (IN) of each row,
+    -1 for none; slots (OUT) the interval of each row, 0 where missing; n_values (OUT) intervals
+    per part. One pass per step over the rows, however many parts and cells there are.
+    """
+    cells = np.zeros(n_parts, dtype=np.intp)
+    last = np.zeros(n_parts, dtype=np.int64)  # no value has code 0
+    for i in order:
+        p = part[i]
+        if p >= 0 and codes[i] != 0 and codes[i] != last[p]:
+            last[p] = codes[i]
+            cells[p] += 1
+    start = np.zeros(n_parts + 1, dtype=np.intp)
+    for p in range(n_parts):
+        start[p + 1] = start[p] + cells[p] + 1
+    cumulative = np.zeros((start[-1], n_classes))
+    cell = np.zeros(n_parts, dtype=np.intp)
+    last[:] = 0
+    for i in order:
+        p = part[i]
+        if p >= 0 and codes[i] != 0:
+            if codes[i] != last[p]:
+                last[p] = codes[i]
+                cell[p] += 1
+            cumulative[start[p] + cell[p], groups[i]] += weight[i]
+    interval = np.ones(start[-1], dtype=np.uint16)
+    for p in range(n_parts):
+        own = cumulative[start[p] : start[p + 1]]
+        for k in range(1, len(own)):
+            own[k] += own[k - 1]
+        n_values[p] = 1 if cells[p] else 0
+        if cells[p] < 2:
+            continue
+        for cut in mdl_cuts(own, boundaries(own)):
+            interval[start[p] + cut + 1 : start[p + 1]] += np.uint16(1)
+            n_values[p] += 1
+    cell[:] = 0
+    last[:] = 0
+    for i in order:
+        p = part[i]
+        if p >= 0:
+            if codes[i] != 0 and codes[i] != last[p]:
+                last[p] = codes[i]
+                cell[p] += 1
+            slots[i] = interval[start[p] + cell[p]] if codes[i] != 0 else 0

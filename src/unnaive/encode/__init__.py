@@ -5,16 +5,21 @@ Every coded attribute has the same slots: 0 is missing, 1 to V its values, V + 1
 
 from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
+from unnaive.encode.coding import AnyCoder, column_slots
+from unnaive.encode.draws import draw_folds
 from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
 from unnaive.encode.labels import Labels, label_groups, merge_labels, read_target
 
 __all__ = [
     "GRID_LIMIT",
+    "AnyCoder",
     "Bins",
     "Categories",
     "Grid",
     "Labels",
     "categories_of",
+    "column_slots",
+    "draw_folds",
     "infinite_error",
     "label_groups",
     "merge_categories",

@@ -22,6 +22,12 @@ class Bins:
     def size(self) -> int:
         return len(self.cuts) + 1
 
+    def place(self, low: NDArray[np.float64]) -> NDArray[Any]:
+        """Slot of each slot of a grid whose cells, from ``low``, no cut divides."""
+        inner = np.searchsorted(self.cuts, low, side="left") + 1
+        place = np.concatenate(([0], inner, [self.size + 1]))
+        return place.astype(code_dtype(self.size))
+
     def codes(self, values: NDArray[np.float64], column: Column) -> NDArray[Any]:
         """Slot of each value; infinite values are refused."""
         codes = np.empty(len(values), dtype=code_dtype(self.size))

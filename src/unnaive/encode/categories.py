@@ -31,6 +31,14 @@ class Categories:
     def size(self) -> int:
         return len(self.values) + bool(self.rare)
 
+    def name(self, slot: int) -> str:
+        """What to call a slot."""
+        if slot == 0:
+            return "missing"
+        if slot <= len(self.values):
+            return str(self.values[slot - 1])
+        return "other" if slot == self.size else "unseen"
+
     def slots(self, values: Iterable[Any]) -> NDArray[np.intp]:
         """Where each raw slot (0 missing, then ``values`` in their order) belongs."""
         unseen, find = self.size + 1, self.index.get

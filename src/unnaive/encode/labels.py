@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from unnaive.encode.categories import sort_values
-from unnaive.table import code_dtype, is_missing
+from unnaive.table import as_objects, code_dtype, is_missing
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
 
@@ -34,34 +34,52 @@ def read_target(y: Any) -> NDArray[Any]:
     """Labels as a 1-D array; continuous, missing or multi-column targets are refused."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
-    if hasattr(y, "to_numpy") and not hasattr(y, "iloc"):
-        y = y.to_numpy()  # polars, pyarrow
-    target: NDArray[Any] = column_or_1d(y, warn=True)
+    target: NDArray[Any] = column_or_1d(_as_array(y), warn=True)
     kind = target.dtype.kind
+    missing = 0
+    if kind == "O":
+        missing = sum(is_missing(v) for v in target)
+    elif kind in "fmM":
+        missing = int((target != target).sum())
+    if missing:
+        raise ValueError(
+            f"y has {missing} missing labels. Input y contains NaN. "
+            "Drop these rows, or give them a class of their own."
+        )
     if kind == "f":
-        if np.isnan(target).any():
-            raise ValueError(
-                f"y has {int(np.isnan(target).sum())} missing labels. Input y contains NaN. "
-                "Drop these rows, or give them a class of their own."
-            )
         if not np.isfinite(target).all():
             raise ValueError("Input y contains infinity; labels must be finite.")
         check_classification_targets(target)
-    elif kind == "O":
-        missing = sum(is_missing(v) for v in target)
-        if missing:
-            raise ValueError(
-                f"y has {missing} missing labels (None or NaN). Input y contains NaN. "
-                "Drop these rows, or give them a class of their own."
-            )
     elif kind == "c":
         raise ValueError("Complex data not supported: y holds complex numbers.")
     return target
 
 
+def _as_array(y: Any) -> Any:
+    """Labels in an array that keeps their types, where NumPy would turn all into text or floats."""
+    if isinstance(y, np.ndarray) or not (hasattr(y, "tolist") or hasattr(y, "to_list")):
+        return _of_one_type(y) if isinstance(y, (list, tuple)) else y
+    if isinstance(getattr(y, "dtype", None), np.dtype) and y.dtype.kind != "O":
+        return y
+    if getattr(y, "ndim", 1) != 1:
+        return y
+    return _of_one_type(y.tolist() if hasattr(y, "tolist") else y.to_list())
+
+
+def _of_one_type(values: Any) -> Any:
+    """A list as an array; of objects where its values are not all of one kind."""
+    if any(isinstance(v, (list, tuple, np.ndarray)) for v in values):
+        return values
+    types = {bool if isinstance(v, (bool, np.bool_)) else type(v) for v in values}
+    plain = all(issubclass(t, (int, float, np.number)) for t in types) and bool not in types
+    if len(types) == 1 or plain:
+        return np.asarray(values)
+    return as_objects(list(values))
+
+
 def label_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
     """The classes that occur and each row's class number."""
-    if target.dtype.kind in "bui":
+    if target.dtype.kind in "bui" and not target.max(initial=0) > np.iinfo(np.int64).max:
         if target.dtype.kind == "b":
             dense = target.view(np.uint8).astype(np.int64)
         else:
@@ -98,13 +116,7 @@ def _object_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
     place = np.empty(len(index), dtype=code_dtype(len(index)))
     for i, value in enumerate(ordered):
         place[index[value]] = i
-    return Labels(_as_objects(ordered)), place[codes]
-
-
-def _as_objects(values: Sequence[Any]) -> NDArray[Any]:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    return out
+    return Labels(as_objects(ordered)), place[codes]
 
 
 def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]]]:
@@ -114,10 +126,11 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
         return parts[0], [np.arange(len(first))] * len(parts)
     joined = np.concatenate([p.classes for p in parts])
     kinds = {p.classes.dtype.kind for p in parts}
-    if len(kinds) > 1 and not kinds <= set("iuf"):
+    # NumPy turns numbers beside text into text, and large integers of two kinds into floats.
+    if len(kinds) > 1 and not (kinds <= set("iuf") and joined.dtype.kind in kinds):
         joined = np.concatenate([p.classes.astype(object) for p in parts])
     mixed = joined.dtype == object
-    classes = _as_objects(sort_values(joined)) if mixed else np.unique(joined)
+    classes = as_objects(sort_values(joined)) if mixed else np.unique(joined)
     index = {v: i for i, v in enumerate(classes.tolist())}
     maps = [np.array([index[v] for v in p.classes.tolist()], dtype=np.intp) for p in parts]
     return Labels(classes), maps

@@ -91,10 +91,3 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
 
     def _probabilities(self, block: Block) -> NDArray[np.float64]:
         return probabilities(self._joint(block), self.n_jobs)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sklearn.base import clone
@@ -56,7 +56,10 @@ def merge(models: Iterable[Any]) -> Any:
 def _check_same_parameters(a: Any, b: Any) -> None:
     other = b.get_params()
     for name, value in a.get_params().items():
-        if name != "n_jobs" and repr(value) != repr(other[name]):
+        same = repr(value) == repr(other[name]) or (
+            isinstance(value, Mapping) and value == other[name]
+        )
+        if name != "n_jobs" and not same:
             raise ValueError(
                 f"the models differ in {name}: {value!r} and {other[name]!r}; "
                 "only models with equal parameters can be merged."

@@ -13,15 +13,16 @@ from unnaive.bayes import (
     Evidence,
     Smoothing,
     build_scorer,
+    check_class_weight,
     class_factor,
     given_priors,
     log_prior,
 )
 from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.discretize import METHODS, coarsen
-from unnaive.encode import GRID_LIMIT, Labels, merge_labels
+from unnaive.encode import GRID_LIMIT, label_groups, read_target
 from unnaive.models._base import TableClassifier
-from unnaive.table import Block, Schema, column_methods
+from unnaive.table import Block, Schema, check_number, check_word, column_methods
 
 NUMERIC = (*METHODS, "gaussian")
 
@@ -127,9 +128,6 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
 
-    # Classes announced to partial_fit.
-    _given: Labels | None = None
-
     # Learning -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -149,8 +147,9 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
         self
         """
         self._check_parameters()
-        self._given = None
-        return self._fit(X, y, sample_weight)
+        summary = self._gather(X, y, sample_weight, None)
+        check_class_weight(self.class_weight, summary.labels.classes)
+        return self._learn(summary)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; after all parts, the model equals one fitted on the whole.
@@ -168,18 +167,21 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
         self
         """
         self._check_parameters()
-        if classes is not None:
-            self._given = Labels(np.unique(np.asarray(classes)))
-        return self._update(X, y, sample_weight)
+
+        def read(fitted: Schema | None) -> Summary:
+            summary = self._gather(X, y, sample_weight, fitted)
+            if classes is None:
+                return summary
+            announced, _ = label_groups(read_target(classes))
+            return summary.announce(announced)
+
+        return self._update(read)
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "prior_alpha", "var_smoothing"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be 0 or more; got {getattr(self, name)!r}.")
-        if self.missing not in ("skip", "value"):
-            raise ValueError(f"missing must be 'skip' or 'value'; got {self.missing!r}.")
-        if self.n_bins < 2:
-            raise ValueError(f"n_bins must be 2 or more; got {self.n_bins!r}.")
+            check_number(self, name, 0)
+        check_number(self, "n_bins", 2, whole=True)
+        check_word(self, "missing", "skip", "value")
 
     def _methods(self, schema: Schema) -> dict[int, str]:
         """How each numeric column is treated."""
@@ -193,10 +195,8 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
         )
 
     def _finish(self, summary: Summary) -> None:
-        labels = self._all_labels(summary)
-        summary = summary.with_labels(labels)
-        methods = self._methods(summary.schema)
-        factor = class_factor(self.class_weight, labels.classes, summary.counts.totals)
+        classes, methods = summary.labels.classes, self._methods(summary.schema)
+        factor = class_factor(self.class_weight, classes, summary.counts.totals)
         coarse = coarsen(
             summary,
             methods,
@@ -205,27 +205,15 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
             factor=factor,
             n_jobs=self.n_jobs,
         )
-        priors = given_priors(self.priors, labels.classes)
+        priors = given_priors(self.priors, classes)
         prior = log_prior(coarse.counts.totals, self.prior_alpha, priors)
         gaussian = [j for j, method in methods.items() if method == "gaussian"]
         smoothing = Smoothing(self.alpha, self.missing, self.var_smoothing)
         self.scorer_ = build_scorer(summary, coarse, gaussian, prior, smoothing)
-        self.classes_ = labels.classes
+        self.classes_ = classes
         self.class_count_ = summary.counts.totals
         self.class_log_prior_ = prior
         self.coders_ = coarse.coders
-
-    def _all_labels(self, summary: Summary) -> Labels:
-        if self._given is None:
-            return summary.labels
-        merged, _ = merge_labels([self._given, summary.labels])
-        if len(merged) > len(self._given):
-            new = set(summary.labels.classes.tolist()) - set(self._given.classes.tolist())
-            raise ValueError(
-                f"y holds the label {sorted(map(str, new))[0]!r}, which is not among the classes "
-                f"given to partial_fit: {self._given.classes.tolist()[:10]}."
-            )
-        return merged
 
     # Answering ------------------------------------------------------------------------------
 

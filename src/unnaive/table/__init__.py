@@ -1,6 +1,7 @@
 """READING: tables of any kind as blocks of columns."""
 
-from unnaive.table.columns import RawCodes, code_dtype, is_missing
+from unnaive.table.checks import check_number, check_word
+from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads
 from unnaive.table.reading import open_table
 from unnaive.table.schema import Column, Schema, column_methods
@@ -13,6 +14,9 @@ __all__ = [
     "RawCodes",
     "Schema",
     "Source",
+    "as_objects",
+    "check_number",
+    "check_word",
     "code_dtype",
     "column_methods",
     "in_threads",

@@ -54,10 +54,28 @@ def family_of(column: Native, name: str | int) -> Family:
     return _family_of_array(column, name)
 
 
+def is_declared_categorical(column: Native) -> bool:
+    """Whether a column's type says that its values are categories, whatever they are."""
+    return isinstance(column, nw.Series) and column.dtype in (nw.Categorical, nw.Enum)
+
+
+def has_no_value(column: Native) -> bool:
+    """Whether every value is missing; quick where the first one is there."""
+    if isinstance(column, nw.Series):
+        if column.dtype.is_float() and column.null_count() < len(column):
+            return bool(np.isnan(_floats(column)).all())
+        return column.null_count() >= len(column)
+    if column.dtype.kind == "f":
+        return bool(len(column) and np.isnan(column[0]) and np.isnan(column).all())
+    return column.dtype.kind == "O" and all(is_missing(v) for v in column)
+
+
 def _family_of_array(column: NDArray[Any], name: str | int) -> Family:
     kind = column.dtype.kind
     if kind == "O":
         return _family_of_objects(column, name)
+    if kind == "f" and has_no_value(column):
+        return "empty"
     simple: dict[str, Family] = {
         "i": "number",
         "u": "number",
@@ -81,6 +99,11 @@ def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
     dtype = column.dtype
     if dtype in (nw.Categorical, nw.Enum):
         return _family_of_categories(column, name)
+    if dtype.is_float():
+        first = column.head(1).to_numpy()
+        return "empty" if np.isnan(first.astype(float)).all() and has_no_value(column) else "number"
+    if len(column) == column.null_count():
+        return "empty"
     if dtype.is_numeric():
         return "number"
     if dtype in (nw.Datetime, nw.Date, nw.Time):
@@ -89,8 +112,6 @@ def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
         return "duration"
     if dtype == nw.Boolean:
         return "bool"
-    if len(column) == column.null_count():
-        return "empty"
     if dtype == nw.String:
         return "text"
     if dtype in (nw.List, nw.Struct, nw.Array):
@@ -98,31 +119,27 @@ def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
             f"column {name!r} holds {dtype}, which is not supported; "
             "turn it into columns of numbers or text."
         )
-    return _family_of_objects(np.asarray(column.to_list(), dtype=object), name)
+    return _family_of_objects(as_objects(column.to_list()), name)
 
 
 def _family_of_categories(column: nw.Series[Any], name: str | int) -> Family:
     if column.implementation.is_polars():
         return "text"
     native = column.to_native()
-    if column.implementation.is_pandas_like():
-        values = native.dtype.categories
-        if isinstance(values.dtype, np.dtype) and values.dtype.kind != "O":
-            return _family_of_array(values.to_numpy(), name)
-        return _family_of_objects(np.asarray(values, dtype=object), name)
-    return family_of(nw.from_native(_decoded(native), series_only=True), name)
-
-
-def _decoded(array: Any) -> Any:
-    """The values of a dictionary array of pyarrow, without the dictionary."""
-    return array.cast(array.type.value_type)
+    values = getattr(native.dtype, "categories", None) if hasattr(native, "dtype") else None
+    if values is None:  # a dictionary of pyarrow, in a pandas column or not
+        return _family_of_objects(as_objects(_dictionary(column).values), name)
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind != "O":
+        return _family_of_array(values.to_numpy(), name)
+    return _family_of_objects(np.asarray(values, dtype=object), name)
 
 
 def _family_of_objects(values: NDArray[Any], name: str | int) -> Family:
     types = {type(v) for v in values.ravel()} - {type(None)}
     # A float may be just the NaN that stands for missing text.
-    if float in types and len(types) > 1 and all(is_missing(v) for v in values if type(v) is float):
-        types.discard(float)
+    floats = {t for t in types if issubclass(t, float)}
+    if floats != types and all(is_missing(v) for v in values if isinstance(v, float)):
+        types -= floats
     families = {_family_of_type(t) for t in types} - {None}
     if not families:
         return "empty"
@@ -156,7 +173,17 @@ def _family_of_type(t: type) -> Family | None:
         return "time"
     if issubclass(t, (numbers.Real, decimal.Decimal)):
         return "number"
-    return "text" if issubclass(t, (str, bytes)) else "object"
+    # Intervals and periods of pandas have no number, but a name.
+    named = issubclass(t, (str, bytes)) or t.__module__.startswith("pandas")
+    return "text" if named else "object"
+
+
+def as_objects(values: Sequence[Any]) -> NDArray[Any]:
+    """A list as a 1-D array of the very objects in it."""
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # NumPy would unpack tuples and lists
+        out[i] = value
+    return out
 
 
 def is_missing(value: Any) -> bool:
@@ -166,6 +193,8 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # pandas.NA has no truth value
         return True
+    except ValueError:  # neither has an array, which is not missing
+        return False
 
 
 # ---------------------------------------------------------------------------------------------
@@ -199,11 +228,13 @@ def _numeric_series(column: nw.Series[Any], spec: Column) -> NDArray[Any]:
     if dtype == nw.Duration:
         return _microseconds(column.to_numpy())
     if dtype in (nw.Object, nw.Unknown, nw.Time) or not dtype.is_numeric():
-        return _numeric_objects(np.asarray(column.to_list(), dtype=object), spec)
+        return _numeric_objects(as_objects(column.to_list()), spec)
     return _floats(column)
 
 
 def _floats(column: nw.Series[Any]) -> NDArray[Any]:
+    if column.dtype == nw.Decimal and column.implementation.is_pyarrow():
+        column = column.cast(nw.String)  # pyarrow rounds decimals less well than text
     return column.cast(nw.Float64).to_numpy()
 
 
@@ -239,6 +270,8 @@ def _as_float(value: Any, spec: Column) -> float:
         return float(_microseconds(np.asarray([value]))[0])
     try:
         return float(value)
+    except OverflowError:
+        raise ValueError(f"{spec} holds a number too large to compute with; rescale it.") from None
     except (TypeError, ValueError):
         raise ValueError(
             f"{spec} held {FAMILY_WORDS[spec.family]} when the model was fitted, "
@@ -264,6 +297,8 @@ def _codes_of_array(column: NDArray[Any]) -> RawCodes:
         return RawCodes(np.ascontiguousarray(column).view(np.uint8), [False, True])
     if kind in "iufmM":
         missing = np.zeros(len(column), bool) if kind in "iu" else column != column
+        if kind in "mM":
+            column = column.astype(f"{column.dtype.str[:3]}[us]")  # finer units become integers
         values, codes = np.unique(column[~missing], return_inverse=True)
         out = np.full(len(column), -1, dtype=np.int64)
         out[~missing] = codes
@@ -292,6 +327,8 @@ def _plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, bytes):
         return value.decode(errors="replace")
+    if type(value).__module__.startswith("pandas") and not isinstance(value, datetime.datetime):
+        return value if is_missing(value) else str(value)
     return value
 
 
@@ -304,7 +341,7 @@ def _dictionary(column: nw.Series[Any]) -> RawCodes:
         return _dictionary_polars(native)
     if implementation.is_pyarrow():
         return _dictionary_pyarrow(native)
-    return _codes_of_array(np.asarray(column.to_list(), dtype=object))
+    return _codes_of_array(as_objects(column.to_list()))
 
 
 def _dictionary_pandas(series: Any) -> RawCodes:
@@ -341,7 +378,7 @@ def _dictionary_polars(series: Any) -> RawCodes:
             if None not in values:
                 break
     else:
-        return _codes_of_array(np.asarray(series.to_list(), dtype=object))
+        return _codes_of_array(as_objects(series.to_list()))
     codes = series.to_physical()
     dtype = code_dtype(len(values))
     if codes.null_count():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,11 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
-from unnaive.table.columns import Native, family_of
-from unnaive.table.schema import FAMILY_WORDS, NUMERIC_FAMILIES, Column, Kind, Schema, resolve_kinds
-from unnaive.table.source import Block, MemorySource
-
-Frame = Any
+from unnaive.table.columns import Native, family_of, has_no_value, is_declared_categorical
+from unnaive.table.schema import FAMILY_WORDS, Column, Schema, natural_kind, resolve_kinds
+from unnaive.table.source import Block, MemorySource, column_of, keep_rows
 
 
 def open_table(
@@ -28,31 +27,32 @@ def open_table(
 ) -> MemorySource:
     """Read a table, check it against ``fitted`` where the model knows its columns already.
 
-    Sets ``n_features_in_`` and ``feature_names_in_`` on the estimator at the first reading.
     Rows of weight zero are left out: they are the same as absent rows.
     """
     frame = as_frame(X)
-    columns: list[Native] | NDArray[Any]
+    columns: Sequence[Native] | NDArray[Any]
     if frame is not None:
         columns, names = _read_frame(frame, fitted)
         n_rows = len(frame)
     else:
         columns = _read_array(estimator, X)
         names, n_rows = list(range(columns.shape[1])), len(columns)
-    if fitted is None:
-        schema = _new_schema(estimator, columns, names, categorical_features)
-    else:
-        if frame is None or not fitted.named:
-            validate_data(
-                estimator, X if frame is not None else columns, reset=False, skip_check_array=True
-            )
-        schema = _check_against(fitted, columns)
+    if fitted is not None and (frame is None or not fitted.named):
+        checked = X if frame is not None else columns
+        validate_data(estimator, checked, reset=False, skip_check_array=True)
     weight = _read_weight(sample_weight, n_rows)
     if y is not None:
         check_consistent_length(y, range(n_rows))
-    block = Block(schema, columns, n_rows=n_rows, target=y, weight=weight)
+    row_ids = None
     if weight is not None and not weight.all():
-        block = block.keep(weight > 0)
+        kept = weight > 0
+        columns, weight, row_ids = keep_rows(columns, kept), weight[kept], np.flatnonzero(kept)
+        y, n_rows = None if y is None else y[kept], len(row_ids)
+    if fitted is None:
+        schema = _new_schema(columns, names, categorical_features, frame is not None)
+    else:
+        schema = _check_against(fitted, columns)
+    block = Block(schema, columns, n_rows=n_rows, target=y, weight=weight, row_ids=row_ids)
     return MemorySource(block)
 
 
@@ -60,10 +60,17 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """A narwhals view of a frame, or None for arrays and lists."""
     if isinstance(X, (np.ndarray, list, tuple)):
         return None
-    _refuse_twins(getattr(X, "columns", None))
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not hasattr(X, "collect"):  # asking a lazy table for its columns makes it work
+        _refuse_twins(X)
+    frame = nw.from_native(X, pass_through=True, allow_series=True)
     if isinstance(frame, nw.DataFrame):
         return frame
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("X is a lazy table; call .collect() on it first.")
+    if isinstance(frame, nw.Series):
+        raise ValueError(
+            "X is a single column. Expected 2D array or table: pass a table, as X.to_frame() makes."
+        )
     if hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
 
@@ -71,11 +78,14 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return None
 
 
-def _refuse_twins(names: Any) -> None:
-    if getattr(names, "is_unique", True):  # only pandas allows two columns of one name
-        return
-    twice = names[names.duplicated()][0]
-    raise ValueError(f"the table has several columns named {twice!r}; rename or drop them.")
+def _refuse_twins(X: Any) -> None:
+    names: Any = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    if isinstance(names, list):
+        twice = [n for n in names if names.count(n) > 1] if len(set(names)) < len(names) else []
+    else:
+        twice = [] if getattr(names, "is_unique", True) else list(names[names.duplicated()])
+    if twice:
+        raise ValueError(f"the table has several columns named {twice[0]!r}; rename or drop them.")
 
 
 def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[Native], list[Any]]:
@@ -91,22 +101,14 @@ def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[N
             "the table has no rows."
         )
     columns: list[Native] = list(frame.iter_columns())
-    if not _are_names(names):
-        return columns, list(range(len(names)))
-    if fitted is not None and fitted.named:
-        expected = fitted.names or []
-        _check_names(expected, names)
-        place = {name: j for j, name in enumerate(names)}
-        return [columns[place[name]] for name in expected], expected
-    return columns, names
+    if fitted is None or not fitted.named:
+        return columns, names
+    _check_names(fitted.names, names)
+    place = {name: j for j, name in enumerate(names)}
+    return [columns[place[name]] for name in fitted.names], fitted.names
 
 
-def _are_names(names: list[Any]) -> bool:
-    """Whether column labels are names, as scikit-learn sees it: all of them text."""
-    return all(isinstance(n, str) for n in names)
-
-
-def _check_names(expected: list[str], found: list[str]) -> None:
+def _check_names(expected: list[Any], found: list[Any]) -> None:
     missing = [n for n in expected if n not in set(found)]
     extra = [n for n in found if n not in set(expected)]
     if not missing and not extra:
@@ -117,7 +119,7 @@ def _check_names(expected: list[str], found: list[str]) -> None:
         ("Feature names seen at fit time, yet now missing:", missing),
     ):
         if names:
-            lines += [title, *(f"- {n}" for n in sorted(names)[:5])]
+            lines += [title, *(f"- {n}" for n in sorted(names, key=str)[:5])]
             lines += ["- ..."] if len(names) > 5 else []
     raise ValueError("\n".join(lines) + "\n")
 
@@ -143,64 +145,47 @@ def _rows_of_objects(rows: Any) -> Any:
     array = np.asarray(rows, dtype=object) if len({len(r) for r in rows}) == 1 else None
     if array is None or array.ndim != 2:
         return rows
-    numbers = all(isinstance(v, (int, float, np.number)) for v in array.ravel())
+    numbers = all(
+        isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in array.ravel()
+    )
     return np.asarray(rows) if numbers else array
 
 
 def _new_schema(
-    estimator: BaseEstimator,
-    columns: list[Native] | NDArray[Any],
+    columns: Sequence[Native] | NDArray[Any],
     names: list[Any],
     categorical_features: Any,
+    named: bool,
 ) -> Schema:
-    if isinstance(columns, np.ndarray) and columns.dtype.kind != "O":
-        families = [family_of(columns[:0, 0], 0)] * columns.shape[1]
-    else:
-        families = [family_of(_column(columns, j), name) for j, name in enumerate(names)]
-    named = _are_names(names)
-    estimator.n_features_in_ = len(names)
-    if named:
-        estimator.feature_names_in_ = np.asarray(names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
-    return Schema(resolve_kinds(names, families, categorical_features), named)
+    each = [column_of(columns, j) for j in range(len(names))]
+    families = [family_of(column, name) for column, name in zip(each, names, strict=True)]
+    declared = [is_declared_categorical(column) for column in each]
+    return Schema(resolve_kinds(names, families, declared, categorical_features), named)
 
 
-def _column(columns: list[Native] | NDArray[Any], j: int) -> Native:
-    return columns[:, j] if isinstance(columns, np.ndarray) else columns[j]
-
-
-def _check_against(fitted: Schema, columns: list[Native] | NDArray[Any]) -> Schema:
+def _check_against(fitted: Schema, columns: Sequence[Native] | NDArray[Any]) -> Schema:
     plain = isinstance(columns, np.ndarray) and columns.dtype.kind in "iuf"
     if plain and all(c.kind == "numeric" and c.family == "number" for c in fitted):
         return fitted
-    found = tuple(_check_column(spec, _column(columns, j)) for j, spec in enumerate(fitted.columns))
+    found = tuple(
+        _check_column(spec, column_of(columns, j)) for j, spec in enumerate(fitted.columns)
+    )
     return Schema(found, fitted.named)
 
 
 def _check_column(spec: Column, column: Native) -> Column:
     family = family_of(column, spec.name)
-    if spec.kind == "empty":
-        kind: Kind = "numeric" if family in NUMERIC_FAMILIES else "categorical"
-        return spec if family == "empty" else Column(spec.name, kind, family)
-    if family in ("empty", spec.family) or _all_missing(column):
+    if family in ("empty", spec.family) or has_no_value(column):
         return spec
+    if spec.family == "empty":
+        forced = spec.kind == "categorical" or is_declared_categorical(column)
+        return Column(spec.name, "categorical" if forced else natural_kind(family), family)
     if spec.kind == "numeric" and spec.family == "number" and family == "bool":
         return spec
     raise ValueError(
         f"{spec} held {FAMILY_WORDS[spec.family]} when the model was fitted, "
         f"but now holds {FAMILY_WORDS[family]}; convert it before predicting."
     )
-
-
-def _all_missing(column: Native) -> bool:
-    """Pandas reads a text column without a single value as float NaN."""
-    if isinstance(column, nw.Series):
-        missing = column.null_count()
-        if column.dtype.is_float() and missing < len(column):
-            missing += int(column.is_nan().sum())
-        return bool(missing >= len(column))
-    return column.dtype.kind == "f" and bool(np.isnan(column).all())
 
 
 def _read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
@@ -227,4 +212,6 @@ def _read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
             "Sample weights must contain at least one non-zero number: "
             "sample_weight is zero for every row."
         )
+    if weight.max() > np.finfo(np.float64).max / n_rows:
+        raise ValueError("sample_weight adds up to infinity; divide the weights by a large number.")
     return weight

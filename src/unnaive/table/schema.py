@@ -34,18 +34,19 @@ class Column:
     the kind of the first part of the table that has values.
     """
 
-    name: str | int
+    name: Any
     kind: Kind
     family: Family
 
     def __str__(self) -> str:
-        return f"column {self.name!r}" if isinstance(self.name, str) else f"column {self.name}"
+        return f"column {self.name!r}"
 
     def __add__(self, other: Column) -> Column:
-        if other.kind == "empty":
-            return self
-        if self.kind == "empty":
-            return other
+        if "empty" in (self.family, other.family):
+            # A part without a value has no say, unless it was declared categorical.
+            known = other if self.family == "empty" else self
+            declared = "categorical" in (self.kind, other.kind) and known.family == "empty"
+            return Column(self.name, "categorical" if declared else known.kind, known.family)
         if self.family != other.family or self.kind != other.kind:
             raise ValueError(
                 f"{self} holds {FAMILY_WORDS[self.family]} in one part of the data and "
@@ -56,7 +57,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of a table, in order, and whether they carry names."""
+    """The columns of a table, in order, and whether they carry labels of their own."""
 
     columns: tuple[Column, ...]
     named: bool
@@ -71,35 +72,45 @@ class Schema:
         return self.columns[j]
 
     @property
-    def names(self) -> list[str] | None:
-        return [str(c.name) for c in self.columns] if self.named else None
+    def names(self) -> list[Any]:
+        return [c.name for c in self.columns]
 
     def __add__(self, other: Schema) -> Schema:
         if len(self) != len(other):
             raise ValueError(f"one table has {len(self)} columns, the other {len(other)}.")
+        if self.named != other.named:
+            raise ValueError("one table has names for its columns, the other has not.")
         for a, b in zip(self.columns, other.columns, strict=True):
-            if self.named and other.named and a.name != b.name:
+            if a.name != b.name:
                 raise ValueError(f"{a} of one table stands where the other has {b}.")
         columns = tuple(a + b for a, b in zip(self.columns, other.columns, strict=True))
         return Schema(columns, self.named)
 
 
 def resolve_kinds(
-    names: Sequence[str | int], families: Sequence[Family], categorical_features: Any
+    names: Sequence[Any],
+    families: Sequence[Family],
+    declared: Sequence[bool],
+    categorical_features: Any,
 ) -> tuple[Column, ...]:
-    """Decide each column's kind from its family and the ``categorical_features`` parameter."""
+    """Each column's kind, from its family, whether its type declares it categorical, and the
+    ``categorical_features`` parameter.
+    """
     chosen = _chosen_as_categorical(names, categorical_features)
-    columns = []
-    for name, family, forced in zip(names, families, chosen, strict=True):
-        if family == "empty" and not forced:
-            kind: Kind = "empty"
-        else:
-            kind = "numeric" if family in NUMERIC_FAMILIES and not forced else "categorical"
-        columns.append(Column(name, kind, family))
-    return tuple(columns)
+    return tuple(
+        Column(name, "categorical" if forced or own else natural_kind(family), family)
+        for name, family, own, forced in zip(names, families, declared, chosen, strict=True)
+    )
 
 
-def _chosen_as_categorical(names: Sequence[str | int], parameter: Any) -> list[bool]:
+def natural_kind(family: Family) -> Kind:
+    """How a column is used unless something else is said."""
+    if family == "empty":
+        return "empty"
+    return "numeric" if family in NUMERIC_FAMILIES else "categorical"
+
+
+def _chosen_as_categorical(names: Sequence[Any], parameter: Any) -> list[bool]:
     n = len(names)
     if parameter is None or (isinstance(parameter, str) and parameter == "from_dtype"):
         return [False] * n
@@ -122,10 +133,10 @@ def _chosen_as_categorical(names: Sequence[str | int], parameter: Any) -> list[b
     return chosen
 
 
-def _position(parameter: str, names: Sequence[str | int], item: Any) -> int:
+def _position(parameter: str, names: Sequence[Any], item: Any) -> int:
+    if item in names:
+        return list(names).index(item)
     if isinstance(item, str):
-        if item in names:
-            return list(names).index(item)
         raise ValueError(
             f"{parameter} names {item!r}, which is not a column of the table; "
             f"its columns are {_shorten(names)}."
@@ -137,7 +148,7 @@ def _position(parameter: str, names: Sequence[str | int], item: Any) -> int:
     )
 
 
-def _shorten(names: Sequence[str | int], most: int = 8) -> str:
+def _shorten(names: Sequence[Any], most: int = 8) -> str:
     shown = ", ".join(repr(n) for n in names[:most])
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 

@@ -6,7 +6,7 @@ says how two results add up (`reduce`), or asks for one answer per row (`map`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -27,8 +27,8 @@ class Block:
     schema : Schema
     columns : sequence of arrays or narwhals Series, or a 2-D array
     target, weight : arrays or None
-    first_row : int
-        Row id of the first row, for random draws that do not depend on how rows are split.
+    first_row, row_ids : int or array
+        Numbers of the rows in the whole table: from the first on, or each.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Block:
         target: NDArray[Any] | None = None,
         weight: NDArray[np.float64] | None = None,
         first_row: int = 0,
+        row_ids: NDArray[np.int64] | None = None,
     ) -> None:
         self.schema = schema
         self.matrix = columns if isinstance(columns, np.ndarray) else None
@@ -48,13 +49,18 @@ class Block:
         self.target = target
         self.weight = weight
         self.first_row = first_row
+        self._row_ids = row_ids
 
-    def _column(self, j: int) -> Native:
-        return self._columns[j] if self.matrix is None else self.matrix[:, j]
+    @property
+    def row_ids(self) -> NDArray[np.int64]:
+        """Number of each row in the whole table, for choices that must not depend on splitting."""
+        if self._row_ids is not None:
+            return self._row_ids
+        return np.arange(self.first_row, self.first_row + self.n_rows)
 
     def numeric(self, j: int) -> NDArray[np.float64]:
         """Values of one numeric column: contiguous float64, NaN where missing."""
-        return read_numeric(self._column(j), self.schema[j])
+        return read_numeric(column_of(self._columns, j), self.schema[j])
 
     def numeric_matrix(self, js: Sequence[int]) -> NDArray[np.float64]:
         """Several numeric columns as rows x columns, without a copy where rows are stored so."""
@@ -65,7 +71,26 @@ class Block:
 
     def categorical(self, j: int) -> RawCodes:
         """Codes and values of one categorical column."""
-        return read_categorical(self._column(j))
+        return read_categorical(column_of(self._columns, j))
+
+    def with_columns(self, new: Mapping[int, NDArray[Any]]) -> Any:
+        """The block with some columns replaced: a table of its own kind, or an array of objects."""
+        columns = [column_of(self._columns, j) for j in range(len(self.schema))]
+        first = columns[0]
+        if not isinstance(first, nw.Series):
+            out = np.empty((self.n_rows, len(columns)), dtype=object)
+            for j, column in enumerate(columns):
+                out[:, j] = new.get(j, column)
+            return out
+        made = {
+            j: nw.new_series(columns[j].name, values.tolist(), backend=first.implementation)
+            for j, values in new.items()
+        }
+        if first.implementation.is_pandas_like():
+            index = first.to_native().index
+            made = {j: nw.maybe_set_index(series, index=index) for j, series in made.items()}
+        each = [made.get(j, column) for j, column in enumerate(columns)]
+        return each[0].to_frame().with_columns(*each[1:]).to_native()
 
     def slice(self, start: int, stop: int) -> Block:
         """A stretch of the rows, without copying them."""
@@ -77,25 +102,22 @@ class Block:
             target=None if self.target is None else self.target[own],
             weight=None if self.weight is None else self.weight[own],
             first_row=self.first_row + start,
+            row_ids=None if self._row_ids is None else self._row_ids[own],
         )
 
-    def keep(self, rows: NDArray[np.bool_]) -> Block:
-        """The block without the rows that are not marked."""
-        if self.matrix is not None:
-            columns: Sequence[Native] | NDArray[Any] = self.matrix[rows]
-        else:
-            columns = [
-                c.filter(rows.tolist()) if isinstance(c, nw.Series) else c[rows]
-                for c in self._columns
-            ]
-        return Block(
-            self.schema,
-            columns,
-            n_rows=int(rows.sum()),
-            target=None if self.target is None else self.target[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            first_row=self.first_row,
-        )
+
+def keep_rows(
+    columns: Sequence[Native] | NDArray[Any], rows: NDArray[np.bool_]
+) -> Sequence[Native] | NDArray[Any]:
+    """Columns without the rows that are not marked."""
+    if isinstance(columns, np.ndarray):
+        return columns[rows]
+    return [c.filter(rows.tolist()) if isinstance(c, nw.Series) else c[rows] for c in columns]
+
+
+def column_of(columns: Sequence[Native] | NDArray[Any], j: int) -> Native:
+    """Column j of a list of columns or of a matrix."""
+    return columns[:, j] if isinstance(columns, np.ndarray) else columns[j]
 
 
 class Source(Protocol):
@@ -107,7 +129,7 @@ class Source(Protocol):
         """Apply ``fn`` to every block and sum the results with ``add``, in any order."""
         ...
 
-    def map(self, fn: Callable[[Block], NDArray[Any]]) -> Any:
+    def map(self, fn: Callable[[Block], Any]) -> Any:
         """One answer per row, in the form that suits the source."""
         ...
 
@@ -122,5 +144,5 @@ class MemorySource:
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:  # noqa: ARG002
         return fn(self.block)  # one block: nothing to add
 
-    def map(self, fn: Callable[[Block], NDArray[Any]]) -> NDArray[Any]:
+    def map(self, fn: Callable[[Block], Any]) -> Any:
         return fn(self.block)

@@ -1,0 +1,28 @@
+"""Rows through coders: one slot per row and column."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.encode.bins import Bins
+from unnaive.encode.categories import Categories
+from unnaive.encode.grid import Grid
+from unnaive.table import Block, code_dtype
+
+AnyCoder: TypeAlias = Grid | Bins | Categories | None
+
+
+def column_slots(block: Block, j: int, coder: AnyCoder) -> NDArray[Any]:
+    """Slot of each row in column j: 0 missing, then the coder's values, then unseen."""
+    if coder is None:
+        return np.zeros(block.n_rows, dtype=np.uint8)
+    if isinstance(coder, Categories):
+        raw = block.categorical(j)
+        place = coder.slots(raw.values).astype(code_dtype(coder.size))
+        return place[raw.slots]
+    if isinstance(coder, Bins):
+        return coder.codes(block.numeric(j), block.schema[j])
+    return coder.codes(block.numeric(j))
