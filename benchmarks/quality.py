@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from unnaive import NaiveBayesClassifier
+from unnaive import NaiveBayesClassifier, NBTreeClassifier
 
 MODELS: dict[str, Callable[[], Any]] = {
     "nb": NaiveBayesClassifier,
@@ -33,10 +33,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     "nb-frequency": lambda: NaiveBayesClassifier(numeric="frequency"),
     "nb-width": lambda: NaiveBayesClassifier(numeric="width"),
     "nb-sigma": lambda: NaiveBayesClassifier(numeric="sigma", alpha=0.1),
+    "nbtree": lambda: NBTreeClassifier(random_state=0, n_jobs=2),
+    "nbtree-global": lambda: NBTreeClassifier(discretize="global", random_state=0, n_jobs=2),
+    "nbtree-raw": lambda: NBTreeClassifier(alpha=0, random_state=0, n_jobs=2),
 }
-# Which peer a model is shown beside, where a table of peers is given.
-PEERS = {"nb": ("sk-catnb", "weka-nb-d"), "nb-gaussian": ("sk-gnb", "weka-nb")}
-
 Split = tuple[np.ndarray, np.ndarray]
 
 

@@ -111,3 +111,159 @@ def naive_bayes_joint(train, labels, weights, row, alpha: float, classes) -> lis
             score += math.log((same + alpha) / (n + alpha * len(values)))
         joint.append(score)
     return joint
+
+
+# ---------------------------------------------------------------------------------------------
+# NBTree, straight from Kohavi's figure 3: naive Bayes is fitted anew for every fold of every child.
+# A table is a list of rows, None is missing; kinds says "numeric" or "nominal" per attribute.
+# ---------------------------------------------------------------------------------------------
+
+IMPOSSIBLE = -1e8
+
+
+def log_share(part, whole):
+    return math.log(part / whole) if part > 0 else IMPOSSIBLE
+
+
+class NBTree:
+    def __init__(self, kinds, domains, classes, n_folds, alpha=0.0, reduction=0.05, smallest=30):
+        self.kinds, self.domains, self.classes = kinds, domains, classes
+        self.n_folds, self.alpha = n_folds, alpha
+        self.reduction, self.smallest = reduction, smallest
+
+    def grow(self, data):
+        """data: list of (row, label, weight, fold). Returns a nested dict."""
+        right = self.right(data)
+        whole = sum(w for _, _, w, _ in data)
+        utility = sum(w for (_, _, w, _), r in zip(data, right, strict=True) if r) / whole
+        node = {"rows": whole, "utility": utility, "attribute": None, "candidates": {}}
+        if whole < self.smallest or all(right):
+            return node
+        best = None
+        for j in range(len(self.kinds)):
+            test = self.test(data, j)
+            if test is None:
+                continue
+            children = [[d for d in data if test(d[0][j]) == k] for k in range(test.size)]
+            stay = sum(
+                w for (x, _, w, _), r in zip(data, right, strict=True) if r and test(x[j]) is None
+            )
+            gained = stay + sum(
+                w
+                for child in children
+                for (_, _, w, _), r in zip(child, self.right(child), strict=True)
+                if r
+            )
+            node["candidates"][j] = gained / whole
+            if best is None or gained / whole > best[0]:
+                best = (gained / whole, j, test, children)
+        if best is None:
+            return node
+        error, after = 1.0 - utility, 1.0 - best[0]
+        if error - after > self.reduction * error:
+            _, node["attribute"], test, children = best
+            node["threshold"] = test.threshold
+            node["children"] = [self.grow(child) for child in children]
+        return node
+
+    def test(self, data, j):
+        """A function from value to child, None for missing; or None where all answer alike."""
+        present = [(x[j], label, w) for x, label, w, _ in data if x[j] is not None]
+        if self.kinds[j] == "nominal":
+            values = sorted({v for v, _, _ in present})
+            if len(values) < 2:
+                return None
+            return Question(len(values), None, lambda v: values.index(v) if v in values else None)
+        cut = best_threshold(*zip(*present, strict=True)) if present else None
+        if cut is None:
+            return None
+        return Question(2, cut, lambda v: None if v is None else int(v > cut))
+
+    def right(self, data):
+        """Whether each row is right under cross-validation; numbers are cut once for all folds."""
+        cuts = [self.cuts(data, j) for j in range(len(self.kinds))]
+        coded = [
+            ([self.code(x, j, cuts[j]) for j in range(len(x))], y, w, f) for x, y, w, f in data
+        ]
+        models = {f: self.fit([d for d in coded if d[3] != f], cuts) for f in range(self.n_folds)}
+        return [
+            models[f] is not None and self.predict(models[f], row) == label
+            for row, label, _, f in coded
+        ]
+
+    def cuts(self, data, j):
+        if self.kinds[j] == "nominal":
+            return None
+        rows = [(x[j], label, w) for x, label, w, _ in data if x[j] is not None]
+        return mdl_cuts(*map(list, zip(*rows, strict=True))) if rows else []
+
+    def code(self, row, j, cuts):
+        value = row[j]
+        if value is None or cuts is None:
+            return value
+        return sum(value > cut for cut in cuts)
+
+    def fit(self, data, cuts):
+        whole = sum(w for _, _, w, _ in data)
+        if not whole:
+            return None
+        prior = [log_share(sum(w for _, y, w, _ in data if y == c), whole) for c in self.classes]
+        tables = []
+        for j, own in enumerate(cuts):
+            values = self.domains[j] if own is None else range(len(own) + 1)
+            count = Counter()
+            for row, y, w, _ in data:
+                if row[j] is not None:
+                    count[row[j], y] += w
+            everyone = sum(count.values())
+            table = {}
+            for c in self.classes:
+                n = sum(count[v, c] for v in values) + self.alpha * len(values)
+                for v in values:
+                    pooled = sum(count[v, k] for k in self.classes)
+                    if n > 0:
+                        table[v, c] = log_share(count[v, c] + self.alpha, n)
+                    else:
+                        table[v, c] = log_share(pooled, everyone) if everyone else 0.0
+            tables.append(table)
+        return prior, tables
+
+    def predict(self, model, row):
+        prior, tables = model
+        scores = []
+        for c, start in zip(self.classes, prior, strict=True):
+            score = start
+            for value, table in zip(row, tables, strict=True):
+                score += table[value, c] if value is not None else 0.0
+            scores.append(score)
+        return self.classes[scores.index(max(scores))]
+
+
+class Question:
+    def __init__(self, size, threshold, child):
+        self.size, self.threshold, self.child = size, threshold, child
+
+    def __call__(self, value):
+        return self.child(value)
+
+
+def best_threshold(values, labels, weights):
+    """Midpoint of least class entropy among the boundary points; the lowest of equals."""
+    cells: dict[float, Counter] = {}
+    for v, label, w in zip(values, labels, weights, strict=True):
+        cells.setdefault(v, Counter())[label] += w
+    ordered = sorted(cells.items())
+    n = sum(weights)
+    found = []
+    for i in range(1, len(ordered)):
+        before, after = ordered[i - 1][1], ordered[i][1]
+        if len(before) == 1 and before.keys() == after.keys():
+            continue
+        left = sum((c for _, c in ordered[:i]), Counter())
+        right = sum((c for _, c in ordered[i:]), Counter())
+        bits = sum(left.values()) / n * entropy(left) + sum(right.values()) / n * entropy(right)
+        found.append((bits, (ordered[i - 1][0] + ordered[i][0]) / 2))
+    if not found:
+        return None
+    least = min(bits for bits, _ in found)
+    return next(cut for bits, cut in found if bits <= least + 1e-11)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unnaive import Discretizer, NaiveBayesClassifier
+from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier
 
 CLASSIFIERS = [
     NaiveBayesClassifier(),
@@ -12,12 +12,18 @@ CLASSIFIERS = [
     NaiveBayesClassifier(numeric="gaussian"),
     NaiveBayesClassifier(grid_limit=8, n_jobs=2),
 ]
+TREES = [
+    NBTreeClassifier(random_state=0),
+    NBTreeClassifier(discretize="global", alpha=0.5, missing="value", random_state=0, n_jobs=2),
+]
 TRANSFORMERS = [
     Discretizer(),
     Discretizer("width"),
     Discretizer("frequency", n_bins=4),
     Discretizer("sigma", grid_limit=8, n_jobs=2),
 ]
+ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
+CLASSIFIERS = [*CLASSIFIERS, *TREES]
 ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS]
 
 # Checks that an estimator may fail, each with its reason. Only estimators that draw rows at random

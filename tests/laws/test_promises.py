@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import CLASSIFIERS, ESTIMATORS
+from registry import ADDITIVE, CLASSIFIERS, ESTIMATORS
 from unnaive import NaiveBayesClassifier, merge
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
@@ -48,10 +48,12 @@ LAW = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+# Trees draw a fold for each row by its place, so their laws hold given the same folds.
+additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 limits = pytest.mark.parametrize("limit", [8, 65_534])
 
 
-@every
+@additive
 @limits
 @LAW
 @given(data=tables(), cuts=st.lists(st.integers(1, 39), max_size=4))
@@ -69,7 +71,7 @@ def test_chunks_and_merged_parts_equal_the_whole(estimator, limit, data, cuts):
     assert_same_model(whole, merge([*models[1:], models[0]]))
 
 
-@every
+@additive
 @limits
 @LAW
 @given(data=tables(), seed=st.integers(0, 1000))
@@ -80,7 +82,7 @@ def test_the_order_of_rows_does_not_matter(estimator, limit, data, seed):
     assert_same_model(a, limited(estimator, limit).fit(X.iloc[order], y[order]))
 
 
-@every
+@additive
 @limits
 @LAW
 @given(data=tables(), weights=st.lists(st.integers(0, 3), min_size=40, max_size=40))

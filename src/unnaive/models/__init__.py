@@ -2,5 +2,7 @@
 
 from unnaive.models.merge import merge
 from unnaive.models.naive_bayes import NaiveBayesClassifier
+from unnaive.models.nbtree import NBTreeClassifier
+from unnaive.models.tree.export import export_text
 
-__all__ = ["NaiveBayesClassifier", "merge"]
+__all__ = ["NBTreeClassifier", "NaiveBayesClassifier", "export_text", "merge"]

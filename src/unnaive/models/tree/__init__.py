@@ -1,0 +1,1 @@
+"""Trees: growing them, and asking them."""

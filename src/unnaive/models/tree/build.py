@@ -1,0 +1,165 @@
+"""From grown nodes to a tree that answers: naive Bayes of every node, on one numbering of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import log_likelihood, log_prior
+from unnaive.counts import kernels as count_kernels
+from unnaive.counts import slot_offsets
+from unnaive.discretize import CoarseCoder, midpoints
+from unnaive.discretize import kernels as cut_kernels
+from unnaive.encode import Bins, Categories, Grid
+from unnaive.models.tree.grow import Node, Rows, Rules, class_cells
+from unnaive.models.tree.tree import Tree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One attribute at one node: its cuts (None for categories) and the evidence of its slots."""
+
+    cuts: NDArray[np.float64] | None
+    logs: NDArray[np.float64]
+
+
+def build_tree(
+    nodes: Sequence[Node],
+    rows: Rows,
+    coders: Sequence[Grid | Categories | None],
+    rules: Rules,
+    cuts: Sequence[NDArray[np.float64] | None] | None,
+) -> Tree:
+    """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
+    fixed = [None] * len(coders) if cuts is None else cuts
+    parts = [
+        [_part(node, rows, coder, rules, j, fixed[j]) for j, coder in enumerate(coders)]
+        for node in nodes
+    ]
+    threshold = np.array([_threshold(node, coders) for node in nodes])
+    asked = [-1 if n.test is None or n.test.values else n.test.attribute for n in nodes]
+    numbering = tuple(
+        _union(coder, [p[j] for p in parts], threshold[np.equal(asked, j)])
+        for j, coder in enumerate(coders)
+    )
+    offsets = slot_offsets([0 if c is None else c.size for c in numbering])
+    place = np.empty((len(nodes), offsets[-1]), dtype=np.int32)
+    logs: list[NDArray[np.float64]] = []
+    filled = 0
+    for n, own in enumerate(parts):
+        for j, part in enumerate(own):
+            place[n, offsets[j] : offsets[j + 1]] = filled + _places(part, numbering[j])
+            logs.append(part.logs)
+            filled += len(part.logs)
+    route_start, route = _routes(nodes, threshold, numbering)
+    totals = np.array([_class_weight(node, rows) for node in nodes])
+    return Tree(
+        coders=numbering,
+        attribute=np.array([-1 if n.test is None else n.test.attribute for n in nodes]),
+        threshold=threshold,
+        parent=_parents(nodes),
+        depth=np.array([node.depth for node in nodes]),
+        weight=np.array([node.weight for node in nodes]),
+        utility=np.array([node.utility for node in nodes]),
+        candidates=np.array(
+            [[n.candidates.get(j, np.nan) for j in range(len(coders))] for n in nodes]
+        ),
+        class_weight=totals,
+        route_start=route_start,
+        route=route,
+        offsets=offsets,
+        place=place,
+        logs=np.concatenate(logs),
+        log_prior=np.array([log_prior(t, 0.0, None) for t in totals]),
+    )
+
+
+def _class_weight(node: Node, rows: Rows) -> NDArray[np.float64]:
+    weight = rows.weight[node.rows]
+    return np.bincount(rows.groups[node.rows], weight, rows.n_classes).astype(np.float64)
+
+
+def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:
+    parent = np.full(len(nodes), -1, dtype=np.intp)
+    for n, node in enumerate(nodes):
+        parent[node.children] = n
+    return parent
+
+
+def _part(
+    node: Node,
+    rows: Rows,
+    coder: Grid | Categories | None,
+    rules: Rules,
+    j: int,
+    cuts: NDArray[np.float64] | None,
+) -> Part:
+    """Naive Bayes of one attribute from the node's rows."""
+    codes, groups = rows.codes[j][node.rows], rows.groups[node.rows]
+    weight = rows.weight[node.rows]
+    if isinstance(coder, Grid) and coder.size:
+        if cuts is None:
+            cells, cumulative = class_cells(codes, groups, weight, rows.n_classes)
+            chosen = cut_kernels.mdl_cuts(cumulative, cut_kernels.boundaries(cumulative))
+            cuts = midpoints(coder.high[cells[chosen - 1] - 1], coder.low[cells[chosen] - 1])
+        codes = Bins(cuts).place(coder.low)[codes]
+        size = len(cuts) + 1
+    else:
+        size, cuts = (0 if coder is None else coder.size), None
+    counts = np.zeros((size + 2, rows.n_classes))
+    count_kernels.count_weighted(codes, 0, np.iinfo(codes.dtype).max, groups, weight, counts)
+    return Part(cuts, log_likelihood(counts.T, rules.alpha, rules.missing))
+
+
+def _threshold(node: Node, coders: Sequence[Grid | Categories | None]) -> float:
+    if node.test is None or node.test.values:
+        return np.nan
+    grid = coders[node.test.attribute]
+    assert isinstance(grid, Grid)
+    below, above = grid.high[[node.test.below - 1]], grid.low[[node.test.above - 1]]
+    return float(midpoints(below, above)[0])
+
+
+def _union(
+    coder: Grid | Categories | None, parts: Sequence[Part], thresholds: NDArray[np.float64]
+) -> CoarseCoder:
+    """Numbering that is fine enough for every node."""
+    if not isinstance(coder, Grid):
+        return coder
+    every = [p.cuts for p in parts if p.cuts is not None]
+    return Bins(np.unique(np.concatenate([*every, thresholds])))
+
+
+def _places(part: Part, numbering: CoarseCoder) -> NDArray[np.intp]:
+    """Slot at a node for each slot of the common numbering."""
+    if not isinstance(numbering, Bins):
+        return np.arange(len(part.logs))
+    if part.cuts is None:  # never a value here
+        return np.array([0] + [len(part.logs) - 1] * (numbering.size + 1))
+    # An interval of the common numbering lies inside the node's interval above its lower edge.
+    lower = np.searchsorted(part.cuts, numbering.cuts, side="right") + 1
+    return np.concatenate(([0, 1], lower, [len(part.logs) - 1]))
+
+
+def _routes(
+    nodes: Sequence[Node], threshold: NDArray[np.float64], numbering: Sequence[CoarseCoder]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    starts, routes, filled = [], [np.empty(0, dtype=np.intp)], 0
+    for node, cut in zip(nodes, threshold, strict=True):
+        starts.append(filled)
+        if node.test is None:
+            continue
+        coder = numbering[node.test.attribute]
+        assert coder is not None
+        route = np.full(coder.size + 2, -1, dtype=np.intp)
+        if isinstance(coder, Bins):
+            upper = np.concatenate(([False], coder.cuts >= cut))
+            route[1:-1] = np.where(upper, node.children[1], node.children[0])
+        else:
+            route[list(node.test.values)] = node.children
+        routes.append(route)
+        filled += len(route)
+    return np.array(starts, dtype=np.intp), np.concatenate(routes)

@@ -1,0 +1,209 @@
+"""NBTree grows the paper's tree, and answers as its nodes say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.model_selection import KFold
+
+import reference
+from helpers import assert_same_model, mixed_table
+from unnaive import NaiveBayesClassifier, NBTreeClassifier, export_text
+
+
+def made_table(seed: int):
+    """Interactions that naive Bayes alone misses: parities of halves of numbers and of values."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(120, 260))
+    shape = ("numeric", "nominal", "mixed")[seed % 3]
+    a, b, c = rng.random((3, n)).round(2)
+    p, q, r = rng.integers(0, 3, (3, n))
+    flips = rng.random(n) < 0.08
+    if shape == "numeric":
+        y = ((a > 0.5) ^ (b > 0.4)) * (1 + (c > 0.6)) ^ flips
+        X = pd.DataFrame({"a": a, "b": b, "c": c, "noise": rng.normal(size=n).round(1)})
+    elif shape == "nominal":
+        y = ((p + q + (r > 1)) % 3).astype(int) ^ flips
+        X = pd.DataFrame({"p": p, "q": q, "r": r}).astype(str)
+    else:
+        y = ((p > 1) ^ (a > 0.5) ^ (q == 0)).astype(int) + flips
+        X = pd.DataFrame({"p": p.astype(str), "a": a, "q": q.astype(str), "b": b})
+    if seed % 2:
+        X = X.mask(rng.random(X.shape) < 0.06)
+    weights = rng.integers(1, 4, n) if seed % 4 > 1 else np.ones(n, dtype=int)
+    return X, y.astype(int), weights
+
+
+def twin_of(model, X, y, weights, folds):
+    kinds = ["numeric" if pd.api.types.is_numeric_dtype(X[c]) else "nominal" for c in X]
+    rows = X.astype(object).where(X.notna(), None).to_numpy().tolist()
+    domains = [sorted({r[j] for r in rows if r[j] is not None}) for j in range(X.shape[1])]
+    twin = reference.NBTree(
+        kinds, domains, sorted(set(y.tolist())), int(folds.max()) + 1, model.alpha
+    )
+    return twin.grow(list(zip(rows, y.tolist(), weights.tolist(), folds.tolist(), strict=True)))
+
+
+def compare(tree, node, expected):
+    """The same node, and then its children."""
+    assert tree.weight[node] == expected["rows"]
+    assert tree.utility[node] == pytest.approx(expected["utility"], abs=1e-12)
+    considered = {j: u for j, u in enumerate(tree.candidates[node]) if not np.isnan(u)}
+    assert considered.keys() == expected["candidates"].keys()
+    for j, utility in considered.items():
+        assert utility == pytest.approx(expected["candidates"][j], abs=1e-12)
+    if expected["attribute"] is None:
+        assert tree.attribute[node] == -1
+        return
+    assert tree.attribute[node] == expected["attribute"]
+    if expected["threshold"] is not None:
+        assert tree.threshold[node] == expected["threshold"]
+    children = tree.children(node)
+    assert len(children) == len(expected["children"])
+    for child, other in zip(children, expected["children"], strict=True):
+        compare(tree, child, other)
+
+
+def folds_and_splits(n, k, seed):
+    folds = np.random.default_rng(seed).permutation(np.arange(n) % k)
+    return folds, [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(k)]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_tree_is_the_twins_node_for_node(seed):
+    X, y, weights = made_table(seed)
+    folds, splits = folds_and_splits(len(y), 5, seed)
+    model = NBTreeClassifier(cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0])
+    model.fit(X, y, sample_weight=weights)
+    compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
+
+
+def test_most_of_these_trees_have_three_inner_nodes_or_more():
+    inner = []
+    for seed in range(24):
+        X, y, weights = made_table(seed)
+        _, splits = folds_and_splits(len(y), 5, seed)
+        model = NBTreeClassifier(cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0])
+        tree = model.fit(X, y, sample_weight=weights).tree_
+        inner.append(tree.n_nodes - tree.n_leaves)
+    assert sum(n >= 3 for n in inner) >= 12
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_real_tables_give_the_twins_tree(load, alpha):
+    data = load(as_frame=True)
+    y = data.target.to_numpy()
+    folds, splits = folds_and_splits(len(y), 5, 0)
+    model = NBTreeClassifier(cv=splits, alpha=alpha).fit(data.data, y)
+    compare(model.tree_, 0, twin_of(model, data.data, y, np.ones(len(y), dtype=int), folds))
+
+
+def test_a_tree_of_one_leaf_is_naive_bayes():
+    X, y = mixed_table(300)
+    for alpha, missing in ((0.5, "skip"), (0.0, "value")):
+        tree = NBTreeClassifier(max_depth=0, alpha=alpha, missing=missing).fit(X, y)
+        plain = NaiveBayesClassifier(alpha=alpha, missing=missing).fit(X, y)
+        assert tree.tree_.n_nodes == 1
+        np.testing.assert_array_equal(
+            tree.predict_joint_log_proba(X), plain.predict_joint_log_proba(X)
+        )
+
+
+@pytest.mark.parametrize("discretize", ["node", "global"])
+def test_threads_do_not_change_the_tree(discretize):
+    X, y, weights = made_table(1)
+    model = NBTreeClassifier(discretize=discretize, random_state=3)
+    one = model.set_params(n_jobs=1).fit(X, y, weights)
+    two = NBTreeClassifier(discretize=discretize, random_state=3, n_jobs=2).fit(X, y, weights)
+    assert_same_model(one, two)
+    assert one.tree_.n_nodes > 1
+
+
+def test_the_leaf_answers_as_naive_bayes_on_its_rows():
+    X, y, _ = made_table(0)
+    model = NBTreeClassifier(alpha=0, random_state=0).fit(X, y)
+    leaf = model.apply(X)
+    assert len(np.unique(leaf)) == model.tree_.n_leaves > 2
+    for node in np.unique(leaf):
+        own = leaf == node
+        plain = NaiveBayesClassifier(alpha=0).fit(X[own], y[own])
+        found = model.predict_joint_log_proba(X[own])
+        present = np.isin(model.classes_, plain.classes_)
+        np.testing.assert_allclose(found[:, present], plain.predict_joint_log_proba(X[own]))
+
+
+def test_missing_and_unseen_split_values_stay_with_the_node():
+    X, y, _ = made_table(1)
+    model = NBTreeClassifier(random_state=0).fit(X, y)
+    name = X.columns[model.tree_.attribute[0]]
+    for value in (None, "never seen"):
+        assert (model.apply(X.assign(**{name: value})) == 0).all()
+    path = model.decision_path(X).toarray()
+    assert (path[:, 0] == 1).all()
+    assert (path.sum(axis=1) == model.tree_.depth[model.apply(X)] + 1).all()
+
+
+def test_evidence_of_the_leaf_adds_up():
+    X, y, _ = made_table(2)
+    model = NBTreeClassifier(random_state=0).fit(X, y)
+    evidence = model.evidence(X)
+    assert (evidence.joint == model.predict_joint_log_proba(X)).all()
+    assert evidence.features == list(X.columns)
+
+
+def test_text_shows_every_leaf():
+    X, y, _ = made_table(2)
+    model = NBTreeClassifier(random_state=0).fit(X, y)
+    text = export_text(model)
+    assert text.count("rows") == model.tree_.n_leaves
+    assert " = " in text
+    assert export_text(model, max_depth=0).count("\n") == 0
+
+
+def test_xor_is_learned():
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 2))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    assert NaiveBayesClassifier().fit(X, y).score(X, y) < 0.65
+    tree = NBTreeClassifier(random_state=0).fit(X, y)
+    assert tree.score(X, y) > 0.95
+
+
+def test_boosting_and_bagging_work_around_it():
+    X, y = mixed_table(200)
+    numbers = X[["age", "income", "ratio"]].fillna(0)
+    tree = NBTreeClassifier(random_state=0, alpha=0.5)
+    for ensemble in (AdaBoostClassifier(tree, n_estimators=3), BaggingClassifier(tree, 3)):
+        assert ensemble.set_params(random_state=0).fit(numbers, y).score(numbers, y) > 0.5
+
+
+def test_splitters_and_bad_folds():
+    X, y = mixed_table(80)
+    assert NBTreeClassifier(cv=KFold(4)).fit(X, y).tree_.n_nodes >= 1
+    with pytest.raises(ValueError, match="cv leaves rows out of every test set"):
+        NBTreeClassifier(cv=[(np.arange(40), np.arange(40, 80))]).fit(X, y)
+    with pytest.raises(ValueError, match="cv puts a row into two test sets"):
+        NBTreeClassifier(cv=[(np.arange(40), np.arange(80))] * 2).fit(X, y)
+    with pytest.raises(ValueError, match="cv must be 2 folds or more; got 1"):
+        NBTreeClassifier(cv=1).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
+        ({"min_node_size": "30"}, "min_node_size must be a number, 0 or more; got '30'"),
+        ({"max_depth": 1.5}, "max_depth must be a whole number, 0 or more; got 1.5"),
+        ({"discretize": "leaf"}, "discretize must be 'node' or 'global'; got 'leaf'"),
+        ({"missing": "drop"}, "missing must be 'skip' or 'value'; got 'drop'"),
+        ({"min_weight_fraction_leaf": 0.6}, "min_weight_fraction_leaf must be a number, from 0"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, words):
+    X, y = mixed_table(50)
+    with pytest.raises(ValueError, match=words):
+        NBTreeClassifier(**parameters).fit(X, y)
