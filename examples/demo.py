@@ -21,7 +21,7 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
-from unnaive import NaiveBayesClassifier, merge
+from unnaive import NaiveBayesClassifier, NBTreeClassifier, export_text, merge
 from unnaive.datasets import load_german_credit
 
 OUT = Path(__file__).resolve().parent.parent / "demo"
@@ -56,7 +56,8 @@ def compare(X: pd.DataFrame, y: pd.Series) -> pd.DataFrame:
     models = {
         "unnaive NB": NaiveBayesClassifier(),
         "unnaive NB, gaussian": NaiveBayesClassifier(numeric="gaussian"),
-        "unnaive NB, raw frequencies": NaiveBayesClassifier(alpha=0),
+        "unnaive NB, equal frequency": NaiveBayesClassifier(numeric="frequency"),
+        "unnaive NBTree": NBTreeClassifier(random_state=0),
         **peers(),
     }
     folds = StratifiedKFold(10, shuffle=True, random_state=0)
@@ -125,7 +126,7 @@ def print_explanation(model: NaiveBayesClassifier, row: pd.DataFrame) -> pd.Data
     odds = prior + weight.sum()
     console.print(
         f"prior {prior:+.2f} and all {len(bars)} bars {weight.sum():+.2f} add up to {odds:+.2f}: "
-        f"probability of a bad loan [bold]{model.predict_proba(row)[0, bad]:.1%}[/]\n"
+        f"[bold]{model.predict_proba(row)[0, bad]:.1%}[/] bad\n"
     )
     return bars
 
@@ -155,6 +156,11 @@ def main() -> None:
 
     bars = print_explanation(model, X_test.iloc[[int(predictions["bad"].argmax())]])
     bars.to_csv(OUT / "evidence.csv", index=False)
+
+    tree = NBTreeClassifier(random_state=0).fit(X_train, y_train)
+    (OUT / "nbtree.txt").write_text(export_text(tree) + "\n")
+    console.print("NBTree on the same loans:")
+    console.print(export_text(tree), "\n", highlight=False)
 
     halves = [NaiveBayesClassifier().fit(X_train[i::2], y_train[i::2]) for i in (0, 1)]
     same = (merge(halves).predict_proba(X_test) == model.predict_proba(X_test)).all()

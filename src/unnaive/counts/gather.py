@@ -201,7 +201,6 @@ def _count_raw(
         *codes[:1] * spare,
         widths,
         used,
-        1,
         groups,
         n_groups,
         out,

@@ -35,7 +35,6 @@ def count_joint(
     d: NDArray[np.uint8],
     widths: NDArray[np.uint16],
     used: NDArray[np.uint16],
-    wrap: int,
     groups: NDArray[np.uint8],
     n_groups: int,
     out: NDArray[np.uint32],
@@ -47,7 +46,7 @@ def count_joint(
     by turns, so that a row need not wait for its neighbour's. Cells must fit in 16 bits.
     """
     n = len(a)
-    w = np.uint8(wrap)
+    w = np.uint8(1)  # raw codes, whose largest is missing, to slots
     n_b, n_c, n_d, n_g = widths[1], widths[2], widths[3], np.uint16(n_groups)
     u_b, u_c, u_d = used[1], used[2], used[3]
     one = np.uint32(1)

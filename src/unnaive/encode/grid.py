@@ -112,8 +112,8 @@ def _number_unsorted(
 
 def _grid_of_sorted(keys: NDArray[np.uint64], shift: int, limit: int) -> Grid:
     room = min(len(keys), limit)
-    cells, low, high = np.empty((3, room), dtype=np.uint64)
-    n = kernels.cells_of_sorted(keys, np.uint64(shift), cells, low, high)
+    low, high = np.empty((2, room), dtype=np.uint64)
+    n = kernels.cells_of_sorted(keys, np.uint64(shift), low, high)
     return _grid_of_keys(shift, low[:n], high[:n])
 
 

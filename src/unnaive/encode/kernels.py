@@ -84,17 +84,15 @@ def smallest_shift(ordered: NDArray[np.uint64], limit: int) -> int:
 def cells_of_sorted(
     ordered: NDArray[np.uint64],
     shift: np.uint64,
-    cells: NDArray[np.uint64],
     low: NDArray[np.uint64],
     high: NDArray[np.uint64],
 ) -> int:
-    """Distinct shifted keys of sorted keys (IN), with the first and last key in each (OUT)."""
+    """First and last of the sorted keys (IN) that are equal when shifted (OUT); how many there are."""
     n = 0
     previous = ZERO
     for i in range(len(ordered)):
         cell = ordered[i] >> shift
         if n == 0 or cell != previous:
-            cells[n] = cell
             low[n] = ordered[i]
             previous = cell
             n += 1
