@@ -39,8 +39,8 @@ types: $(VENV)/.test
 contracts: $(VENV)/.test
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.bench  ## speed against peers, side by side; table and JSON in benchmarks/results/
-	$(BIN)/python -m benchmarks.speed
+bench: $(VENV)/.bench  ## speed against peers, side by side: make bench [DATA=folder]
+	$(BIN)/python -m benchmarks.speed $(if $(DATA),--data $(DATA))
 
 quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make quality DATA=folder
 	$(BIN)/python -m benchmarks.quality --data $(DATA)

@@ -119,6 +119,7 @@ def naive_bayes_joint(train, labels, weights, row, alpha: float, classes) -> lis
 # ---------------------------------------------------------------------------------------------
 
 IMPOSSIBLE = -1e8
+ABSENT = -1e12
 
 
 def log_share(part, whole):
@@ -207,7 +208,8 @@ class NBTree:
         whole = sum(w for _, _, w, _ in data)
         if not whole:
             return None
-        prior = [log_share(sum(w for _, y, w, _ in data if y == c), whole) for c in self.classes]
+        totals = [sum(w for _, y, w, _ in data if y == c) for c in self.classes]
+        prior = [log_share(n, whole) if n else ABSENT for n in totals]
         tables = []
         for j, own in enumerate(cuts):
             values = self.domains[j] if own is None else range(len(own) + 1)

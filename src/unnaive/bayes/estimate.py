@@ -17,7 +17,8 @@ def log_prior(
     """Log probability of each class before any evidence."""
     shares = totals + prior_alpha if priors is None else priors
     whole = shares.sum()
-    return np.array([kernels.log_share(share, whole) for share in shares])
+    logs = [kernels.log_share(n, whole) if n > 0 else kernels.ABSENT for n in shares]
+    return np.array(logs)
 
 
 def given_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64] | None:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 # Stands for log 0: so low that the class with the fewest impossible values wins, and finite, so
 # that scores add up.
 IMPOSSIBLE = -1e8
+# Log prior of a class without rows: no number of impossible values makes it the best.
+ABSENT = -1e12
 # A value more than 100 standard deviations away tells classes apart no further.
 FARTHEST = 1e4
 
@@ -66,8 +68,8 @@ def cross_validate(
     alpha: float,
     missing_is_value: bool,
     correct: NDArray[np.bool_],
-) -> float:
-    """Which rows naive Bayes gets right when it has not seen their fold (OUT), and their weight.
+) -> None:
+    """Which rows naive Bayes gets right when it has not seen their fold (OUT).
 
     slots (IN) all rows x attributes, 0 is missing; rows (IN) those to look at; n_values (IN) per
     attribute. A fold's model is the sum of the other folds' tables: nothing is fitted again. A row
@@ -79,11 +81,16 @@ def cross_validate(
         offsets[j + 1] = offsets[j] + n_values[j] + 1
     counts = np.zeros((n_folds, offsets[-1], n_classes))
     totals = np.zeros((n_folds, n_classes))
+    fold = -1
+    own = counts[0]
     for i in rows:
-        f, g, w = folds[i], groups[i], weight[i]
-        totals[f, g] += w
+        if folds[i] != fold:  # rows of one fold mostly stand together
+            fold = folds[i]
+            own = counts[fold]
+        g, w = groups[i], weight[i]
+        totals[fold, g] += w
         for j in range(n_attributes):
-            counts[f, offsets[j] + slots[i, j], g] += w
+            own[offsets[j] + slots[i, j], g] += w
     logs = np.empty_like(counts)
     prior = np.empty_like(totals)
     trained = np.zeros(n_folds, dtype=np.bool_)
@@ -95,31 +102,82 @@ def cross_validate(
         if not trained[f] or not totals[f].any():
             continue
         for c in range(n_classes):
-            prior[f, c] = log_share(others[c], n)
+            prior[f, c] = log_share(others[c], n) if others[c] > 0.0 else ABSENT
         rest = whole - counts[f]
         for j in range(n_attributes):
-            own = slice(offsets[j], offsets[j + 1])
-            fill_logs(rest[own], alpha, missing_is_value, logs[f, own])
-    right = 0.0
+            span = slice(offsets[j], offsets[j + 1])
+            fill_logs(rest[span], alpha, missing_is_value, logs[f, span])
+    fold = -1
+    table = logs[0]
     score = np.empty(n_classes)
     for i in rows:
-        f = folds[i]
-        correct[i] = False
-        if not trained[f]:
-            continue
-        score[:] = prior[f]
-        for j in range(n_attributes):
-            at = offsets[j] + slots[i, j]
-            for c in range(n_classes):
-                score[c] += logs[f, at, c]
-        best = 0
-        for c in range(1, n_classes):
-            if score[c] > score[best]:
-                best = c
-        if best == groups[i]:
-            correct[i] = True
-            right += weight[i]
-    return right
+        if folds[i] != fold:
+            fold = folds[i]
+            table = logs[fold]
+        correct[i] = trained[fold] and groups[i] == _best_class(
+            slots[i], offsets, table, prior[fold], score
+        )
+
+
+@njit(cache=True, nogil=True)
+def _best_class(
+    slots: NDArray[np.uint16],
+    offsets: NDArray[np.intp],
+    table: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    score: NDArray[np.float64],
+) -> int:
+    """The first class of the highest score; ``score`` is scratch."""
+    n_classes = len(prior)
+    if n_classes == 2:  # the most common case: no inner loop
+        first, second = prior[0], prior[1]
+        for j in range(len(slots)):
+            at = offsets[j] + slots[j]
+            first += table[at, 0]
+            second += table[at, 1]
+        return 1 if second > first else 0
+    score[:] = prior
+    for j in range(len(slots)):
+        at = offsets[j] + slots[j]
+        for c in range(n_classes):
+            score[c] += table[at, c]
+    best = 0
+    for c in range(1, n_classes):
+        if score[c] > score[best]:
+            best = c
+    return best
+
+
+@njit(cache=True, nogil=True)
+def cross_validate_parts(
+    slots: NDArray[np.uint16],
+    order: NDArray[np.intp],
+    edges: NDArray[np.intp],
+    n_values: NDArray[np.intp],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    folds: NDArray[np.int64],
+    n_folds: int,
+    n_classes: int,
+    alpha: float,
+    missing_is_value: bool,
+    correct: NDArray[np.bool_],
+) -> None:
+    """`cross_validate` for each part: its rows stand in order (IN) between two edges (IN)."""
+    for p in range(len(edges) - 1):
+        cross_validate(
+            slots,
+            order[edges[p] : edges[p + 1]],
+            n_values[p],
+            groups,
+            weight,
+            folds,
+            n_folds,
+            n_classes,
+            alpha,
+            missing_is_value,
+            correct,
+        )
 
 
 @njit(cache=True, nogil=True)

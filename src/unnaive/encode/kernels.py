@@ -87,7 +87,7 @@ def cells_of_sorted(
     low: NDArray[np.uint64],
     high: NDArray[np.uint64],
 ) -> int:
-    """First and last of the sorted keys (IN) that are equal when shifted (OUT); how many there are."""
+    """First and last of the sorted keys (IN) that are equal when shifted (OUT); their number."""
     n = 0
     previous = ZERO
     for i in range(len(ordered)):

@@ -14,7 +14,7 @@ from unnaive.counts import slot_offsets
 from unnaive.discretize import CoarseCoder, midpoints
 from unnaive.discretize import kernels as cut_kernels
 from unnaive.encode import Bins, Categories, Grid
-from unnaive.models.tree.grow import Node, Rows, Rules, class_cells
+from unnaive.models.tree.grow import Node, Rows, Rules
 from unnaive.models.tree.tree import Tree
 
 
@@ -102,7 +102,9 @@ def _part(
     weight = rows.weight[node.rows]
     if isinstance(coder, Grid) and coder.size:
         if cuts is None:
-            cells, cumulative = class_cells(codes, groups, weight, rows.n_classes)
+            cells, cumulative = cut_kernels.class_cells(
+                codes, coder.size, groups, weight, rows.n_classes
+            )
             chosen = cut_kernels.mdl_cuts(cumulative, cut_kernels.boundaries(cumulative))
             cuts = midpoints(coder.high[cells[chosen - 1] - 1], coder.low[cells[chosen] - 1])
         codes = Bins(cuts).place(coder.low)[codes]

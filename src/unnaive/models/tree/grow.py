@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels as bayes_kernels
-from unnaive.counts import kernels as count_kernels
 from unnaive.discretize import kernels as cut_kernels
 from unnaive.table import in_threads
 
@@ -105,18 +104,45 @@ class Node:
 
 
 class View:
-    """The rows of one node, gathered once for all the questions that are tried on them."""
+    """The rows of one node, gathered once for all the questions that are tried on them.
+
+    Classes and the values of numbers are renumbered among those that occur: a small node has few.
+    """
 
     def __init__(self, rows: Rows, chosen: NDArray[np.intp], slots: Slots | None) -> None:
         self.n_rows = len(chosen)
         self.codes = [codes[chosen] for codes in rows.codes]
-        self.groups, self.weight = rows.groups[chosen], rows.weight[chosen]
-        self.folds = rows.folds[chosen]
+        present, self.groups = np.unique(rows.groups[chosen], return_inverse=True)
+        self.n_classes = len(present)
+        self.weight, self.folds = rows.weight[chosen], rows.folds[chosen]
         self.ready = None if slots is None else (slots[0][chosen], slots[1])
-        self.order = [
-            np.argsort(codes, kind="stable") if numeric and slots is None else None
-            for codes, numeric in zip(self.codes, rows.numeric, strict=True)
-        ]
+        self.numeric = np.flatnonzero(rows.numeric)
+        n_columns = len(self.codes)
+        self.ranks = np.zeros((n_columns, self.n_rows), dtype=np.uint16)
+        self.n_ranks = np.zeros(n_columns, dtype=np.intp)
+        self.cells: dict[int, NDArray[np.intp]] = {}  # code of each rank, from rank 1
+        for j in self.numeric.tolist():
+            self.cells[j], self.ranks[j] = _ranks(self.codes[j])
+            self.n_ranks[j] = len(self.cells[j])
+        self._order: dict[int, NDArray[np.intp]] = {}
+        if slots is None:
+            self.base = np.empty((self.n_rows, n_columns), dtype=np.uint16)
+            for j, codes in enumerate(self.codes):
+                self.base[:, j] = codes
+
+    def sorted(self, j: int) -> NDArray[np.intp]:
+        """Rows in ascending order of a numeric attribute."""
+        if j not in self._order:
+            self._order[j] = np.argsort(self.ranks[j], kind="stable")
+        return self._order[j]
+
+
+def _ranks(codes: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
+    """The codes that occur, and each row's rank among them from 1; 0 is missing in both."""
+    present = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.bool_)
+    present[codes] = True
+    present[0] = False
+    return np.flatnonzero(present), np.cumsum(present).astype(np.uint16)[codes]
 
 
 class Grower:
@@ -151,7 +177,8 @@ class Grower:
 
     def grow(self) -> list[Node]:
         """All nodes, each with its rows."""
-        everyone = np.arange(len(self.rows.groups))
+        # Rows of one fold stand together in every node, so that the fold's table stays in cache.
+        everyone = np.argsort(self.rows.folds, kind="stable")
         right = np.zeros(len(everyone), dtype=np.bool_)
         view = View(self.rows, everyone, self.slots)
         self._cross_validate(view, np.zeros(len(everyone), dtype=np.intp), 1, right)
@@ -217,13 +244,12 @@ class Grower:
         if not self.rows.numeric[j]:
             values = np.flatnonzero(np.bincount(codes, minlength=1)[1:]) + 1
             return Test(j, values=tuple(values.tolist())) if len(values) > 1 else None
-        cells, cumulative = class_cells(codes, view.groups, view.weight, self.rows.n_classes)
-        if len(cells) < 2:
-            return None
-        candidate = cut_kernels.boundaries(cumulative)
-        scratch = np.empty(len(cells) + 1)
-        cut = cut_kernels.best_cut(cumulative, 0, len(cells), candidate, scratch)
-        return None if cut < 0 else Test(j, below=int(cells[cut - 1]), above=int(cells[cut]))
+        cells, cumulative = cut_kernels.class_cells(
+            view.ranks[j], int(view.n_ranks[j]), view.groups, view.weight, view.n_classes
+        )
+        cut = cut_kernels.threshold_cell(cumulative) if len(cells) > 1 else -1
+        codes_of = view.cells[j]
+        return None if cut < 0 else Test(j, int(codes_of[cut - 1]), int(codes_of[cut]))
 
     def _cross_validate(
         self, view: View, part: NDArray[np.intp], n_parts: int, right: NDArray[np.bool_]
@@ -232,52 +258,35 @@ class Grower:
         slots, n_values = self._part_slots(view, part, n_parts)
         order = np.argsort(part, kind="stable")
         edges = np.searchsorted(part[order], np.arange(n_parts + 1))
-        for p in range(n_parts):
-            bayes_kernels.cross_validate(
-                slots,
-                order[edges[p] : edges[p + 1]],
-                n_values[p],
-                view.groups,
-                view.weight,
-                view.folds,
-                self.rows.n_folds,
-                self.rows.n_classes,
-                self.rules.alpha,
-                self.rules.missing == "value",
-                right,
-            )
+        bayes_kernels.cross_validate_parts(
+            slots,
+            order,
+            edges,
+            n_values,
+            view.groups,
+            view.weight,
+            view.folds,
+            self.rows.n_folds,
+            view.n_classes,
+            self.rules.alpha,
+            self.rules.missing == "value",
+            right,
+        )
 
     def _part_slots(self, view: View, part: NDArray[np.intp], n_parts: int) -> Slots:
         """Coarse slots of the rows, numbers cut within each part, and the parts' sizes."""
         if view.ready is not None:
             return view.ready[0], np.tile(view.ready[1], (n_parts, 1))
-        slots = np.zeros((view.n_rows, len(self.sizes)), dtype=np.uint16)
+        slots = view.base.copy()
         n_values = np.tile(np.array(self.sizes, dtype=np.intp), (n_parts, 1))
-        for j, (codes, order) in enumerate(zip(view.codes, view.order, strict=True)):
-            if order is None:
-                slots[:, j] = codes
-            else:
-                cut_kernels.discretize_parts(
-                    order,
-                    codes,
-                    part,
-                    n_parts,
-                    view.groups,
-                    view.weight,
-                    self.rows.n_classes,
-                    slots[:, j],
-                    n_values[:, j],
-                )
+        given = (part, n_parts, view.groups, view.weight, view.n_classes)
+        # A table of all cells where it is smaller than the rows, else the rows in order of value.
+        small = n_parts * view.n_classes * view.n_ranks[view.numeric] <= 4 * view.n_rows
+        cut_kernels.discretize_columns(
+            view.ranks, view.n_ranks, view.numeric[small], *given, slots, n_values
+        )
+        for j in view.numeric[~small].tolist():
+            cut_kernels.discretize_parts(
+                view.sorted(j), view.ranks[j], *given, slots[:, j], n_values[:, j]
+            )
         return slots, n_values
-
-
-def class_cells(
-    codes: NDArray[Any], groups: NDArray[Any], weight: NDArray[np.float64], n_classes: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Codes that occur, ascending, without missing, and cumulative class weights up to each."""
-    counts = np.zeros((int(codes.max(initial=0)) + 1, n_classes))
-    count_kernels.count_weighted(codes, 0, np.iinfo(codes.dtype).max, groups, weight, counts)
-    cells = np.flatnonzero(counts[1:].any(axis=1)) + 1
-    cumulative = np.zeros((len(cells) + 1, n_classes))
-    np.cumsum(counts[cells], axis=0, out=cumulative[1:])
-    return cells, cumulative

@@ -1,0 +1,158 @@
+"""NBTree: against Weka on training sets of a data folder, against CART on rows made here."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+
+from benchmarks.quality import data_sets
+from benchmarks.speed.harness import Row, best_of, faster, seconds, slope
+from unnaive import NaiveBayesClassifier, NBTreeClassifier
+
+WEKA_NBTREE = "weka.classifiers.trees.NBTree"
+# At least so many times faster: numbers cut at every node, and once for all.
+TARGETS = {"adult": (15, 40), "letter": (50, 150), "shuttle": (20, 50)}
+THREADS = 2
+GROWTH = [100_000, 300_000, 750_000, 1_500_000, 3_000_000]
+
+
+def rows(data: Path | None) -> Iterator[Row]:
+    if data is not None and weka_jar() is not None:
+        yield from weka_rows(data)
+    yield from made_rows()
+
+
+def why_skipped(data: Path | None) -> str | None:
+    """What is missing for the rows against Weka."""
+    if data is None:
+        return "no rows against Weka: pass --data FOLDER with adult, letter and shuttle"
+    return None if weka_jar() else "no rows against Weka: its jar or Java is not installed"
+
+
+def nbtree(**parameters: Any) -> NBTreeClassifier:
+    return NBTreeClassifier(random_state=0, n_jobs=THREADS, **parameters)
+
+
+# ---------------------------------------------------------------------------------------------
+# Weka
+# ---------------------------------------------------------------------------------------------
+
+
+def weka_jar() -> Path | None:
+    if shutil.which("java") is None or shutil.which("dpkg") is None:
+        return None
+    listed = subprocess.run(["dpkg", "-L", "weka"], capture_output=True, text=True, check=False)
+    jars = [Path(line) for line in listed.stdout.split() if line.endswith("weka.jar")]
+    return jars[0] if jars else None
+
+
+def weka_rows(data: Path) -> Iterator[Row]:
+    for name, table, target in data_sets(data, list(TARGETS)):
+        train = table[table["split"] == "train"].drop(columns="split")
+        X, y = train.drop(columns=target), train[target].astype(str)
+        build, nodes = run_weka(WEKA_NBTREE, X, y)
+        for discretize, least in zip(("node", "global"), TARGETS[name], strict=True):
+            model = nbtree(discretize=discretize).fit(X, y)
+            (ours,) = best_of(3, lambda: nbtree(discretize=discretize).fit(X, y))
+            yield Row(
+                f"NBTree, {discretize}, {name} ({model.tree_.n_nodes} nodes)",
+                seconds(ours),
+                f"Weka {seconds(build)} ({nodes} nodes)",
+                build / ours,
+                ">=",
+                least,
+            )
+
+
+def run_weka(command: str, X: pd.DataFrame, y: pd.Series) -> tuple[float, str]:
+    """Weka's own time to build a model, and the size of its tree."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "train.arff"
+        write_arff(path, X, y)
+        call = [
+            "java",
+            "-Xmx6g",
+            "-cp",
+            str(weka_jar()),
+            *command.split(),
+            "-t",
+            str(path),
+            "-no-cv",
+        ]
+        found = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+    took = re.search(r"Time taken to build model: ([\d.]+)", found)
+    if took is None:  # Weka exits with 0 when it fails
+        raise RuntimeError(f"Weka printed no time: {found[-300:]}")
+    size = re.search(r"Size of the tree\s*:\s*(\d+)", found)
+    return float(took[1]), size[1] if size else "?"
+
+
+def write_arff(path: Path, X: pd.DataFrame, y: pd.Series) -> None:
+    table = X.assign(**{"class of the row": y.astype("category")})
+    lines = ["@relation table"]
+    cells = []
+    for i, name in enumerate(table):
+        column = table[name]
+        if pd.api.types.is_numeric_dtype(column):
+            lines.append(f"@attribute a{i} numeric")
+            cells.append(column.map(repr).where(column.notna(), "?"))
+        else:
+            codes = column.astype("category").cat.codes
+            values = ",".join(f"v{k}" for k in range(int(codes.max()) + 1))
+            lines.append(f"@attribute a{i} {{{values}}}")
+            cells.append(("v" + codes.astype(str)).where(codes >= 0, "?"))
+    rows_of_text = pd.concat(cells, axis=1).agg(",".join, axis=1)
+    path.write_text("\n".join([*lines, "@data", *rows_of_text]) + "\n")
+
+
+# ---------------------------------------------------------------------------------------------
+# Rows made here
+# ---------------------------------------------------------------------------------------------
+
+
+def interactions(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """10 numbers, 10 categories; the class depends on pairs of them, so that trees grow."""
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(n, 10)).round(2)
+    codes = rng.integers(0, 5, (n, 10))
+    score = np.zeros(n)
+    for k in range(4):
+        score += ((numbers[:, k] > 0) ^ (codes[:, k] > 2)) * (1.5 - 0.2 * k)
+    score += (numbers[:, 4] > 0.5) * (codes[:, 5] == 1) + 0.3 * numbers[:, 6]
+    y = (score + rng.normal(scale=0.8, size=n) > score.mean()).astype(int)
+    table = pd.DataFrame(numbers, columns=[f"x{j}" for j in range(10)])
+    for j in range(10):
+        table[f"c{j}"] = pd.Categorical.from_codes(codes[:, j], list("abcde"))
+    return table, y
+
+
+def made_rows() -> Iterator[Row]:
+    X, y = interactions(1_000_000)
+    plain = X.assign(**{c: X[c].cat.codes for c in X if c.startswith("c")}).to_numpy(float)
+    model = nbtree().fit(X, y)
+    yield faster(
+        f"NBTree, node, 1,000,000 x 20 mixed ({model.tree_.n_nodes} nodes)",
+        lambda: nbtree().fit(X, y), lambda: DecisionTreeClassifier(random_state=0).fit(plain, y),
+        "scikit-learn DecisionTree", 1, runs=1,
+    )  # fmt: skip
+    nb = NaiveBayesClassifier(n_jobs=THREADS).fit(X, y)
+    tree_s, nb_s = best_of(3, lambda: model.predict_proba(X), lambda: nb.predict_proba(X))
+    yield Row(
+        "NBTree predict_proba, 1,000,000 rows", seconds(tree_s), f"plain NB {seconds(nb_s)}",
+        nb_s / tree_s, ">=", 1 / 3,
+    )  # fmt: skip
+
+    def grow(n: int) -> Callable[[], Any]:
+        table, labels = interactions(n)
+        return lambda: nbtree(max_depth=2).fit(table, labels)
+
+    yield slope("NBTree, depth 2", GROWTH, grow, 1.1, runs=1)
