@@ -27,7 +27,7 @@ demo: $(VENV)/.demo  ## train and compare models on german credit, outputs in de
 test: lint types contracts tests  ## everything that must pass before a change lands
 
 tests: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

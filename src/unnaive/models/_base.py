@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.bayes import log_probabilities, probabilities
+from unnaive.bayes import Evidence, log_probabilities, probabilities
 from unnaive.table import Block, Schema, Source, open_table
 
 
@@ -27,6 +27,10 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
     @abstractmethod
     def _joint(self, block: Block) -> NDArray[np.float64]:
         """Joint log probability of each row and class."""
+
+    @abstractmethod
+    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Baseline (rows x classes) and bars (rows x attributes x classes) of each row."""
 
     def _open(self, X: Any) -> Source:
         check_is_fitted(self)
@@ -88,6 +92,28 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
         return self._open(X).map(
             lambda block: self.classes_[self._probabilities(block).argmax(axis=1)]
         )
+
+    def evidence(self, X: Any) -> Evidence:
+        """Why: one bar per row, attribute and class, adding up to the joint log probability.
+
+        In a tree these are the bars of the naive Bayes where the row stops.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Evidence
+            ``bars`` of shape (rows, attributes, classes), and the ``baseline`` before them.
+        """
+
+        def explain(block: Block) -> Evidence:
+            baseline, bars = self._evidence(block)
+            return Evidence(baseline, bars, block.schema.names, self.classes_)
+
+        found: Evidence = self._open(X).map(explain)
+        return found
 
     def _probabilities(self, block: Block) -> NDArray[np.float64]:
         return probabilities(self._joint(block), self.n_jobs)

@@ -7,10 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from unnaive.bayes import (
-    Evidence,
     Smoothing,
     build_scorer,
     check_class_weight,
@@ -220,24 +218,6 @@ class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
     def _joint(self, block: Block) -> NDArray[np.float64]:
         return self.scorer_.joint(block, self.n_jobs)
 
-    def evidence(self, X: Any) -> Evidence:
-        """Why: one bar per row, attribute and class, adding up to the joint log probability.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Evidence
-            ``bars`` of shape (rows, attributes, classes), and the ``baseline`` before them.
-        """
-        check_is_fitted(self)
-
-        def explain(block: Block) -> Any:
-            baseline = np.tile(self.class_log_prior_, (block.n_rows, 1))
-            bars = self.scorer_.evidence(block, self.n_jobs)
-            return Evidence(baseline, bars, [c.name for c in block.schema], self.classes_)
-
-        found: Evidence = self._open(X).map(explain)
-        return found
+    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        baseline = np.tile(self.class_log_prior_, (block.n_rows, 1))
+        return baseline, self.scorer_.evidence(block, self.n_jobs)

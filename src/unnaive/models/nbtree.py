@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from unnaive.bayes import Evidence, class_factor
+from unnaive.bayes import class_factor
 from unnaive.counts import Summary, TableEstimator, Wanted
 from unnaive.discretize import coarsen, row_factor
 from unnaive.encode import (
@@ -268,25 +268,8 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
             passed[n, n] = 1
         return csr_array(passed)[node]
 
-    def evidence(self, X: Any) -> Evidence:
-        """Why: the bars of the naive Bayes where each row stops.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Evidence
-            ``bars`` of shape (rows, attributes, classes), and the ``baseline`` before them.
-        """
-
-        def explain(block: Block) -> Any:
-            baseline, bars = self.tree_.evidence(block)
-            return Evidence(baseline, bars, [c.name for c in block.schema], self.classes_)
-
-        found: Evidence = self._open(X).map(explain)
-        return found
+    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self.tree_.evidence(block)
 
 
 def _coarse_slots(rows: Rows, coders: list[Any], cuts: list[NDArray[np.float64] | None]) -> Slots:
