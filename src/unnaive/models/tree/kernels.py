@@ -40,7 +40,16 @@ def add_evidence(
     """Add to each row (OUT) the evidence of its slots at its node, attribute by attribute."""
     n_classes = joint.shape[1]
     for i in range(slots.shape[0]):
+        own = place[node[i]]
+        if n_classes == 2:  # the most common case: no inner loop
+            first, second = joint[i, 0], joint[i, 1]
+            for j in range(slots.shape[1]):
+                at = own[offsets[j] + slots[i, j]]
+                first += logs[at, 0]
+                second += logs[at, 1]
+            joint[i, 0], joint[i, 1] = first, second
+            continue
         for j in range(slots.shape[1]):
-            at = place[node[i], offsets[j] + slots[i, j]]
+            at = own[offsets[j] + slots[i, j]]
             for c in range(n_classes):
                 joint[i, c] += logs[at, c]

@@ -13,7 +13,7 @@ from unnaive.encode import column_slots
 from unnaive.models.tree import kernels
 from unnaive.table import Block, in_threads
 
-ROWS = 1 << 14  # rows led through the tree at a time
+ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
