@@ -78,6 +78,12 @@ def categorical_rows() -> Iterator[Row]:
             f"NB fit, {size} {library} categories",
             lambda: nb().fit(frame, y), lambda: pipeline.fit(frame, y), name, 10, runs=3,
         )  # fmt: skip
+    stored = pl.from_pandas(table)
+    physical = [stored[c].to_physical().to_numpy() for c in stored.columns]
+    yield at_most(
+        f"NB fit, {size} polars categories", lambda: nb().fit(stored, y),
+        lambda: [c.copy() for c in physical], "copying the codes", 5, runs=10,
+    )  # fmt: skip
     copy = lambda: [c.copy() for c in codes]  # noqa: E731
     yield at_most(
         f"NB fit, {size} pandas categories", lambda: nb().fit(table, y), copy,

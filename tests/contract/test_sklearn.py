@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -82,10 +83,14 @@ def test_works_inside_scikit_learn_tools():
     X, y = mixed_table(200)
     model = unnaive.NaiveBayesClassifier()
     search = GridSearchCV(model, {"alpha": [0.1, 1.0], "numeric": ["mdl", "gaussian"]}, cv=3)
-    assert search.fit(X, y).best_score_ > 0.4
-    assert cross_val_score(CalibratedClassifierCV(model, cv=3), X, y, cv=3).min() > 0.3
-    numbers = X[["age", "income", "ratio"]].fillna(0)
+    chance = pd.Series(y).value_counts(normalize=True).max()
+    assert search.fit(X, y).best_score_ > chance + 0.05
+    assert cross_val_score(CalibratedClassifierCV(model, cv=3), X, y, cv=3).mean() > chance + 0.05
+    numbers = X[["age", "income"]].fillna(0)
+    alone = model.fit(numbers, y).score(numbers, y)
+    assert alone > chance
     for ensemble in (AdaBoostClassifier(model, n_estimators=5), BaggingClassifier(model)):
-        assert ensemble.set_params(random_state=0).fit(numbers, y).score(numbers, y) > 0.3
+        score = ensemble.set_params(random_state=0).fit(numbers, y).score(numbers, y)
+        assert score >= alone - 0.05
     chain = make_pipeline(unnaive.Discretizer(), unnaive.NaiveBayesClassifier())
-    assert chain.fit(numbers, y).score(numbers, y) > 0.3
+    assert chain.fit(numbers, y).score(numbers, y) > chance

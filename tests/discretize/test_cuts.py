@@ -63,7 +63,7 @@ def test_mdl_agrees_with_optbinning_where_the_definitions_do(seed):
     assert (np.bincount(np.searchsorted(ours, extra)) <= 1).all()
 
 
-def test_many_cells_give_the_same_cuts_as_few(monkeypatch):
+def test_many_cells_give_the_same_cuts_as_few():
     """The bound that skips runs of cells never skips the best cut."""
     from unnaive.discretize import kernels
 

@@ -332,3 +332,11 @@ def test_rows_in_several_tasks_are_all_counted(monkeypatch):
     monkeypatch.setattr(discretizer, "ROWS", 700)
     assert_same_model(expected, NB(n_jobs=2).fit(cats, y))
     np.testing.assert_array_equal(whole, Discretizer("width", n_jobs=2).fit_transform(numbers))
+
+
+def test_identifiers_pass_through_the_discretizer():
+    n = 65_600
+    table = pd.DataFrame({"id": [f"customer {i}" for i in range(n)], "x": np.arange(n) % 7})
+    out = Discretizer("width", n_bins=2).fit_transform(table)
+    assert (out["id"] == table["id"]).all()
+    assert set(out["x"]) == {0.0, 1.0}

@@ -257,3 +257,23 @@ def test_both_ways_to_cut_parts_agree_with_cutting_each_alone(seed):
         expected = np.searchsorted(cuts, codes[own], side="left") + 1
         np.testing.assert_array_equal(found[0][0][own], expected)
         assert found[0][1][p] == len(cuts) + 1
+
+
+def test_class_weights_reach_the_tree_and_its_global_cuts():
+    X, y = mixed_table(300, classes=2)
+    weights = {"no": 3.0, "maybe": 1.0}
+    for discretize in ("node", "global"):
+        model = NBTreeClassifier(discretize=discretize, random_state=0)
+        by_row = model.fit(X, y, sample_weight=[weights[label] for label in y]).predict_proba(X)
+        by_class = model.set_params(class_weight=weights).fit(X, y).predict_proba(X)
+        np.testing.assert_array_equal(by_class, by_row)
+    with pytest.raises(ValueError, match="class_weight names the class 'perhaps'"):
+        NBTreeClassifier(class_weight={"perhaps": 2}).fit(X, y)
+
+
+def test_rare_categories_are_grouped_in_trees_too():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"t": [f"v{k}" for k in rng.integers(0, 40, 400) % 20], "x": rng.random(400)})
+    model = NBTreeClassifier(max_categories=5, random_state=0).fit(X, X["x"] > 0.5)
+    assert model.tree_.coders[0].size == 5
+    assert model.predict(X.assign(t="v3")).shape == (400,)

@@ -57,8 +57,7 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
     missing : {"skip", "value"}
         Whether missing is one of the values, where it occurs.
 
-    Missing (unless it is a value) and unseen carry no evidence, and neither does an attribute
-    about which a class has no rows.
+    Missing (unless it is a value) and unseen carry no evidence.
     """
     logs = np.zeros((counts.shape[1], len(counts)))
     kernels.fill_logs(counts[:, :-1].T, alpha, missing == "value", logs[:-1])

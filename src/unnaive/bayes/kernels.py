@@ -17,7 +17,7 @@ IMPOSSIBLE = -1e8
 # Log prior of a class without rows: no number of impossible values makes it the best.
 ABSENT = -1e12
 # A value more than 100 standard deviations away tells classes apart no further.
-FARTHEST = 1e4
+FARTHEST = 0.5 * 100.0**2
 
 
 @njit(cache=True, nogil=True)

@@ -48,10 +48,12 @@ def _bytes(n: float) -> str:
 class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of everything that learns from tables: reads rows and takes the first pass over them.
 
-    Subclasses have the parameters ``categorical_features``, ``max_categories``, ``grid_limit``
-    and ``n_jobs``, and say what the pass should collect.
+    Subclasses have the parameters ``categorical_features``, ``grid_limit`` and ``n_jobs``, and
+    ``max_categories`` if they learn from categories, and say what the pass should collect.
     """
 
+    max_categories: int | None = None
+    _refuses_identifiers = True
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -96,9 +98,12 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         )
         wanted = self._wanted(source.schema)
         summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
-        if self.max_categories is None:
-            refuse_identifiers(summary)
+        self._check_identifiers(summary)
         return source, summary
+
+    def _check_identifiers(self, summary: Summary) -> None:
+        if self._refuses_identifiers and self.max_categories is None:
+            refuse_identifiers(summary)
 
 
 class AdditiveEstimator(TableEstimator):
@@ -114,8 +119,7 @@ class AdditiveEstimator(TableEstimator):
 
     def _learn(self, summary: Summary) -> Self:
         """Finish, then keep the sums for later updates."""
-        if self.max_categories is None:
-            refuse_identifiers(summary)
+        self._check_identifiers(summary)
         self._finish(summary)
         self._remember(summary.schema)
         self.summary_: Summary | None = summary

@@ -22,6 +22,7 @@ from unnaive.encode import (
     Categories,
     Labels,
     categories_of,
+    coder_sizes,
     infinite_error,
     label_groups,
     number_values,
@@ -60,7 +61,7 @@ def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None
         **_count_categorical(block, groups, n_groups, n_jobs),
     }
     coders = tuple(counted[j][0] if j in counted else None for j in range(len(block.schema)))
-    counts = CountTable.empty(n_groups, [0 if coder is None else coder.size for coder in coders])
+    counts = CountTable.empty(n_groups, coder_sizes(coders))
     for j, (_, table) in counted.items():
         counts.attribute(j)[:] = table.T
     counts.totals[:] = _group_totals(groups, block.weight, n_groups, counted)
@@ -195,7 +196,7 @@ def _count_raw(
     sizes = [len(c.values) + 1 for c in columns]
     widths = np.array(sizes + [1] * spare, np.uint16)
     used = np.array([1] * len(columns) + [0] * spare, np.uint16)
-    out = np.zeros((4, math.prod(sizes) * n_groups), dtype=np.uint32)
+    out = np.zeros((kernels.TURNS, math.prod(sizes) * n_groups), dtype=np.uint32)
     kernels.count_joint(
         *codes,
         *codes[:1] * spare,

@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 _CHUNK = 2048
+TURNS = 4  # tables that take increments by turns
 
 
 @njit(cache=True, nogil=True)

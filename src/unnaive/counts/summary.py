@@ -17,6 +17,7 @@ from unnaive.encode import (
     Categories,
     Grid,
     Labels,
+    coder_sizes,
     merge_categories,
     merge_grids,
     merge_labels,
@@ -32,7 +33,7 @@ class Wanted:
     """What a pass should collect about the numeric columns, beside counting the others."""
 
     counts: frozenset[int]
-    moments: frozenset[int]
+    moments: frozenset[int] = frozenset()
 
     def __or__(self, other: Wanted) -> Wanted:
         return Wanted(self.counts | other.counts, self.moments | other.moments)
@@ -84,7 +85,7 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
         coders.append(coder)
         for place, own in zip(places, maps, strict=True):
             place.append(own)
-    sizes = [0 if coder is None else coder.size for coder in coders]
+    sizes = coder_sizes(coders)
     counts = _total(
         p.counts.coarsen(place, sizes).sum_groups(group, len(labels))
         for p, place, group in zip(parts, places, group_places, strict=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import CountTable, Summary
 from unnaive.discretize.cuts import ColumnCounts, find_cuts
-from unnaive.encode import Bins, Categories, Grid
+from unnaive.encode import Bins, Categories, Grid, coder_sizes
 from unnaive.table import in_threads
 
 # Numbering of one column in a fitted model; None where the column carries no evidence.
@@ -52,15 +52,15 @@ def coarsen(
             mean, deviation = spread.get(j, (np.nan, np.nan))
             fine = ColumnCounts(coder, counts.values(j), mean, deviation)
             return _cut(coder, find_cuts(methods[j], fine, n_bins))
-        if isinstance(coder, Categories) and max_categories and coder.size > max_categories:
-            return _group_rare(coder, counts.values(j).sum(axis=0), max_categories)
-        return coder if isinstance(coder, Categories) else None, None
+        if isinstance(coder, Categories):
+            return group_rare(coder, counts.values(j), max_categories)
+        return None, None
 
     threads = n_jobs if methods else None  # only cutting is work
     found = list(in_threads(column, range(len(summary.coders)), threads))
     coders = tuple(coder for coder, _ in found)
-    sizes = [0 if coder is None else coder.size for coder in coders]
-    return Coarse(coders, counts.coarsen([place for _, place in found], sizes), factor)
+    merged = counts.coarsen([place for _, place in found], coder_sizes(coders))
+    return Coarse(coders, merged, factor)
 
 
 def row_factor(summary: Summary, factor: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -94,11 +94,16 @@ def _cut(grid: Grid, cuts: NDArray[np.float64]) -> tuple[Bins, NDArray[np.intp]]
     return bins, bins.place(grid.low).astype(np.intp)
 
 
-def _group_rare(
-    coder: Categories, weight: NDArray[np.float64], most: int
-) -> tuple[Categories, NDArray[np.intp]]:
-    """Keep the most frequent values, the first where equally frequent, and one for the rest."""
-    kept = np.sort(np.argsort(-weight, kind="stable")[: most - 1])
+def group_rare(
+    coder: Categories, counts: NDArray[np.float64], most: int | None
+) -> tuple[Categories, NDArray[np.intp] | None]:
+    """Keep the most frequent values, the first where equally frequent, and one for the rest.
+
+    The second answer says where the old slots went, None where nothing was grouped.
+    """
+    if most is None or coder.size <= most:
+        return coder, None
+    kept = np.sort(np.argsort(-counts.sum(axis=0), kind="stable")[: most - 1])
     rest = np.setdiff1d(np.arange(coder.size), kept)
     grouped = Categories(
         tuple(coder.values[i] for i in kept), rare=tuple(coder.values[i] for i in rest)

@@ -49,8 +49,6 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         Give intervals as numbers from 0, NaN for missing, or as text such as ``"(2.5, 4]"``.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
         Columns that are categories and pass through as they are.
-    max_categories : int or None, default=None
-        Of no effect here but for columns of more than 65,534 categories, which it admits.
     grid_limit : int, default=65534
         Most distinct numbers told apart in a column; above it neighbours share a cell.
     n_jobs : int or None, default=None
@@ -84,7 +82,6 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         n_bins: int = 10,
         encode: str = "ordinal",
         categorical_features: Any = "from_dtype",
-        max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,
         n_jobs: int | None = None,
     ) -> None:
@@ -92,9 +89,10 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self.n_bins = n_bins
         self.encode = encode
         self.categorical_features = categorical_features
-        self.max_categories = max_categories
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
+
+    _refuses_identifiers = False  # categories pass through, however many there are
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cuts.

@@ -5,10 +5,10 @@ Every coded attribute has the same slots: 0 is missing, 1 to V its values, V + 1
 
 from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
-from unnaive.encode.coding import AnyCoder, column_slots
+from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.draws import draw_folds
 from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
-from unnaive.encode.labels import Labels, label_groups, merge_labels, read_target
+from unnaive.encode.labels import Labels, groups_of, label_groups, merge_labels, read_target
 
 __all__ = [
     "GRID_LIMIT",
@@ -18,8 +18,10 @@ __all__ = [
     "Grid",
     "Labels",
     "categories_of",
+    "coder_sizes",
     "column_slots",
     "draw_folds",
+    "groups_of",
     "infinite_error",
     "label_groups",
     "merge_categories",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,11 @@ from unnaive.encode.grid import Grid
 from unnaive.table import Block, code_dtype
 
 AnyCoder: TypeAlias = Grid | Bins | Categories | None
+
+
+def coder_sizes(coders: Sequence[AnyCoder]) -> list[int]:
+    """Number of values of each column; 0 where it has no coder."""
+    return [0 if coder is None else coder.size for coder in coders]
 
 
 def column_slots(block: Block, j: int, coder: AnyCoder) -> NDArray[Any]:

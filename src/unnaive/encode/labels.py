@@ -93,6 +93,13 @@ def label_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
     return Labels(classes), groups.astype(code_dtype(len(classes)))
 
 
+def groups_of(labels: Labels, target: NDArray[Any]) -> NDArray[np.intp]:
+    """Each row's class number among known classes."""
+    found, groups = label_groups(target)
+    _, (_, place) = merge_labels([labels, found])
+    return place[groups]
+
+
 def _dense_groups(
     target: NDArray[Any], dense: NDArray[np.int64], low: int, high: int
 ) -> tuple[Labels, NDArray[Any]]:

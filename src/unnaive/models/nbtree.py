@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from unnaive.bayes import class_factor
+from unnaive.bayes import check_class_weight, class_factor
 from unnaive.counts import Summary, TableEstimator, Wanted
-from unnaive.discretize import coarsen, row_factor
+from unnaive.discretize import coarsen, group_rare, row_factor
 from unnaive.encode import (
     GRID_LIMIT,
     Bins,
     Categories,
     Grid,
+    coder_sizes,
     column_slots,
     draw_folds,
-    label_groups,
+    groups_of,
 )
 from unnaive.models._base import TableClassifier
 from unnaive.models.tree.build import build_tree
@@ -142,17 +143,13 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
         """
         self._check_parameters()
         source, summary = self._read(X, y, sample_weight)
-        coarse = coarsen(
-            summary,
-            dict.fromkeys(self._wanted(summary.schema).counts, "mdl"),
-            max_categories=self.max_categories,
-            n_jobs=self.n_jobs,
-        )
-        coders: list[Grid | Categories | None] = [
-            other if isinstance(other, Categories) else fine
-            for fine, other in zip(summary.coders, coarse.coders, strict=True)
-        ]
-        rows = source.map(lambda block: self._rows(block, coders, summary))
+        classes, totals = summary.labels.classes, summary.counts.totals
+        check_class_weight(self.class_weight, classes)
+        own = class_factor(self.class_weight, classes, totals)
+        factor = row_factor(summary, own)
+        coders = self._coders(summary, factor)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        rows = source.map(lambda block: self._rows(block, coders, summary, factor, seed))
         rules = Rules(
             self.alpha,
             self.missing,
@@ -161,17 +158,34 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
             self.min_weight_fraction_leaf * float(rows.weight.sum()),
             self.max_depth,
         )
-        cuts = None
-        slots = None
+        cuts = slots = None
         if self.discretize == "global":
-            cuts = [c.cuts if isinstance(c, Bins) else None for c in coarse.coders]
+            cuts = self._global_cuts(summary, own)
             slots = _coarse_slots(rows, coders, cuts)
-        sizes = [0 if coder is None else coder.size for coder in coders]
-        nodes = Grower(rows, sizes, rules, slots, self.n_jobs).grow()
+        nodes = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs).grow()
         self.tree_ = build_tree(nodes, rows, coders, rules, cuts)
-        self.classes_ = summary.labels.classes
+        self.classes_ = classes
         self._remember(summary.schema)
         return self
+
+    def _coders(
+        self, summary: Summary, factor: NDArray[np.float64]
+    ) -> list[Grid | Categories | None]:
+        """Fine numbering of the columns, rare categories grouped."""
+        counts = summary.counts.scale_groups(factor)
+        return [
+            group_rare(coder, counts.values(j), self.max_categories)[0]
+            if isinstance(coder, Categories)
+            else coder
+            for j, coder in enumerate(summary.coders)
+        ]
+
+    def _global_cuts(
+        self, summary: Summary, factor: NDArray[np.float64]
+    ) -> list[NDArray[np.float64] | None]:
+        methods = dict.fromkeys(self._wanted(summary.schema).counts, "mdl")
+        coarse = coarsen(summary, methods, factor=factor, n_jobs=self.n_jobs)
+        return [coder.cuts if isinstance(coder, Bins) else None for coder in coarse.coders]
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):
@@ -184,35 +198,37 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
 
     def _wanted(self, schema: Schema) -> Wanted:
         numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
-        return Wanted(numeric, frozenset())
+        return Wanted(numeric)
 
-    def _rows(self, block: Block, coders: list[Any], summary: Summary) -> Rows:
+    def _rows(
+        self,
+        block: Block,
+        coders: list[Grid | Categories | None],
+        summary: Summary,
+        factor: NDArray[np.float64],
+        seed: int,
+    ) -> Rows:
         """Rows as growing sees them."""
         assert block.target is not None
-        _, groups = label_groups(block.target)
+        groups = groups_of(summary.labels, block.target)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        totals = summary.counts.totals
-        factor = class_factor(self.class_weight, summary.labels.classes, totals)
-        weight = weight * row_factor(summary, factor)[groups]
-        folds, n_folds = self._folds(block)
+        folds, n_folds = self._folds(block, seed)
         return Rows(
             [column_slots(block, j, coder) for j, coder in enumerate(coders)],
             tuple(isinstance(coder, Grid) for coder in coders),
             groups,
-            weight,
+            weight * factor[groups],
             folds,
             len(summary.labels),
             n_folds,
         )
 
-    def _folds(self, block: Block) -> tuple[NDArray[np.int64], int]:
+    def _folds(self, block: Block, seed: int) -> tuple[NDArray[np.int64], int]:
         """A fold for every row, drawn once for the tree."""
         if isinstance(self.cv, (int, np.integer)):
             if self.cv < 2:
                 raise ValueError(f"cv must be 2 folds or more; got {self.cv!r}.")
-            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-            folds = draw_folds(seed, block.row_ids, int(self.cv))
-            return folds, int(self.cv)
+            return draw_folds(seed, block.row_ids, int(self.cv)), int(self.cv)
         if hasattr(self.cv, "split"):
             splits = list(self.cv.split(np.zeros(block.n_rows), block.target))
             ids = np.arange(block.n_rows)

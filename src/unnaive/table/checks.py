@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -13,8 +14,8 @@ def check_number(
     value = getattr(estimator, name)
     kind = numbers.Integral if whole else numbers.Real
     right = isinstance(value, kind) and not isinstance(value, bool)
-    # Written so that NaN fails.
-    if not right or not low <= value <= (float("1e308") if high is None else high):
+    inside = right and low <= value < math.inf and (high is None or value <= high)
+    if not inside:
         what = "a whole number" if whole else "a number"
         span = f"{low:g} or more" if high is None else f"from {low} to {high}"
         raise ValueError(f"{name} must be {what}, {span}; got {value!r}.")

@@ -13,7 +13,7 @@ from unnaive.counts import kernels as count_kernels
 from unnaive.counts import slot_offsets
 from unnaive.discretize import CoarseCoder, midpoints
 from unnaive.discretize import kernels as cut_kernels
-from unnaive.encode import Bins, Categories, Grid
+from unnaive.encode import Bins, Categories, Grid, coder_sizes
 from unnaive.models.tree.grow import Node, Rows, Rules
 from unnaive.models.tree.tree import Tree
 
@@ -45,7 +45,7 @@ def build_tree(
         _union(coder, [p[j] for p in parts], threshold[np.equal(asked, j)])
         for j, coder in enumerate(coders)
     )
-    offsets = slot_offsets([0 if c is None else c.size for c in numbering])
+    offsets = slot_offsets(coder_sizes(numbering))
     place = np.empty((len(nodes), offsets[-1]), dtype=np.int32)
     logs: list[NDArray[np.float64]] = []
     filled = 0
