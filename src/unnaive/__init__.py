@@ -1,11 +1,12 @@
 """Naive Bayes that is not naive: accurate, fast, readable classifiers for tables."""
 
 from unnaive.discretize import Discretizer
-from unnaive.models import NaiveBayesClassifier, NBTreeClassifier, export_text, merge
+from unnaive.models import C45Classifier, NaiveBayesClassifier, NBTreeClassifier, export_text, merge
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "C45Classifier",
     "Discretizer",
     "NBTreeClassifier",
     "NaiveBayesClassifier",

@@ -83,7 +83,8 @@ def _frequency(column: ColumnCounts, n_bins: int) -> NDArray[np.float64]:
     after = np.searchsorted(ranks[:-1], goals)
     after = np.minimum(after, len(ranks) - 2)
     before = np.maximum(after - 1, 0)
-    nearest = np.where(goals - ranks[before] <= ranks[after] - goals, before, after)
+    tie = 1e-12 * ranks[-1]  # sums of real weights differ in their last bits
+    nearest = np.where(goals - ranks[before] <= ranks[after] - goals + tie, before, after)
     return between(column.grid, np.unique(nearest) + 1)
 
 
