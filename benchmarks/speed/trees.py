@@ -1,4 +1,4 @@
-"""NBTree and C4.5: against Weka on training sets of a data folder, against CART on rows made here."""
+"""NBTree and C4.5: against Weka on training sets of a data folder, CART on rows made here."""
 
 from __future__ import annotations
 
