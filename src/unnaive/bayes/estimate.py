@@ -60,7 +60,8 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
     Missing (unless it is a value) and unseen carry no evidence.
     """
     logs = np.zeros((counts.shape[1], len(counts)))
-    kernels.fill_logs(counts[:, :-1].T, alpha, missing == "value", logs[:-1])
+    every = np.ones(len(logs) - 1, dtype=np.bool_)
+    kernels.fill_logs(counts[:, :-1].T, alpha, missing == "value", every, logs[:-1])
     return logs
 
 
