@@ -29,40 +29,50 @@ def log_share(part: float, whole: float) -> float:
 @njit(cache=True, nogil=True)
 def fill_logs(
     counts: NDArray[np.float64],
+    less: NDArray[np.float64],
+    present: NDArray[np.float64],
     alpha: float,
     missing_is_value: bool,
     needed: NDArray[np.bool_],
+    scratch: NDArray[np.float64],
     logs: NDArray[np.float64],
 ) -> None:
     """Log probability of each value of one attribute given each class.
 
-    counts (IN) slots x classes: missing, then the values; needed (IN) which slots anyone asks
-    for; logs (OUT) at least as many slots and classes. Missing has no evidence unless it is a value
-    that occurs. A class without a single value, and without pseudo-counts, looks like all classes
-    together.
+    counts (IN) slots x classes: missing, then the values; less (IN) what is to be taken from them;
+    present (IN) what then is the weight of each class's values, without missing; needed (IN) the
+    slots that anyone asks for; scratch has two rows of classes; logs (OUT) has at least as many
+    slots and classes. Missing has no evidence unless it is a value that occurs. A class without a
+    single value, and without pseudo-counts, looks like all classes together.
     """
     n_slots, n_classes = counts.shape
+    whole, nothing = scratch[0], scratch[1]
     first = 1
     if missing_is_value:
         for c in range(n_classes):
-            if counts[0, c] > 0.0:
+            if counts[0, c] - less[0, c] > 0.0:
                 first = 0
-    if first == 1:
-        logs[0, :n_classes] = 0.0
+    everyone = 0.0
     for c in range(n_classes):
-        whole = alpha * (n_slots - first)
-        for v in range(first, n_slots):
-            whole += counts[v, c]
-        if whole > 0.0:
-            nothing = log_share(alpha, whole)  # most counts of a small table are zero
-            for v in range(first, n_slots):
-                if needed[v]:
-                    n = counts[v, c]
-                    logs[v, c] = log_share(n + alpha, whole) if n != 0.0 else nothing
+        n = present[c]
+        if first == 0:
+            n += counts[0, c] - less[0, c]
         else:
-            everyone = counts[first:].sum()
-            for v in range(first, n_slots):
-                logs[v, c] = log_share(counts[v].sum(), everyone) if everyone > 0.0 else 0.0
+            logs[0, c] = 0.0
+        everyone += n
+        whole[c] = n + alpha * (n_slots - first)
+        if whole[c] > 0.0:
+            nothing[c] = log_share(alpha, whole[c])  # most counts of a small table are zero
+    for v in range(first, n_slots):
+        if not needed[v]:
+            continue
+        for c in range(n_classes):
+            n = counts[v, c] - less[v, c]
+            if whole[c] > 0.0:
+                logs[v, c] = log_share(n + alpha, whole[c]) if n != 0.0 else nothing[c]
+            else:
+                n = counts[v].sum() - less[v].sum()
+                logs[v, c] = log_share(n, everyone) if everyone > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -130,15 +130,16 @@ def _validate_batch(
     n_folds: int,
     alpha: float,
     missing_is_value: bool,
-    scratch: NDArray[np.float64],
+    room: NDArray[np.float64],
     correct: NDArray[np.bool_],
 ) -> None:
     """`cross_validate` for the rows (IN) of a few neighbouring parts, from part ``first`` on."""
     n_parts, n_attributes = offsets.shape[0], offsets.shape[1] - 1
     number, n_classes = _number_classes(rows, part, first, n_parts, groups, n_classes)
     n_cells = n_folds * n_parts * widest * n_classes
-    counts = scratch[:n_cells].reshape((n_folds, n_parts, widest, n_classes))
+    counts = room[:n_cells].reshape((n_folds, n_parts, widest, n_classes))
     counts[:] = 0.0
+    touched = np.zeros((n_folds, n_parts, widest), dtype=np.bool_)
     totals = np.zeros((n_folds, n_parts, n_classes))
     edges = np.zeros(n_folds + 1, dtype=np.intp)
     for i in rows:
@@ -146,16 +147,18 @@ def _validate_batch(
         g = np.uint32(number[p, groups[i]])
         edges[f + 1] += 1
         totals[f, p, g] += w
-        own = counts[f, p]
+        own, seen = counts[f, p], touched[f, p]
         for j in range(n_attributes):
-            own[offsets[p, j] + slots[i, j], g] += w
-    whole, whole_totals = counts[0].copy(), totals[0].copy()
-    for f in range(1, n_folds):
-        whole += counts[f]
-        whole_totals += totals[f]
+            at = offsets[p, j] + slots[i, j]
+            own[at, g] += w
+            seen[at] = True
+    present = _weigh_values(counts, touched, offsets)
+    whole, whole_present = _add_folds(counts, touched), present.sum(axis=0)
+    whole_totals = totals.sum(axis=0)
     padded = (n_classes + _LANES - 1) // _LANES * _LANES if n_classes > 2 else 2
     logs = np.zeros((n_parts, widest, padded))
     prior = np.empty((n_parts, padded))
+    scratch = np.empty((2, n_classes))
     for f in range(n_folds):
         edges[f + 1] += edges[f]
         if edges[f + 1] == edges[f]:
@@ -163,13 +166,16 @@ def _validate_batch(
         for p in range(n_parts):
             _fill_part(
                 counts[f, p],
+                touched[f, p],
                 whole[p],
+                whole_present[p] - present[f, p],
                 totals[f, p],
                 whole_totals[p],
                 offsets[p],
                 alpha,
                 missing_is_value,
-                    prior[p],
+                scratch,
+                prior[p],
                 logs[p],
             )
         _mark(
@@ -187,48 +193,77 @@ def _validate_batch(
 
 
 @njit(cache=True, nogil=True)
+def _add_folds(counts: NDArray[np.float64], touched: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The tables of all folds together; slots that no row of a fold has are passed over."""
+    whole = np.zeros(counts.shape[1:])
+    n_folds, n_parts, n_slots = touched.shape
+    for f in range(n_folds):
+        for p in range(n_parts):
+            for s in range(n_slots):
+                if touched[f, p, s]:
+                    for c in range(counts.shape[3]):
+                        whole[p, s, c] += counts[f, p, s, c]
+    return whole
+
+
+@njit(cache=True, nogil=True)
+def _weigh_values(
+    counts: NDArray[np.float64], touched: NDArray[np.bool_], offsets: NDArray[np.uint32]
+) -> NDArray[np.float64]:
+    """Weight of each class's values, without missing: folds x parts x attributes x classes."""
+    n_folds, n_parts, _, n_classes = counts.shape
+    n_attributes = offsets.shape[1] - 1
+    present = np.zeros((n_folds, n_parts, n_attributes, n_classes))
+    for f in range(n_folds):
+        for p in range(n_parts):
+            for j in range(n_attributes):
+                for s in range(np.int64(offsets[p, j]) + 1, np.int64(offsets[p, j + 1])):
+                    if touched[f, p, s]:
+                        for c in range(n_classes):
+                            present[f, p, j, c] += counts[f, p, s, c]
+    return present
+
+
+@njit(cache=True, nogil=True)
 def _fill_part(
     counts: NDArray[np.float64],
+    touched: NDArray[np.bool_],
     whole: NDArray[np.float64],
+    present: NDArray[np.float64],
     totals: NDArray[np.float64],
     whole_totals: NDArray[np.float64],
     offsets: NDArray[np.uint32],
     alpha: float,
     missing_is_value: bool,
+    scratch: NDArray[np.float64],
     prior: NDArray[np.float64],
     logs: NDArray[np.float64],
 ) -> None:
     """Naive Bayes of one part without the rows of one fold: prior and logs (OUT).
 
-    Slots that no row of the fold has are left as they are, and a class that has no rows elsewhere
-    only gets a prior, with which it never wins. Where nothing is left every prior is NaN, which is
-    never the best.
+    Slots that no row of the fold has are left as they are. Where no row is left the priors are NaN,
+    which is never the best.
     """
-    n_classes = len(totals)
-    if not totals.any():
+    others = whole_totals - totals
+    n = others.sum()
+    prior[:] = ABSENT if n > 0.0 else np.nan
+    if n <= 0.0 or not totals.any():
         return
-    n = 0.0
-    for c in range(n_classes):
-        n += whole_totals[c] - totals[c]
-    prior[:] = ABSENT
-    if n <= 0.0:
-        prior[:] = np.nan
-        return
-    for c in range(n_classes):
-        others = whole_totals[c] - totals[c]
-        if others > 0.0:
-            prior[c] = log_share(others, n)
-    n_slots = np.int64(offsets[-1])
-    rest = whole[:n_slots] - counts[:n_slots]
-    needed = np.empty(n_slots, dtype=np.bool_)
-    for s in range(n_slots):
-        here = False
-        for c in range(n_classes):
-            here |= counts[s, c] > 0.0
-        needed[s] = here
+    for c in range(len(totals)):
+        if others[c] > 0.0:
+            prior[c] = log_share(others[c], n)
     for j in range(len(offsets) - 1):
         a, b = np.int64(offsets[j]), np.int64(offsets[j + 1])
-        fill_logs(rest[a:b], alpha, missing_is_value, needed[a:b], logs[a:b])
+        fill_logs(
+            whole[a:b],
+            counts[a:b],
+            present[j],
+            alpha,
+            missing_is_value,
+            touched[a:b],
+            scratch,
+            logs[a:b],
+        )
 
 
 @njit(cache=True, nogil=True)
