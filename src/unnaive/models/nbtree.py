@@ -163,7 +163,7 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
             cuts = self._global_cuts(summary, own)
             slots = _coarse_slots(rows, coders, cuts)
         nodes = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs).grow()
-        self.tree_ = build_tree(nodes, rows, coders, rules, cuts)
+        self.tree_ = build_tree(nodes, rows, coders, rules, cuts, self.n_jobs)
         self.classes_ = classes
         self._remember(summary.schema)
         return self

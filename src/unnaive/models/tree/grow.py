@@ -14,7 +14,7 @@ from unnaive.discretize import kernels as cut_kernels
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.table import in_threads
 
-ALONE = 4096  # smaller nodes, with all that is below them, are each grown in one thread
+ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 # Coarse slots, rows x attributes, and numbers of values.
 Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
 
@@ -102,10 +102,11 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A node that grows: which of its rows are right, and what has grown below it."""
+    """A node that grows: which of its rows are right, its view, and what has grown below it."""
 
     node: Node
     right: NDArray[np.bool_]
+    view: View | None = None
     below: list[Branch] = field(default_factory=list)
 
 
@@ -198,15 +199,11 @@ class Grower:
         right = np.zeros(len(everyone), dtype=np.bool_)
         view = self._view(everyone)
         self._cross_validate(view, np.zeros(len(everyone), dtype=np.int32), 1, right)
-        root = Branch(self._node(everyone, right, 0), right)
-        growing, small = [(root, view)], []
+        root = Branch(self._node(everyone, right, 0), right, view)
+        growing, small = [root], []
         while growing:
-            branch, view = growing.pop()
-            for child in self._divide(branch, self.n_jobs, view):
-                if len(child.right) < ALONE:
-                    small.append(child)
-                else:
-                    growing.append((child, None))
+            for child in self._divide(growing.pop(), self.n_jobs):
+                (small if len(child.right) < ALONE else growing).append(child)
         small.sort(key=lambda branch: -len(branch.right))  # the longest work first
         in_threads(self._finish, small, self.n_jobs)
         return _flatten(root)
@@ -225,16 +222,14 @@ class Grower:
         whole = weight.sum()
         return Node(chosen, depth, float(whole), float(weight[right].sum() / whole))
 
-    def _divide(
-        self, branch: Branch, n_jobs: int | None, view: View | None = None
-    ) -> list[Branch]:
+    def _divide(self, branch: Branch, n_jobs: int | None) -> list[Branch]:
         """Split a node if that is worth it; its new branches."""
         node = branch.node
         rules = self.rules
         deep = rules.max_depth is not None and node.depth >= rules.max_depth
         if deep or node.weight < rules.min_node_size or branch.right.all():
             return []
-        view = self._view(node.rows) if view is None else view
+        view, branch.view = branch.view or self._view(node.rows), None
         split = self._split(node, branch.right, view, n_jobs)
         if split is not None:
             node.test = split.test
