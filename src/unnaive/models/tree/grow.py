@@ -140,6 +140,7 @@ class View:
         kernels.gather_columns(codes, chosen, self.codes)
         self.groups, self.n_classes = kernels.renumber(rows.groups, chosen, rows.n_classes)
         self.weight, self.folds = rows.weight[chosen], rows.folds[chosen]
+        self.whole = float(self.weight.sum())
         self.ready = None if slots is None else (slots[0][chosen], slots[1])
         self.numeric = np.flatnonzero(rows.numeric)
         self.ranks = np.empty_like(self.codes)  # only of numbers
@@ -200,7 +201,8 @@ class Grower:
         view = self._view(everyone)
         self._cross_validate(view, np.zeros(len(everyone), dtype=np.int32), 1, right)
         root = Branch(self._node(everyone, right, 0), right, view)
-        growing, small = [root], []
+        growing: list[Branch] = [root]
+        small: list[Branch] = []
         while growing:
             for child in self._divide(growing.pop(), self.n_jobs):
                 (small if len(child.right) < ALONE else growing).append(child)
@@ -270,8 +272,7 @@ class Grower:
                 return None
         after = right.copy()
         self._cross_validate(view, child, test.n_children, after)
-        utility = kernels.weight_where(after, view.weight) / view.weight.sum()
-        return Split(test, float(utility), after)
+        return Split(test, kernels.weight_where(after, view.weight) / view.whole, after)
 
     def _child(self, view: View, test: Test) -> NDArray[np.int32]:
         j = test.attribute
@@ -309,10 +310,11 @@ class Grower:
 
     def _part_slots(self, view: View, part: NDArray[np.int32], n_parts: int) -> Slots:
         """Coarse slots of the rows, numbers cut within each part, and the parts' sizes."""
-        if view.ready is not None:
-            return view.ready[0], np.broadcast_to(view.ready[1], (n_parts, len(self.sizes)))
-        slots = view.base.copy()
         n_values = np.empty((n_parts, len(self.sizes)), dtype=np.intp)
+        if view.ready is not None:
+            n_values[:] = view.ready[1]
+            return view.ready[0], n_values
+        slots = view.base.copy()
         n_values[:] = self.sizes
         given = (part, n_parts, view.groups, view.weight, view.n_classes)
         # A table of all cells where it is smaller than the rows, else the rows in order of value.
