@@ -59,9 +59,7 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
 
     Missing (unless it is a value) and unseen carry no evidence.
     """
-    logs = np.zeros((counts.shape[1], len(counts)))
-    kernels.fill_logs(counts[:, :-1].T, alpha, missing == "value", logs[:-1])
-    return logs
+    return kernels.log_table(counts, float(alpha), missing == "value")
 
 
 def class_factor(

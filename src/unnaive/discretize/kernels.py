@@ -16,8 +16,16 @@ _BOUNDED_CLASSES = 4  # a bound looks at 2**classes corners
 TIE = 1e-12  # cuts whose entropies differ by less, relative to n log n, are equally good
 
 
+# Most weights are small whole numbers, whose logarithms need not be taken again and again.
+_X_LOG_X = np.array([0.0, *(k * math.log2(k) for k in range(1, 1024))])
+
+
 @njit(cache=True, nogil=True)
 def x_log_x(x: float) -> float:
+    if 0.0 <= x < len(_X_LOG_X):
+        k = np.int64(x)
+        if k == x:
+            return _X_LOG_X[k]
     return x * math.log2(x) if x > 0.0 else 0.0
 
 

@@ -159,7 +159,7 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
             cuts = self._global_cuts(summary, own)
             slots = _coarse_slots(rows, coders, cuts)
         nodes = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs).grow()
-        self.tree_ = build_tree(nodes, rows, coders, rules, cuts)
+        self.tree_ = build_tree(nodes, rows, coders, rules, cuts, self.n_jobs)
         self.classes_ = summary.labels.classes
         self._remember(summary.schema)
         return self

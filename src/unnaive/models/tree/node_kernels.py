@@ -1,0 +1,201 @@
+"""Kernels that look at the rows of one node while a tree grows."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from unnaive.discretize.kernels import boundaries, class_cells, mdl_cuts, threshold_cell
+
+_BLOCK = 1024  # rows that are written column by column while they lie in cache
+_DENSE = 4  # so many times more codes than rows, and the codes of the rows are sorted instead
+
+
+@njit(cache=True, nogil=True)
+def gather_columns(codes: NDArray[Any], chosen: NDArray[np.intp], out: NDArray[Any]) -> None:
+    """Codes (IN, columns x rows) of the chosen rows (OUT)."""
+    for j in range(codes.shape[0]):
+        column, own = codes[j], out[j]
+        for i in range(len(chosen)):
+            own[i] = column[chosen[i]]
+
+
+@njit(cache=True, nogil=True)
+def transpose(columns: NDArray[Any], out: NDArray[Any]) -> None:
+    """Columns x rows (IN) as rows x columns (OUT)."""
+    n_columns, n = columns.shape
+    for start in range(0, n, _BLOCK):
+        stop = min(start + _BLOCK, n)
+        for j in range(n_columns):
+            for i in range(start, stop):
+                out[i, j] = columns[j, i]
+
+
+@njit(cache=True, nogil=True)
+def renumber(
+    groups: NDArray[Any], chosen: NDArray[np.intp], n_groups: int
+) -> tuple[NDArray[np.int32], int]:
+    """Groups of the chosen rows, numbered among those that occur, and how many these are."""
+    place = np.zeros(n_groups, dtype=np.int32)
+    for i in chosen:
+        place[groups[i]] = 1
+    n = 0
+    for g in range(n_groups):
+        if place[g]:
+            place[g] = n
+            n += 1
+    out = np.empty(len(chosen), dtype=np.int32)
+    for i in range(len(chosen)):
+        out[i] = place[groups[chosen[i]]]
+    return out, n
+
+
+@njit(cache=True, nogil=True)
+def rank(column: NDArray[Any], size: int, ranks: NDArray[Any]) -> NDArray[np.intp]:
+    """Codes that occur, ascending, and each row's rank among them from 1 (OUT).
+
+    0 is missing in both.
+    """
+    n = len(column)
+    if size > _DENSE * n:
+        present = np.unique(column)
+        cells = present[1:] if n and present[0] == 0 else present
+        for i in range(n):
+            ranks[i] = np.searchsorted(cells, column[i]) + 1 if column[i] else 0
+        return cells.astype(np.intp)
+    place = np.zeros(size + 1, dtype=ranks.dtype)
+    for i in range(n):
+        place[column[i]] = 1
+    cells = np.empty(min(n, size), dtype=np.intp)
+    found = 0
+    for v in range(1, size + 1):
+        if place[v]:
+            cells[found] = v
+            found += 1
+            place[v] = found
+    place[0] = 0
+    for i in range(n):
+        ranks[i] = place[column[i]]
+    return cells[:found]
+
+
+@njit(cache=True, nogil=True)
+def rank_columns(
+    codes: NDArray[Any],
+    sizes: NDArray[np.intp],
+    numeric: NDArray[np.intp],
+    ranks: NDArray[Any],
+    n_ranks: NDArray[np.intp],
+) -> None:
+    """`rank` of several columns (OUT, columns x rows) and how many codes each has (OUT)."""
+    for j in numeric:
+        n_ranks[j] = len(rank(codes[j], sizes[j], ranks[j]))
+
+
+@njit(cache=True, nogil=True)
+def threshold(
+    codes: NDArray[Any],
+    ranks: NDArray[Any],
+    n_ranks: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[int, int]:
+    """Codes on both sides of the cut of least class entropy; 0 and 0 where there is none."""
+    if n_ranks < 2:
+        return 0, 0
+    _, cumulative = class_cells(ranks, n_ranks, groups, weight, n_classes)
+    cut = threshold_cell(cumulative)
+    below = above = 0
+    if cut >= 0:
+        for i in range(len(codes)):
+            if ranks[i] == cut:
+                below = int(codes[i])
+            elif ranks[i] == cut + 1:
+                above = int(codes[i])
+    return below, above
+
+
+@njit(cache=True, nogil=True)
+def values_present(codes: NDArray[Any], size: int) -> NDArray[np.intp]:
+    """Codes that occur, ascending, without missing."""
+    present = np.zeros(size + 2, dtype=np.bool_)
+    for i in range(len(codes)):
+        present[codes[i]] = True
+    return np.flatnonzero(present[1:]) + 1
+
+
+@njit(cache=True, nogil=True)
+def sides(codes: NDArray[Any], below: int) -> NDArray[np.int32]:
+    """Child of each row under a threshold: 0 up to ``below``, else 1; -1 for missing."""
+    child = np.empty(len(codes), dtype=np.int32)
+    for i in range(len(codes)):
+        child[i] = -1 if codes[i] == 0 else codes[i] > below
+    return child
+
+
+@njit(cache=True, nogil=True)
+def branches(codes: NDArray[Any], values: NDArray[np.intp], size: int) -> NDArray[np.int32]:
+    """Child of each row where every value has its own; -1 for others and for missing."""
+    place = np.full(size + 2, -1, dtype=np.int32)
+    for k in range(len(values)):
+        place[values[k]] = k
+    child = np.empty(len(codes), dtype=np.int32)
+    for i in range(len(codes)):
+        child[i] = place[codes[i]]
+    return child
+
+
+@njit(cache=True, nogil=True)
+def weight_where(marked: NDArray[np.bool_], weight: NDArray[np.float64]) -> float:
+    """Weight of the marked rows."""
+    total = 0.0
+    for i in range(len(marked)):
+        if marked[i]:
+            total += weight[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def count_part(
+    codes: NDArray[Any],
+    rows: NDArray[np.intp],
+    slots: NDArray[Any],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Weight per class and slot of the chosen rows; slots (IN) of all codes, ascending."""
+    counts = np.zeros((n_classes, np.int64(slots[-1]) + 1))
+    for i in rows:
+        counts[groups[i], slots[codes[i]]] += weight[i]
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def cut_part(
+    codes: NDArray[Any],
+    rows: NDArray[np.intp],
+    size: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """A number cut by MDL among the chosen rows: the codes below and above each cut, and the weight
+    per class and slot, the last slot for unseen values.
+    """
+    own = codes[rows]
+    ranks = np.empty_like(own)
+    cells = rank(own, size, ranks)
+    _, cumulative = class_cells(ranks, len(cells), groups[rows], weight[rows], n_classes)
+    cuts = mdl_cuts(cumulative, boundaries(cumulative))
+    counts = np.zeros((n_classes, len(cuts) + 3))
+    for k in range(len(rows)):
+        slot = np.searchsorted(cuts, ranks[k]) + 1 if ranks[k] else 0
+        counts[groups[rows[k]], slot] += weight[rows[k]]
+    return cells[cuts - 1], cells[cuts], counts
