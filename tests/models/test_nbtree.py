@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.model_selection import KFold
@@ -42,7 +43,12 @@ def twin_of(model, X, y, weights, folds):
     rows = X.astype(object).where(X.notna(), None).to_numpy().tolist()
     domains = [sorted({r[j] for r in rows if r[j] is not None}) for j in range(X.shape[1])]
     twin = reference.NBTree(
-        kinds, domains, sorted(set(y.tolist())), int(folds.max()) + 1, model.alpha
+        kinds,
+        domains,
+        sorted(set(y.tolist())),
+        int(folds.max()) + 1,
+        model.alpha,
+        model.significance,
     )
     return twin.grow(list(zip(rows, y.tolist(), weights.tolist(), folds.tolist(), strict=True)))
 
@@ -76,9 +82,12 @@ def folds_and_splits(n, k, seed):
 def test_the_tree_is_the_twins_node_for_node(seed):
     X, y, weights = made_table(seed)
     folds, splits = folds_and_splits(len(y), 5, seed)
-    model = NBTreeClassifier(cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0])
-    model.fit(X, y, sample_weight=weights)
-    compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
+    for significance in (None, 0.1):
+        model = NBTreeClassifier(
+            cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0], significance=significance
+        )
+        model.fit(X, y, sample_weight=weights)
+        compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
 
 
 def test_most_of_these_trees_have_three_inner_nodes_or_more():
@@ -86,10 +95,15 @@ def test_most_of_these_trees_have_three_inner_nodes_or_more():
     for seed in range(24):
         X, y, weights = made_table(seed)
         _, splits = folds_and_splits(len(y), 5, seed)
-        model = NBTreeClassifier(cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0])
-        tree = model.fit(X, y, sample_weight=weights).tree_
-        inner.append(tree.n_nodes - tree.n_leaves)
-    assert sum(n >= 3 for n in inner) >= 12
+        for significance in (None, 0.1):
+            model = NBTreeClassifier(
+                cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0], significance=significance
+            )
+            tree = model.fit(X, y, sample_weight=weights).tree_
+            inner.append(tree.n_nodes - tree.n_leaves)
+    assert sum(n >= 3 for n in inner[::2]) >= 12
+    assert sum(n >= 3 for n in inner[1::2]) >= 6
+    assert inner[::2] != inner[1::2]
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])
@@ -125,7 +139,7 @@ def test_threads_do_not_change_the_tree(discretize):
 
 def test_the_leaf_answers_as_naive_bayes_on_its_rows():
     X, y, _ = made_table(0)
-    model = NBTreeClassifier(alpha=0, random_state=0).fit(X, y)
+    model = NBTreeClassifier(alpha=0, significance=None, random_state=0).fit(X, y)
     leaf = model.apply(X)
     assert len(np.unique(leaf)) == model.tree_.n_leaves > 2
     for node in np.unique(leaf):
@@ -277,3 +291,48 @@ def test_rare_categories_are_grouped_in_trees_too():
     model = NBTreeClassifier(max_categories=5, random_state=0).fit(X, X["x"] > 0.5)
     assert model.tree_.coders[0].size == 5
     assert model.predict(X.assign(t="v3")).shape == (400,)
+
+
+class Watch:
+    """A callback that notes what it is told, and stops a fit after so many steps."""
+
+    def __init__(self, most=1000):
+        self.most, self.began, self.ended, self.torn_down = most, 0, 0, False
+
+    def setup(self, estimator, context):
+        self.steps = context.max_subtasks
+
+    def on_fit_task_begin(self, estimator, context):
+        self.began += 1
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended += 1
+        return self.ended >= self.most
+
+    def teardown(self, estimator, context):
+        self.torn_down = True
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_callbacks_are_told_each_hundredth_of_the_rows_that_reach_a_leaf(n_jobs):
+    X, y, _ = made_table(3)
+    watch = Watch()
+    model = NBTreeClassifier(random_state=0, n_jobs=n_jobs).set_callbacks(watch).fit(X, y)
+    assert (watch.steps, watch.began, watch.ended) == (100, 101, 101)
+    assert watch.torn_down
+    assert_same_model(model, NBTreeClassifier(random_state=0).fit(X, y))
+
+
+def test_a_callback_can_stop_the_growing():
+    X = np.random.default_rng(0).random((3000, 3))
+    y = (X > [0.3, 0.4, 0.5]).sum(axis=1) % 2
+    whole = NBTreeClassifier(random_state=0).fit(X, y)
+    stopped = NBTreeClassifier(random_state=0).set_callbacks(Watch(1)).fit(X, y)
+    assert 1 < stopped.tree_.n_nodes < whole.tree_.n_nodes
+    assert np.isfinite(stopped.predict_proba(X)).all()
+
+
+def test_scikit_learns_progress_bar_works(capfd):
+    X, y, _ = made_table(3)
+    NBTreeClassifier(random_state=0).set_callbacks(ProgressBar()).fit(X, y)
+    assert "NBTreeClassifier - fit" in capfd.readouterr().out

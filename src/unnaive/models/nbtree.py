@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from unnaive.counts import Summary
@@ -19,6 +20,7 @@ from unnaive.encode import (
     draw_folds,
 )
 from unnaive.models._base import EvidenceClassifier
+from unnaive.models._progress import Progress
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.classifier import TreeClassifier, encoded
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
@@ -26,7 +28,7 @@ from unnaive.models.tree.tree import BayesTree
 from unnaive.table import Block, check_number, check_word
 
 
-class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
+class NBTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassifier):  # type: ignore[misc]
     """A decision tree that splits a table where naive Bayes is then more often right.
 
     A node is split on the attribute whose children, each with a naive Bayes of its own, are the
@@ -44,6 +46,10 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
         and another model.
     min_error_reduction : float, default=0.05
         A split must cut the node's error by more than this share.
+    significance : float or None, default=0.1
+        A split must also be better beyond chance: of the held-out rows that only the node or only
+        its children get right, more go to the children, at this level of a one-sided test. None
+        leaves this out, as the paper does: the best of many splits is then often luck.
     min_node_size : float, default=30
         Nodes with less weight than this many rows are not split.
     min_weight_fraction_leaf : float, default=0.0
@@ -97,6 +103,7 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
         cv: Any = 5,
         discretize: str = "node",
         min_error_reduction: float = 0.05,
+        significance: float | None = 0.1,
         min_node_size: float = 30,
         min_weight_fraction_leaf: float = 0.0,
         max_depth: int | None = None,
@@ -112,6 +119,7 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
         self.cv = cv
         self.discretize = discretize
         self.min_error_reduction = min_error_reduction
+        self.significance = significance
         self.min_node_size = min_node_size
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_depth = max_depth
@@ -128,6 +136,7 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
@@ -150,6 +159,7 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
             self.alpha,
             self.missing,
             self.min_error_reduction,
+            self.significance,
             self.min_node_size,
             self.min_weight_fraction_leaf * float(rows.weight.sum()),
             self.max_depth,
@@ -158,10 +168,13 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
         if self.discretize == "global":
             cuts = self._global_cuts(summary, own)
             slots = _coarse_slots(rows, coders, cuts)
-        nodes = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs).grow()
+        progress = Progress(self, "hundredth of rows in leaves", float(rows.weight.sum()))
+        grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress)
+        nodes = grower.grow()
         self.tree_ = build_tree(nodes, rows, coders, rules, cuts, self.n_jobs)
         self.classes_ = summary.labels.classes
         self._remember(summary.schema)
+        progress.end()
         return self
 
     def _global_cuts(
@@ -175,6 +188,8 @@ class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
         for name in ("alpha", "min_error_reduction", "min_node_size"):
             check_number(self, name, 0)
         check_number(self, "min_weight_fraction_leaf", 0, 0.5)
+        if self.significance is not None:
+            check_number(self, "significance", 0, 1)
         if self.max_depth is not None:
             check_number(self, "max_depth", 0, whole=True)
         check_word(self, "missing", "skip", "value")

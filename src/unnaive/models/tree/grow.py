@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import validate
 from unnaive.discretize import kernels as cut_kernels
+from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.table import in_threads
 
@@ -49,6 +51,7 @@ class Rules:
     alpha: float
     missing: str
     min_error_reduction: float
+    significance: float | None
     min_node_size: float
     min_child_weight: float
     max_depth: int | None
@@ -172,6 +175,8 @@ class Grower:
         node; None to cut numbers anew at each.
     n_jobs : int or None
         Threads for judging candidates; the tree does not depend on it.
+    progress : Progress or None
+        Is told the weight of rows that have come to a leaf, and may stop the growing.
     """
 
     def __init__(
@@ -181,12 +186,14 @@ class Grower:
         rules: Rules,
         slots: Slots | None = None,
         n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.rows = rows
         self.sizes = np.array(sizes, dtype=np.intp)
         self.rules = rules
         self.slots = slots
         self.n_jobs = n_jobs
+        self.progress = progress
         # Categories with very many values need wider codes than fine cells do.
         wide = np.result_type(np.uint16, *rows.codes)
         self._codes = np.empty((len(sizes), len(rows.groups)), dtype=wide)
@@ -227,12 +234,11 @@ class Grower:
     def _divide(self, branch: Branch, n_jobs: int | None) -> list[Branch]:
         """Split a node if that is worth it; its new branches."""
         node = branch.node
-        rules = self.rules
-        deep = rules.max_depth is not None and node.depth >= rules.max_depth
-        if deep or node.weight < rules.min_node_size or branch.right.all():
-            return []
-        view, branch.view = branch.view or self._view(node.rows), None
-        split = self._split(node, branch.right, view, n_jobs)
+        split = None
+        if self._may_split(branch):
+            view, branch.view = branch.view or self._view(node.rows), None
+            split = self._split(node, branch.right, view, n_jobs)
+        settled = node.weight  # rows that stay here
         if split is not None:
             node.test = split.test
             child = self._child(view, split.test)
@@ -241,7 +247,17 @@ class Grower:
                 right = split.right[own]
                 below = self._node(node.rows[own], right, node.depth + 1)
                 branch.below.append(Branch(below, right))
+                settled -= below.weight
+        if self.progress is not None:
+            self.progress.add(settled)
         return branch.below
+
+    def _may_split(self, branch: Branch) -> bool:
+        rules, node = self.rules, branch.node
+        deep = rules.max_depth is not None and node.depth >= rules.max_depth
+        stopped = self.progress is not None and self.progress.stopped
+        few = node.weight < rules.min_node_size
+        return not (deep or stopped or few or branch.right.all())
 
     def _split(
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
@@ -254,8 +270,21 @@ class Grower:
             return None
         node.candidates = {split.test.attribute: split.utility for split in splits}
         best = max(splits, key=lambda split: split.utility)  # the first of equals
-        error, after = 1.0 - node.utility, 1.0 - best.utility
-        return best if error - after > self.rules.min_error_reduction * error else None
+        return best if self._is_better(node, right, best, view) else None
+
+    def _is_better(self, node: Node, right: NDArray[np.bool_], split: Split, view: View) -> bool:
+        """Whether a split cuts the error by enough, and beyond chance.
+
+        Chance: rows that only the node or only the split gets right are as likely to be either.
+        """
+        error, after = 1.0 - node.utility, 1.0 - split.utility
+        if not error - after > self.rules.min_error_reduction * error:
+            return False
+        if self.rules.significance is None:
+            return True
+        changed = kernels.weight_where(right ^ split.right, view.weight)
+        deviations = (split.utility - node.utility) * view.whole / math.sqrt(changed)
+        return 0.5 * math.erfc(deviations / math.sqrt(2.0)) <= self.rules.significance
 
     def _judge(self, view: View, right: NDArray[np.bool_], j: int) -> Split | None:
         """What asking attribute j would give.
