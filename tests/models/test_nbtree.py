@@ -247,7 +247,7 @@ def test_order_and_repetition_do_not_matter_given_the_same_folds(seed, discretiz
 
 @pytest.mark.parametrize("seed", range(5))
 def test_both_ways_to_cut_parts_agree_with_cutting_each_alone(seed):
-    from unnaive.discretize import kernels
+    from unnaive.discretize import part_kernels
 
     rng = np.random.default_rng(seed)
     n, n_parts, n_classes = 400, 3, 4
@@ -259,9 +259,9 @@ def test_both_ways_to_cut_parts_agree_with_cutting_each_alone(seed):
         slots, n_values = np.zeros(n, np.uint16), np.zeros(n_parts, np.intp)
         given = (part, n_parts, groups, weight, n_classes, slots, n_values)
         if ordered:
-            kernels.discretize_parts(np.argsort(codes, kind="stable"), codes, *given)
+            part_kernels.discretize_parts(np.argsort(codes, kind="stable"), codes, *given)
         else:
-            kernels.discretize_parts_by_table(codes, int(codes.max()), *given)
+            part_kernels.discretize_parts_by_table(codes, int(codes.max()), *given)
         found.append((slots, n_values))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import validate
-from unnaive.discretize import kernels as cut_kernels
+from unnaive.discretize import part_kernels
 from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
+from unnaive.models.tree.view import View
 from unnaive.table import in_threads
 
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
@@ -111,54 +112,6 @@ class Branch:
     right: NDArray[np.bool_]
     view: View | None = None
     below: list[Branch] = field(default_factory=list)
-
-
-class View:
-    """The rows of one node, gathered once for all the questions that are tried on them.
-
-    Classes and the values of numbers are renumbered among those that occur: a small node has few.
-
-    Parameters
-    ----------
-    rows : Rows
-    codes : array of shape (attributes, all rows)
-        The rows' codes, as one array.
-    sizes : array of shape (attributes,)
-    chosen : array
-        The node's rows, in order of their folds.
-    slots : pair of arrays or None
-        As in `Grower`.
-    """
-
-    def __init__(
-        self,
-        rows: Rows,
-        codes: NDArray[Any],
-        sizes: NDArray[np.intp],
-        chosen: NDArray[np.intp],
-        slots: Slots | None,
-    ) -> None:
-        n_columns, n_rows = len(codes), len(chosen)
-        self.codes = np.empty((n_columns, n_rows), dtype=codes.dtype)
-        kernels.gather_columns(codes, chosen, self.codes)
-        self.groups, self.n_classes = kernels.renumber(rows.groups, chosen, rows.n_classes)
-        self.weight, self.folds = rows.weight[chosen], rows.folds[chosen]
-        self.whole = float(self.weight.sum())
-        self.ready = None if slots is None else (slots[0][chosen], slots[1])
-        self.numeric = np.flatnonzero(rows.numeric)
-        self.ranks = np.empty_like(self.codes)  # only of numbers
-        self.n_ranks = np.zeros(n_columns, dtype=np.intp)
-        kernels.rank_columns(self.codes, sizes, self.numeric, self.ranks, self.n_ranks)
-        self._order: dict[int, NDArray[np.intp]] = {}
-        if slots is None:
-            self.base = np.empty((n_rows, n_columns), dtype=codes.dtype)
-            kernels.transpose(self.codes, self.base)
-
-    def sorted(self, j: int) -> NDArray[np.intp]:
-        """Rows in ascending order of a numeric attribute."""
-        if j not in self._order:
-            self._order[j] = np.argsort(self.ranks[j], kind="stable")
-        return self._order[j]
 
 
 class Grower:
@@ -348,11 +301,11 @@ class Grower:
         given = (part, n_parts, view.groups, view.weight, view.n_classes)
         # A table of all cells where it is smaller than the rows, else the rows in order of value.
         small = n_parts * view.n_classes * view.n_ranks[view.numeric] <= 4 * len(part)
-        cut_kernels.discretize_columns(
+        part_kernels.discretize_columns(
             view.ranks, view.n_ranks, view.numeric[small], *given, slots, n_values
         )
         for j in view.numeric[~small].tolist():
-            cut_kernels.discretize_parts(
+            part_kernels.discretize_parts(
                 view.sorted(j), view.ranks[j], *given, slots[:, j], n_values[:, j]
             )
         return slots, n_values
