@@ -10,6 +10,9 @@ CLASSIFIERS = [
     NaiveBayesClassifier(numeric="frequency", alpha=0.0),
     NaiveBayesClassifier(numeric="sigma", alpha=0.1),
     NaiveBayesClassifier(numeric="gaussian"),
+    NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
+    NaiveBayesClassifier(numeric="kernel", bandwidth="silverman", missing="value", n_jobs=2),
+    NaiveBayesClassifier(numeric="bayes", bandwidth="cv"),
     NaiveBayesClassifier(grid_limit=8, n_jobs=2),
 ]
 TREES = [
@@ -21,6 +24,7 @@ TRANSFORMERS = [
     Discretizer("width"),
     Discretizer("frequency", n_bins=4),
     Discretizer("sigma", grid_limit=8, n_jobs=2),
+    Discretizer("bayes"),
 ]
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 CLASSIFIERS = [*CLASSIFIERS, *TREES]

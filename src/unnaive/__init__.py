@@ -1,5 +1,6 @@
 """Naive Bayes that is not naive: accurate, fast, readable classifiers for tables."""
 
+from unnaive.density import bayes_measure
 from unnaive.discretize import Discretizer
 from unnaive.models import NaiveBayesClassifier, NBTreeClassifier, export_text, merge
 
@@ -10,6 +11,7 @@ __all__ = [
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "__version__",
+    "bayes_measure",
     "export_text",
     "merge",
 ]

@@ -12,6 +12,7 @@ from unnaive.bayes.evidence import Evidence
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import (
     GaussianTerm,
+    KernelTerm,
     Scorer,
     TableTerm,
     Term,
@@ -23,6 +24,7 @@ __all__ = [
     "IMPOSSIBLE",
     "Evidence",
     "GaussianTerm",
+    "KernelTerm",
     "Scorer",
     "Smoothing",
     "TableTerm",

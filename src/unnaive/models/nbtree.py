@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from unnaive.bayes import check_class_weight, class_factor
-from unnaive.counts import Summary, TableEstimator, Wanted
-from unnaive.discretize import coarsen, group_rare, row_factor
+from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
+from unnaive.discretize import coarsen, group_rare
 from unnaive.encode import (
     GRID_LIMIT,
     Bins,

@@ -1,0 +1,18 @@
+"""SMOOTHING: kernel densities of numbers by class, from the fine count table alone."""
+
+from unnaive.density.estimate import FLOOR, Densities, fit_densities
+from unnaive.density.measure import Measure, bayes_measure, delta, most_probable
+from unnaive.density.widths import CANDIDATES, check_bandwidth, choose_widths
+
+__all__ = [
+    "CANDIDATES",
+    "FLOOR",
+    "Densities",
+    "Measure",
+    "bayes_measure",
+    "check_bandwidth",
+    "choose_widths",
+    "delta",
+    "fit_densities",
+    "most_probable",
+]
