@@ -30,156 +30,51 @@ def log_share(part: float, whole: float) -> float:
 
 @njit(cache=True, nogil=True)
 def fill_logs(
-    counts: NDArray[np.float64], alpha: float, missing_is_value: bool, logs: NDArray[np.float64]
+    counts: NDArray[np.float64],
+    less: NDArray[np.float64],
+    present: NDArray[np.float64],
+    alpha: float,
+    missing_is_value: bool,
+    needed: NDArray[np.bool_],
+    scratch: NDArray[np.float64],
+    logs: NDArray[np.float64],
 ) -> None:
     """Log probability of each value of one attribute given each class.
 
-    counts (IN) slots x classes: missing, then the values; logs (OUT) the same shape. Missing has
-    no evidence unless it is a value that occurs. A class without a single value, and without
-    pseudo-counts, looks like all classes together.
+    counts (IN) slots x classes: missing, then the values; less (IN) what is to be taken from them;
+    present (IN) what then is the weight of each class's values, without missing; needed (IN) the
+    slots that anyone asks for; scratch has two rows of classes; logs (OUT) has at least as many
+    slots and classes. Missing has no evidence unless it is a value that occurs. A class without a
+    single value, and without pseudo-counts, looks like all classes together.
     """
     n_slots, n_classes = counts.shape
+    whole, nothing = scratch[0], scratch[1]
     first = 1
     if missing_is_value:
         for c in range(n_classes):
-            if counts[0, c] > 0.0:
+            if counts[0, c] - less[0, c] > 0.0:
                 first = 0
+    everyone = 0.0
     for c in range(n_classes):
-        whole = alpha * (n_slots - first)
-        for v in range(first, n_slots):
-            whole += counts[v, c]
-        logs[0, c] = 0.0
-        for v in range(first, n_slots):
-            if whole > 0.0:
-                logs[v, c] = log_share(counts[v, c] + alpha, whole)
-            else:
-                everyone = counts[first:].sum()
-                logs[v, c] = log_share(counts[v].sum(), everyone) if everyone > 0.0 else 0.0
-
-
-@njit(cache=True, nogil=True)
-def cross_validate(
-    slots: NDArray[np.uint16],
-    rows: NDArray[np.intp],
-    n_values: NDArray[np.intp],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
-    folds: NDArray[np.int64],
-    n_folds: int,
-    n_classes: int,
-    alpha: float,
-    missing_is_value: bool,
-    correct: NDArray[np.bool_],
-) -> None:
-    """Which rows naive Bayes gets right when it has not seen their fold (OUT).
-
-    slots (IN) all rows x attributes, 0 is missing; rows (IN) those to look at; n_values (IN) per
-    attribute. A fold's model is the sum of the other folds' tables: nothing is fitted again. A row
-    for which the other folds have no row at all counts as an error; ties go to the first class.
-    """
-    n_attributes = len(n_values)
-    offsets = np.zeros(n_attributes + 1, dtype=np.intp)
-    for j in range(n_attributes):
-        offsets[j + 1] = offsets[j] + n_values[j] + 1
-    counts = np.zeros((n_folds, offsets[-1], n_classes))
-    totals = np.zeros((n_folds, n_classes))
-    fold = -1
-    own = counts[0]
-    for i in rows:
-        if folds[i] != fold:  # rows of one fold mostly stand together
-            fold = folds[i]
-            own = counts[fold]
-        g, w = groups[i], weight[i]
-        totals[fold, g] += w
-        for j in range(n_attributes):
-            own[offsets[j] + slots[i, j], g] += w
-    logs = np.empty_like(counts)
-    prior = np.empty_like(totals)
-    trained = np.zeros(n_folds, dtype=np.bool_)
-    whole, whole_totals = counts.sum(axis=0), totals.sum(axis=0)
-    for f in range(n_folds):
-        others = whole_totals - totals[f]
-        n = others.sum()
-        trained[f] = n > 0.0
-        if not trained[f] or not totals[f].any():
+        n = present[c]
+        if first == 0:
+            n += counts[0, c] - less[0, c]
+        else:
+            logs[0, c] = 0.0
+        everyone += n
+        whole[c] = n + alpha * (n_slots - first)
+        if whole[c] > 0.0:
+            nothing[c] = log_share(alpha, whole[c])  # most counts of a small table are zero
+    for v in range(first, n_slots):
+        if not needed[v]:
             continue
         for c in range(n_classes):
-            prior[f, c] = log_share(others[c], n) if others[c] > 0.0 else ABSENT
-        rest = whole - counts[f]
-        for j in range(n_attributes):
-            span = slice(offsets[j], offsets[j + 1])
-            fill_logs(rest[span], alpha, missing_is_value, logs[f, span])
-    fold = -1
-    table = logs[0]
-    score = np.empty(n_classes)
-    for i in rows:
-        if folds[i] != fold:
-            fold = folds[i]
-            table = logs[fold]
-        correct[i] = trained[fold] and groups[i] == _best_class(
-            slots[i], offsets, table, prior[fold], score
-        )
-
-
-@njit(cache=True, nogil=True)
-def _best_class(
-    slots: NDArray[np.uint16],
-    offsets: NDArray[np.intp],
-    table: NDArray[np.float64],
-    prior: NDArray[np.float64],
-    score: NDArray[np.float64],
-) -> int:
-    """The first class of the highest score; ``score`` is scratch."""
-    n_classes = len(prior)
-    if n_classes == 2:  # the most common case: no inner loop
-        first, second = prior[0], prior[1]
-        for j in range(len(slots)):
-            at = offsets[j] + slots[j]
-            first += table[at, 0]
-            second += table[at, 1]
-        return 1 if second > first else 0
-    score[:] = prior
-    for j in range(len(slots)):
-        at = offsets[j] + slots[j]
-        for c in range(n_classes):
-            score[c] += table[at, c]
-    best = 0
-    for c in range(1, n_classes):
-        if score[c] > score[best]:
-            best = c
-    return best
-
-
-@njit(cache=True, nogil=True)
-def cross_validate_parts(
-    slots: NDArray[np.uint16],
-    order: NDArray[np.intp],
-    edges: NDArray[np.intp],
-    n_values: NDArray[np.intp],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
-    folds: NDArray[np.int64],
-    n_folds: int,
-    n_classes: int,
-    alpha: float,
-    missing_is_value: bool,
-    correct: NDArray[np.bool_],
-) -> None:
-    """`cross_validate` for each part: its rows stand in order (IN) between two edges (IN)."""
-    for p in range(len(edges) - 1):
-        cross_validate(
-            slots,
-            order[edges[p] : edges[p + 1]],
-            n_values[p],
-            groups,
-            weight,
-            folds,
-            n_folds,
-            n_classes,
-            alpha,
-            missing_is_value,
-            correct,
-        )
+            n = counts[v, c] - less[v, c]
+            if whole[c] > 0.0:
+                logs[v, c] = log_share(n + alpha, whole[c]) if n != 0.0 else nothing[c]
+            else:
+                n = counts[v].sum() - less[v].sum()
+                logs[v, c] = log_share(n, everyone) if everyone > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)

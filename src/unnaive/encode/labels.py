@@ -68,9 +68,10 @@ def _as_array(y: Any) -> Any:
 
 def _of_one_type(values: Any) -> Any:
     """A list as an array; of objects where its values are not all of one kind."""
-    if any(isinstance(v, (list, tuple, np.ndarray)) for v in values):
+    types = set(map(type, values))
+    if any(issubclass(t, (list, tuple, np.ndarray)) for t in types):
         return values
-    types = {bool if isinstance(v, (bool, np.bool_)) else type(v) for v in values}
+    types = {bool if issubclass(t, (bool, np.bool_)) else t for t in types}
     plain = all(issubclass(t, (int, float, np.number)) for t in types) and bool not in types
     if len(types) == 1 or plain:
         return np.asarray(values)

@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import kernels as bayes_kernels
+from unnaive.bayes import validate
 from unnaive.discretize import kernels as cut_kernels
+from unnaive.models.tree import node_kernels as kernels
 from unnaive.table import in_threads
 
+ALONE = 4096  # smaller nodes, with all that is below them, are each grown in one thread
 # Coarse slots, rows x attributes, and numbers of values.
 Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
 
@@ -69,24 +71,19 @@ class Test:
     def n_children(self) -> int:
         return len(self.values) or 2
 
-    def child(self, codes: NDArray[Any], size: int) -> NDArray[np.intp]:
-        """Child of each code, -1 for missing and for values without a child."""
-        place = np.full(size + 2, -1, dtype=np.intp)
+    def child(self, codes: NDArray[Any], size: int) -> NDArray[np.int32]:
+        """Child of each code of a node's rows, -1 for missing and for values without a child."""
         if self.values:
-            place[list(self.values)] = np.arange(len(self.values))
-        else:
-            place[1 : self.below + 1] = 0
-            place[self.above : size + 1] = 1
-        return place[codes]
+            return kernels.branches(codes, np.array(self.values), size)
+        return kernels.sides(codes, self.below)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A question, its utility, the child of each row, and which rows are then right."""
+    """A question, its utility, and which of the node's rows are then right."""
 
     test: Test
     utility: float
-    child: NDArray[np.intp]
     right: NDArray[np.bool_]
 
 
@@ -103,46 +100,60 @@ class Node:
     children: list[int] = field(default_factory=list)
 
 
+@dataclass(slots=True, eq=False)
+class Branch:
+    """A node that grows: which of its rows are right, and what has grown below it."""
+
+    node: Node
+    right: NDArray[np.bool_]
+    below: list[Branch] = field(default_factory=list)
+
+
 class View:
     """The rows of one node, gathered once for all the questions that are tried on them.
 
     Classes and the values of numbers are renumbered among those that occur: a small node has few.
+
+    Parameters
+    ----------
+    rows : Rows
+    codes : array of shape (attributes, all rows)
+        The rows' codes, as one array.
+    sizes : array of shape (attributes,)
+    chosen : array
+        The node's rows, in order of their folds.
+    slots : pair of arrays or None
+        As in `Grower`.
     """
 
-    def __init__(self, rows: Rows, chosen: NDArray[np.intp], slots: Slots | None) -> None:
-        self.n_rows = len(chosen)
-        self.codes = [codes[chosen] for codes in rows.codes]
-        present, self.groups = np.unique(rows.groups[chosen], return_inverse=True)
-        self.n_classes = len(present)
+    def __init__(
+        self,
+        rows: Rows,
+        codes: NDArray[Any],
+        sizes: NDArray[np.intp],
+        chosen: NDArray[np.intp],
+        slots: Slots | None,
+    ) -> None:
+        n_columns, n_rows = len(codes), len(chosen)
+        self.codes = np.empty((n_columns, n_rows), dtype=codes.dtype)
+        kernels.gather_columns(codes, chosen, self.codes)
+        self.groups, self.n_classes = kernels.renumber(rows.groups, chosen, rows.n_classes)
         self.weight, self.folds = rows.weight[chosen], rows.folds[chosen]
         self.ready = None if slots is None else (slots[0][chosen], slots[1])
         self.numeric = np.flatnonzero(rows.numeric)
-        n_columns = len(self.codes)
-        self.ranks = np.zeros((n_columns, self.n_rows), dtype=np.uint16)
+        self.ranks = np.empty_like(self.codes)  # only of numbers
         self.n_ranks = np.zeros(n_columns, dtype=np.intp)
-        self.cells: dict[int, NDArray[np.intp]] = {}  # code of each rank, from rank 1
-        for j in self.numeric.tolist():
-            self.cells[j], self.ranks[j] = _ranks(self.codes[j])
-            self.n_ranks[j] = len(self.cells[j])
+        kernels.rank_columns(self.codes, sizes, self.numeric, self.ranks, self.n_ranks)
         self._order: dict[int, NDArray[np.intp]] = {}
         if slots is None:
-            self.base = np.empty((self.n_rows, n_columns), dtype=np.uint16)
-            for j, codes in enumerate(self.codes):
-                self.base[:, j] = codes
+            self.base = np.empty((n_rows, n_columns), dtype=codes.dtype)
+            kernels.transpose(self.codes, self.base)
 
     def sorted(self, j: int) -> NDArray[np.intp]:
         """Rows in ascending order of a numeric attribute."""
         if j not in self._order:
             self._order[j] = np.argsort(self.ranks[j], kind="stable")
         return self._order[j]
-
-
-def _ranks(codes: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
-    """The codes that occur, and each row's rank among them from 1; 0 is missing in both."""
-    present = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.bool_)
-    present[codes] = True
-    present[0] = False
-    return np.flatnonzero(present), np.cumsum(present).astype(np.uint16)[codes]
 
 
 class Grower:
@@ -170,55 +181,84 @@ class Grower:
         n_jobs: int | None = None,
     ) -> None:
         self.rows = rows
-        self.sizes = list(sizes)
+        self.sizes = np.array(sizes, dtype=np.intp)
         self.rules = rules
         self.slots = slots
         self.n_jobs = n_jobs
+        # Categories with very many values need wider codes than fine cells do.
+        wide = np.result_type(np.uint16, *rows.codes)
+        self._codes = np.empty((len(sizes), len(rows.groups)), dtype=wide)
+        for j, codes in enumerate(rows.codes):
+            self._codes[j] = codes
 
     def grow(self) -> list[Node]:
         """All nodes, each with its rows."""
         # Rows of one fold stand together in every node, so that the fold's table stays in cache.
         everyone = np.argsort(self.rows.folds, kind="stable")
         right = np.zeros(len(everyone), dtype=np.bool_)
-        view = View(self.rows, everyone, self.slots)
-        self._cross_validate(view, np.zeros(len(everyone), dtype=np.intp), 1, right)
-        nodes: list[Node] = []
-        stack = [(everyone, right, 0, -1)]
-        while stack:
-            chosen, right, depth, parent = stack.pop()
-            node = self._node(chosen, right, depth)
-            if parent >= 0:
-                nodes[parent].children.append(len(nodes))
-            nodes.append(node)
-            split = self._split(node, right)
-            if split is not None:
-                node.test = split.test
-                for child in range(split.test.n_children - 1, -1, -1):
-                    own = split.child == child
-                    stack.append((chosen[own], split.right[own], depth + 1, len(nodes) - 1))
-        return nodes
+        view = self._view(everyone)
+        self._cross_validate(view, np.zeros(len(everyone), dtype=np.int32), 1, right)
+        root = Branch(self._node(everyone, right, 0), right)
+        growing, small = [(root, view)], []
+        while growing:
+            branch, view = growing.pop()
+            for child in self._divide(branch, self.n_jobs, view):
+                if len(child.right) < ALONE:
+                    small.append(child)
+                else:
+                    growing.append((child, None))
+        small.sort(key=lambda branch: -len(branch.right))  # the longest work first
+        in_threads(self._finish, small, self.n_jobs)
+        return _flatten(root)
+
+    def _finish(self, branch: Branch) -> None:
+        """Grow all that is below a small node, in one thread."""
+        growing = [branch]
+        while growing:
+            growing += self._divide(growing.pop(), None)
+
+    def _view(self, chosen: NDArray[np.intp]) -> View:
+        return View(self.rows, self._codes, self.sizes, chosen, self.slots)
 
     def _node(self, chosen: NDArray[np.intp], right: NDArray[np.bool_], depth: int) -> Node:
         weight = self.rows.weight[chosen]
         whole = weight.sum()
         return Node(chosen, depth, float(whole), float(weight[right].sum() / whole))
 
-    def _split(self, node: Node, right: NDArray[np.bool_]) -> Split | None:
-        """The best question, if it is significantly better than none."""
+    def _divide(
+        self, branch: Branch, n_jobs: int | None, view: View | None = None
+    ) -> list[Branch]:
+        """Split a node if that is worth it; its new branches."""
+        node = branch.node
         rules = self.rules
         deep = rules.max_depth is not None and node.depth >= rules.max_depth
-        if deep or node.weight < rules.min_node_size or right.all():
-            return None
-        view = View(self.rows, node.rows, self.slots)
+        if deep or node.weight < rules.min_node_size or branch.right.all():
+            return []
+        view = self._view(node.rows) if view is None else view
+        split = self._split(node, branch.right, view, n_jobs)
+        if split is not None:
+            node.test = split.test
+            child = self._child(view, split.test)
+            for k in range(split.test.n_children):
+                own = np.flatnonzero(child == k)
+                right = split.right[own]
+                below = self._node(node.rows[own], right, node.depth + 1)
+                branch.below.append(Branch(below, right))
+        return branch.below
+
+    def _split(
+        self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
+    ) -> Split | None:
+        """The best question, if it is significantly better than none."""
         attributes = range(len(self.sizes))
-        found = in_threads(lambda j: self._judge(view, right, j), attributes, self.n_jobs)
+        found = in_threads(lambda j: self._judge(view, right, j), attributes, n_jobs)
         splits = [split for split in found if split is not None]
         if not splits:
             return None
         node.candidates = {split.test.attribute: split.utility for split in splits}
         best = max(splits, key=lambda split: split.utility)  # the first of equals
         error, after = 1.0 - node.utility, 1.0 - best.utility
-        return best if error - after > rules.min_error_reduction * error else None
+        return best if error - after > self.rules.min_error_reduction * error else None
 
     def _judge(self, view: View, right: NDArray[np.bool_], j: int) -> Split | None:
         """What asking attribute j would give.
@@ -228,60 +268,60 @@ class Grower:
         test = self._test(view, j)
         if test is None:
             return None
-        child = test.child(view.codes[j], self.sizes[j])
+        child = self._child(view, test)
         if self.rules.min_child_weight > 0.0:
             weights = np.bincount(child[child >= 0], view.weight[child >= 0], test.n_children)
             if weights.min() < self.rules.min_child_weight:
                 return None
         after = right.copy()
         self._cross_validate(view, child, test.n_children, after)
-        utility = float(view.weight[after].sum() / view.weight.sum())
-        return Split(test, utility, child, after)
+        utility = kernels.weight_where(after, view.weight) / view.weight.sum()
+        return Split(test, float(utility), after)
+
+    def _child(self, view: View, test: Test) -> NDArray[np.int32]:
+        j = test.attribute
+        return test.child(view.codes[j], int(self.sizes[j]))
 
     def _test(self, view: View, j: int) -> Test | None:
         """The question that attribute j asks of these rows; None if all answer alike."""
         codes = view.codes[j]
         if not self.rows.numeric[j]:
-            values = np.flatnonzero(np.bincount(codes, minlength=1)[1:]) + 1
+            values = kernels.values_present(codes, self.sizes[j])
             return Test(j, values=tuple(values.tolist())) if len(values) > 1 else None
-        cells, cumulative = cut_kernels.class_cells(
-            view.ranks[j], int(view.n_ranks[j]), view.groups, view.weight, view.n_classes
+        below, above = kernels.threshold(
+            codes, view.ranks[j], view.n_ranks[j], view.groups, view.weight, view.n_classes
         )
-        cut = cut_kernels.threshold_cell(cumulative) if len(cells) > 1 else -1
-        codes_of = view.cells[j]
-        return None if cut < 0 else Test(j, int(codes_of[cut - 1]), int(codes_of[cut]))
+        return Test(j, below, above) if below else None
 
     def _cross_validate(
-        self, view: View, part: NDArray[np.intp], n_parts: int, right: NDArray[np.bool_]
+        self, view: View, part: NDArray[np.int32], n_parts: int, right: NDArray[np.bool_]
     ) -> None:
         """Mark, for rows of any part, whether the part's naive Bayes gets them right (OUT)."""
         slots, n_values = self._part_slots(view, part, n_parts)
-        order = np.argsort(part, kind="stable")
-        edges = np.searchsorted(part[order], np.arange(n_parts + 1))
-        bayes_kernels.cross_validate_parts(
+        validate.cross_validate(
             slots,
-            order,
-            edges,
+            part,
             n_values,
             view.groups,
+            view.n_classes,
             view.weight,
             view.folds,
             self.rows.n_folds,
-            view.n_classes,
             self.rules.alpha,
             self.rules.missing == "value",
             right,
         )
 
-    def _part_slots(self, view: View, part: NDArray[np.intp], n_parts: int) -> Slots:
+    def _part_slots(self, view: View, part: NDArray[np.int32], n_parts: int) -> Slots:
         """Coarse slots of the rows, numbers cut within each part, and the parts' sizes."""
         if view.ready is not None:
-            return view.ready[0], np.tile(view.ready[1], (n_parts, 1))
+            return view.ready[0], np.broadcast_to(view.ready[1], (n_parts, len(self.sizes)))
         slots = view.base.copy()
-        n_values = np.tile(np.array(self.sizes, dtype=np.intp), (n_parts, 1))
+        n_values = np.empty((n_parts, len(self.sizes)), dtype=np.intp)
+        n_values[:] = self.sizes
         given = (part, n_parts, view.groups, view.weight, view.n_classes)
         # A table of all cells where it is smaller than the rows, else the rows in order of value.
-        small = n_parts * view.n_classes * view.n_ranks[view.numeric] <= 4 * view.n_rows
+        small = n_parts * view.n_classes * view.n_ranks[view.numeric] <= 4 * len(part)
         cut_kernels.discretize_columns(
             view.ranks, view.n_ranks, view.numeric[small], *given, slots, n_values
         )
@@ -290,3 +330,16 @@ class Grower:
                 view.sorted(j), view.ranks[j], *given, slots[:, j], n_values[:, j]
             )
         return slots, n_values
+
+
+def _flatten(root: Branch) -> list[Node]:
+    """Nodes in order, parents before children, with the numbers of their children."""
+    nodes: list[Node] = []
+    stack = [(root, -1)]
+    while stack:
+        branch, parent = stack.pop()
+        if parent >= 0:
+            nodes[parent].children.append(len(nodes))
+        stack += [(below, len(nodes)) for below in reversed(branch.below)]
+        nodes.append(branch.node)
+    return nodes
