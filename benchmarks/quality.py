@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from unnaive import NaiveBayesClassifier, NBTreeClassifier
+from unnaive import C45Classifier, NaiveBayesClassifier, NBTreeClassifier
 
 MODELS: dict[str, Callable[[], Any]] = {
     "nb": NaiveBayesClassifier,
@@ -33,6 +33,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "nb-frequency": lambda: NaiveBayesClassifier(numeric="frequency"),
     "nb-width": lambda: NaiveBayesClassifier(numeric="width"),
     "nb-sigma": lambda: NaiveBayesClassifier(numeric="sigma", alpha=0.1),
+    "c45": lambda: C45Classifier(n_jobs=2),
+    "c45-raw": lambda: C45Classifier(alpha=0, n_jobs=2),
     "nbtree": lambda: NBTreeClassifier(random_state=0, n_jobs=2),
     "nbtree-global": lambda: NBTreeClassifier(discretize="global", random_state=0, n_jobs=2),
     "nbtree-raw": lambda: NBTreeClassifier(alpha=0, random_state=0, n_jobs=2),
@@ -64,10 +66,10 @@ def splits(table: pd.DataFrame, y: np.ndarray) -> list[Split]:
     return folds(y, 10)
 
 
-def folds(y: np.ndarray, n: int) -> list[Split]:
+def folds(y: np.ndarray, n: int, seed: int = 0) -> list[Split]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes with fewer rows than folds
-        return list(StratifiedKFold(n, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
+        return list(StratifiedKFold(n, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
 
 
 def evaluate(make: Callable[[], Any], X: pd.DataFrame, y: np.ndarray, parts: list[Split]) -> dict:

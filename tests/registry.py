@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier
+from unnaive import C45Classifier, Discretizer, NaiveBayesClassifier, NBTreeClassifier
 
 CLASSIFIERS = [
     NaiveBayesClassifier(),
@@ -16,6 +16,8 @@ CLASSIFIERS = [
     NaiveBayesClassifier(grid_limit=8, n_jobs=2),
 ]
 TREES = [
+    C45Classifier(),
+    C45Classifier(alpha=0.0, min_rows=5, raising=False, grid_limit=8, n_jobs=2),
     NBTreeClassifier(random_state=0),
     NBTreeClassifier(discretize="global", alpha=0.5, missing="value", random_state=0, n_jobs=2),
 ]

@@ -60,7 +60,7 @@ def compare(tree, node, expected):
         return
     assert tree.attribute[node] == expected["attribute"]
     if expected["threshold"] is not None:
-        assert tree.threshold[node] == expected["threshold"]
+        assert tree.cuts(node).tolist() == [expected["threshold"]]
     children = tree.children(node)
     assert len(children) == len(expected["children"])
     for child, other in zip(children, expected["children"], strict=True):

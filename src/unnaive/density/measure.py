@@ -47,7 +47,7 @@ def bayes_measure(
     y: Any,
     *,
     sample_weight: Any = None,
-    bandwidth: str | float = 0.5,
+    bandwidth: str | float = "cv",
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
 ) -> list[Measure]:
@@ -62,7 +62,7 @@ def bayes_measure(
     X : table of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,) or None, default=None
-    bandwidth : {"cv", "silverman"} or float, default=0.5
+    bandwidth : {"cv", "silverman"} or float, default="cv"
         Widths of the kernels, as in `NaiveBayesClassifier`.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
     n_jobs : int or None, default=None

@@ -34,7 +34,7 @@ def coarsen(
     methods: Mapping[int, str],
     *,
     n_bins: int = 10,
-    bandwidth: Any = 0.5,
+    bandwidth: Any = "cv",
     max_categories: int | None = None,
     factor: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,

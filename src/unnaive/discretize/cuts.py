@@ -28,7 +28,7 @@ class ColumnCounts:
 
 
 def find_cuts(
-    method: str, column: ColumnCounts, n_bins: int, bandwidth: Any = 0.5
+    method: str, column: ColumnCounts, n_bins: int, bandwidth: Any = "cv"
 ) -> NDArray[np.float64]:
     """Ascending cuts; values up to and including a cut lie below it."""
     if column.grid.size < 2:
@@ -110,7 +110,8 @@ def _frequency(column: ColumnCounts, n_bins: int) -> NDArray[np.float64]:
     after = np.searchsorted(ranks[:-1], goals)
     after = np.minimum(after, len(ranks) - 2)
     before = np.maximum(after - 1, 0)
-    nearest = np.where(goals - ranks[before] <= ranks[after] - goals, before, after)
+    tie = 1e-12 * ranks[-1]  # sums of real weights differ in their last bits
+    nearest = np.where(goals - ranks[before] <= ranks[after] - goals + tie, before, after)
     return between(column.grid, np.unique(nearest) + 1)
 
 

@@ -47,7 +47,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         to one of these; columns it leaves out use ``"mdl"``.
     n_bins : int, default=10
         Number of intervals for ``"width"`` and ``"frequency"``.
-    bandwidth : {"cv", "silverman"} or float, default=0.5
+    bandwidth : {"cv", "silverman"} or float, default="cv"
         Widths of the kernels for ``"bayes"``, as in `NaiveBayesClassifier`.
     encode : {"ordinal", "interval"}, default="ordinal"
         Give intervals as numbers from 0, NaN for missing, or as text such as ``"(2.5, 4]"``.
@@ -84,7 +84,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         method: str | Mapping[Any, str] = "mdl",
         *,
         n_bins: int = 10,
-        bandwidth: str | float = 0.5,
+        bandwidth: str | float = "cv",
         encode: str = "ordinal",
         categorical_features: Any = "from_dtype",
         grid_limit: int = GRID_LIMIT,

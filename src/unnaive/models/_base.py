@@ -15,7 +15,7 @@ from unnaive.table import Block, Schema, Source, open_table
 
 
 class TableClassifier(ClassifierMixin):  # type: ignore[misc]
-    """A classifier of tables. Subclasses say how a block of rows scores.
+    """A classifier of tables. Subclasses say how probable the classes of a block of rows are.
 
     They set ``schema_`` and ``classes_`` when fitted, and have the parameter ``n_jobs``.
     """
@@ -25,29 +25,16 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
     n_jobs: int | None
 
     @abstractmethod
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        """Joint log probability of each row and class."""
+    def _probabilities(self, block: Block) -> NDArray[np.float64]:
+        """Probability of each class for each row."""
 
-    @abstractmethod
-    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Baseline (rows x classes) and bars (rows x attributes x classes) of each row."""
+    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore"):  # log 0 is minus infinity
+            return np.log(self._probabilities(block))
 
     def _open(self, X: Any) -> Source:
         check_is_fitted(self)
         return open_table(self, X, fitted=self.schema_)
-
-    def predict_joint_log_proba(self, X: Any) -> Any:
-        """Log P(class, row) for each row and class: what the evidence adds up to.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        return self._open(X).map(self._joint)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class for each row.
@@ -60,7 +47,7 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._open(X).map(lambda block: log_probabilities(self._joint(block)))
+        return self._open(X).map(self._log_probabilities)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class for each row.
@@ -93,6 +80,37 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
             lambda block: self.classes_[self._probabilities(block).argmax(axis=1)]
         )
 
+
+class EvidenceClassifier(TableClassifier):
+    """A classifier whose log probabilities are sums of evidence, one bar per attribute."""
+
+    @abstractmethod
+    def _joint(self, block: Block) -> NDArray[np.float64]:
+        """Joint log probability of each row and class."""
+
+    @abstractmethod
+    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Baseline (rows x classes) and bars (rows x attributes x classes) of each row."""
+
+    def _probabilities(self, block: Block) -> NDArray[np.float64]:
+        return probabilities(self._joint(block), self.n_jobs)
+
+    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
+        return log_probabilities(self._joint(block))
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """Log P(class, row) for each row and class: what the evidence adds up to.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._open(X).map(self._joint)
+
     def evidence(self, X: Any) -> Evidence:
         """Why: one bar per row, attribute and class, adding up to the joint log probability.
 
@@ -114,6 +132,3 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
 
         found: Evidence = self._open(X).map(explain)
         return found
-
-    def _probabilities(self, block: Block) -> NDArray[np.float64]:
-        return probabilities(self._joint(block), self.n_jobs)

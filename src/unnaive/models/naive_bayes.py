@@ -20,13 +20,13 @@ from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.density import check_bandwidth
 from unnaive.discretize import METHODS, coarsen
 from unnaive.encode import GRID_LIMIT, label_groups, read_target
-from unnaive.models._base import TableClassifier
+from unnaive.models._base import EvidenceClassifier
 from unnaive.table import Block, Schema, check_number, check_word, column_methods
 
 NUMERIC = (*METHODS, "gaussian", "kernel")
 
 
-class NaiveBayesClassifier(TableClassifier, AdditiveEstimator):
+class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     """Naive Bayes for tables with numbers, categories and missing values in any mix.
 
     Training is one pass of counting, so a model can be updated with more rows

@@ -6,29 +6,27 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from unnaive.bayes import check_class_weight, class_factor
-from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
-from unnaive.discretize import coarsen, group_rare
+from unnaive.counts import Summary
+from unnaive.discretize import coarsen
 from unnaive.encode import (
     GRID_LIMIT,
     Bins,
     Categories,
     Grid,
     coder_sizes,
-    column_slots,
     draw_folds,
-    groups_of,
 )
-from unnaive.models._base import TableClassifier
+from unnaive.models._base import EvidenceClassifier
 from unnaive.models.tree.build import build_tree
+from unnaive.models.tree.classifier import TreeClassifier, encoded
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
-from unnaive.table import Block, Schema, check_number, check_word
+from unnaive.models.tree.tree import BayesTree
+from unnaive.table import Block, check_number, check_word
 
 
-class NBTreeClassifier(TableClassifier, TableEstimator):
+class NBTreeClassifier(EvidenceClassifier, TreeClassifier):
     """A decision tree that splits a table where naive Bayes is then more often right.
 
     A node is split on the attribute whose children, each with a naive Bayes of its own, are the
@@ -126,6 +124,8 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    tree_: BayesTree
+
     # Learning -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -142,14 +142,10 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
-        classes, totals = summary.labels.classes, summary.counts.totals
-        check_class_weight(self.class_weight, classes)
-        own = class_factor(self.class_weight, classes, totals)
-        factor = row_factor(summary, own)
-        coders = self._coders(summary, factor)
+        source, summary, own = self._read_for_tree(X, y, sample_weight)
+        coders = self._fine_coders(summary, own)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rows = source.map(lambda block: self._rows(block, coders, summary, factor, seed))
+        rows = source.map(lambda block: self._rows(block, coders, summary, own, seed))
         rules = Rules(
             self.alpha,
             self.missing,
@@ -164,21 +160,9 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
             slots = _coarse_slots(rows, coders, cuts)
         nodes = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs).grow()
         self.tree_ = build_tree(nodes, rows, coders, rules, cuts)
-        self.classes_ = classes
+        self.classes_ = summary.labels.classes
         self._remember(summary.schema)
         return self
-
-    def _coders(
-        self, summary: Summary, factor: NDArray[np.float64]
-    ) -> list[Grid | Categories | None]:
-        """Fine numbering of the columns, rare categories grouped."""
-        counts = summary.counts.scale_groups(factor)
-        return [
-            group_rare(coder, counts.values(j), self.max_categories)[0]
-            if isinstance(coder, Categories)
-            else coder
-            for j, coder in enumerate(summary.coders)
-        ]
 
     def _global_cuts(
         self, summary: Summary, factor: NDArray[np.float64]
@@ -196,32 +180,19 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
         check_word(self, "missing", "skip", "value")
         check_word(self, "discretize", "node", "global")
 
-    def _wanted(self, schema: Schema) -> Wanted:
-        numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
-        return Wanted(numeric)
-
     def _rows(
         self,
         block: Block,
         coders: list[Grid | Categories | None],
         summary: Summary,
-        factor: NDArray[np.float64],
+        own: NDArray[np.float64],
         seed: int,
     ) -> Rows:
         """Rows as growing sees them."""
-        assert block.target is not None
-        groups = groups_of(summary.labels, block.target)
-        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        codes, groups, weight = encoded(block, coders, summary, own)
+        numeric = tuple(isinstance(coder, Grid) for coder in coders)
         folds, n_folds = self._folds(block, seed)
-        return Rows(
-            [column_slots(block, j, coder) for j, coder in enumerate(coders)],
-            tuple(isinstance(coder, Grid) for coder in coders),
-            groups,
-            weight * factor[groups],
-            folds,
-            len(summary.labels),
-            n_folds,
-        )
+        return Rows(codes, numeric, groups, weight, folds, len(summary.labels), n_folds)
 
     def _folds(self, block: Block, seed: int) -> tuple[NDArray[np.int64], int]:
         """A fold for every row, drawn once for the tree."""
@@ -247,42 +218,6 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
 
     def _joint(self, block: Block) -> NDArray[np.float64]:
         return self.tree_.joint(block, self.n_jobs)
-
-    def apply(self, X: Any) -> NDArray[np.intp]:
-        """The node where each row stops.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            A leaf, or an inner node where the row's value is missing or has no child.
-        """
-        found: NDArray[np.intp] = self._open(X).map(
-            lambda block: self.tree_.apply(block, self.n_jobs)
-        )
-        return found
-
-    def decision_path(self, X: Any) -> csr_array:
-        """The nodes that each row passes through.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        sparse array of shape (n_samples, n_nodes)
-            1 where the row passes.
-        """
-        node = self.apply(X)
-        passed = np.zeros((self.tree_.n_nodes, self.tree_.n_nodes), dtype=np.int8)
-        for n, parent in enumerate(self.tree_.parent):
-            passed[n] = passed[parent] if parent >= 0 else 0
-            passed[n, n] = 1
-        return csr_array(passed)[node]
 
     def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self.tree_.evidence(block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from unnaive.discretize import CoarseCoder, midpoints
 from unnaive.discretize import kernels as cut_kernels
 from unnaive.encode import Bins, Categories, Grid, coder_sizes
 from unnaive.models.tree.grow import Node, Rows, Rules
-from unnaive.models.tree.tree import Tree
+from unnaive.models.tree.tree import BayesTree, lay_out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,17 +33,17 @@ def build_tree(
     coders: Sequence[Grid | Categories | None],
     rules: Rules,
     cuts: Sequence[NDArray[np.float64] | None] | None,
-) -> Tree:
+) -> BayesTree:
     """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
     fixed = [None] * len(coders) if cuts is None else cuts
     parts = [
         [_part(node, rows, coder, rules, j, fixed[j]) for j, coder in enumerate(coders)]
         for node in nodes
     ]
-    threshold = np.array([_threshold(node, coders) for node in nodes])
-    asked = [-1 if n.test is None or n.test.values else n.test.attribute for n in nodes]
+    attribute = np.array([-1 if n.test is None else n.test.attribute for n in nodes])
+    answers = [_answers(node, coders) for node in nodes]
     numbering = tuple(
-        _union(coder, [p[j] for p in parts], threshold[np.equal(asked, j)])
+        _union(coder, [p[j] for p in parts], [answers[n] for n in np.flatnonzero(attribute == j)])
         for j, coder in enumerate(coders)
     )
     offsets = slot_offsets(coder_sizes(numbering))
@@ -54,23 +55,15 @@ def build_tree(
             place[n, offsets[j] : offsets[j + 1]] = filled + _places(part, numbering[j])
             logs.append(part.logs)
             filled += len(part.logs)
-    route_start, route = _routes(nodes, threshold, numbering)
     totals = np.array([_class_weight(node, rows) for node in nodes])
-    return Tree(
-        coders=numbering,
-        attribute=np.array([-1 if n.test is None else n.test.attribute for n in nodes]),
-        threshold=threshold,
-        parent=_parents(nodes),
+    return BayesTree(
+        **lay_out(numbering, attribute, answers, _parents(nodes)),
         depth=np.array([node.depth for node in nodes]),
-        weight=np.array([node.weight for node in nodes]),
         utility=np.array([node.utility for node in nodes]),
         candidates=np.array(
             [[n.candidates.get(j, np.nan) for j in range(len(coders))] for n in nodes]
         ),
         class_weight=totals,
-        route_start=route_start,
-        route=route,
-        offsets=offsets,
         place=place,
         logs=np.concatenate(logs),
         log_prior=np.array([log_prior(t, 0.0, None) for t in totals]),
@@ -116,23 +109,23 @@ def _part(
     return Part(cuts, log_likelihood(counts.T, rules.alpha, rules.missing))
 
 
-def _threshold(node: Node, coders: Sequence[Grid | Categories | None]) -> float:
+def _answers(node: Node, coders: Sequence[Grid | Categories | None]) -> NDArray[Any]:
+    """Where a numeric test cuts, or the slots of a discrete test's children."""
     if node.test is None or node.test.values:
-        return np.nan
+        return np.array(() if node.test is None else node.test.values, dtype=np.intp)
     grid = coders[node.test.attribute]
     assert isinstance(grid, Grid)
-    below, above = grid.high[[node.test.below - 1]], grid.low[[node.test.above - 1]]
-    return float(midpoints(below, above)[0])
+    return midpoints(grid.high[[node.test.below - 1]], grid.low[[node.test.above - 1]])
 
 
 def _union(
-    coder: Grid | Categories | None, parts: Sequence[Part], thresholds: NDArray[np.float64]
+    coder: Grid | Categories | None, parts: Sequence[Part], asked: Sequence[NDArray[np.float64]]
 ) -> CoarseCoder:
-    """Numbering that is fine enough for every node."""
+    """Numbering that is fine enough for every node and every test."""
     if not isinstance(coder, Grid):
         return coder
     every = [p.cuts for p in parts if p.cuts is not None]
-    return Bins(np.unique(np.concatenate([*every, thresholds])))
+    return Bins(np.unique(np.concatenate([*every, *asked])))
 
 
 def _places(part: Part, numbering: CoarseCoder) -> NDArray[np.intp]:
@@ -144,24 +137,3 @@ def _places(part: Part, numbering: CoarseCoder) -> NDArray[np.intp]:
     # An interval of the common numbering lies inside the node's interval above its lower edge.
     lower = np.searchsorted(part.cuts, numbering.cuts, side="right") + 1
     return np.concatenate(([0, 1], lower, [len(part.logs) - 1]))
-
-
-def _routes(
-    nodes: Sequence[Node], threshold: NDArray[np.float64], numbering: Sequence[CoarseCoder]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    starts, routes, filled = [], [np.empty(0, dtype=np.intp)], 0
-    for node, cut in zip(nodes, threshold, strict=True):
-        starts.append(filled)
-        if node.test is None:
-            continue
-        coder = numbering[node.test.attribute]
-        assert coder is not None
-        route = np.full(coder.size + 2, -1, dtype=np.intp)
-        if isinstance(coder, Bins):
-            upper = np.concatenate(([False], coder.cuts >= cut))
-            route[1:-1] = np.where(upper, node.children[1], node.children[0])
-        else:
-            route[list(node.test.values)] = node.children
-        routes.append(route)
-        filled += len(route)
-    return np.array(starts, dtype=np.intp), np.concatenate(routes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.encode import Bins
+from unnaive.encode import Categories
 from unnaive.models.tree.tree import Tree
 
 
@@ -36,48 +36,33 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
     naive Bayes: 150 rows, 3 classes, utility 0.947
     """
     check_is_fitted(model)
+    tree: Tree = model.tree_
     names = [str(column.name) for column in model.schema_]
-    lines: list[str] = []
-    _describe(model.tree_, 0, "", names, model.classes_, max_depth, decimals, lines)
+    deepest = tree.depth.max() if max_depth is None else max_depth
+    lines = []
+    for node in np.flatnonzero(tree.depth <= deepest).tolist():  # parents before children
+        leaf = tree.attribute[node] < 0 or tree.depth[node] == deepest
+        answer = tree.describe(node, model.classes_) if leaf else ""
+        if node == 0:
+            if leaf:
+                lines.append(answer)
+            continue
+        condition = _condition(tree, node, names, decimals)
+        indent = "|   " * (tree.depth[node] - 1)
+        lines.append(f"{indent}{condition}: {answer}" if leaf else f"{indent}{condition}")
     return "\n".join(lines)
 
 
-def _describe(
-    tree: Tree,
-    node: int,
-    indent: str,
-    names: list[str],
-    classes: Any,
-    max_depth: int | None,
-    decimals: int,
-    lines: list[str],
-) -> None:
-    if tree.attribute[node] < 0 or (max_depth is not None and tree.depth[node] >= max_depth):
-        lines.append(f"{indent}{_leaf(tree, node, classes)}")
-        return
-    for child in tree.children(node):
-        condition = _condition(tree, node, child, names, decimals)
-        if tree.attribute[child] < 0:
-            lines.append(f"{indent}{condition}: {_leaf(tree, child, classes)}")
-        else:
-            lines.append(f"{indent}{condition}")
-            _describe(tree, child, indent + "|   ", names, classes, max_depth, decimals, lines)
-
-
-def _condition(tree: Tree, node: int, child: int, names: list[str], decimals: int) -> str:
-    j = int(tree.attribute[node])
-    coder = tree.coders[j]
-    if isinstance(coder, Bins):
-        sign = "<=" if child == tree.children(node)[0] else ">"
-        return f"{names[j]} {sign} {tree.threshold[node]:.{decimals}g}"
-    assert coder is not None
-    (slot,) = tree.slots_to(node, child)
-    return f"{names[j]} = {coder.name(int(slot))}"
-
-
-def _leaf(tree: Tree, node: int, classes: Any) -> str:
-    present = np.flatnonzero(tree.class_weight[node])
-    rows = f"{tree.weight[node]:g} rows"
-    if len(present) == 1:
-        return f"always {classes[present[0]]}, {rows}"
-    return f"naive Bayes: {rows}, {len(present)} classes, utility {tree.utility[node]:.3f}"
+def _condition(tree: Tree, node: int, names: list[str], decimals: int) -> str:
+    """What leads to a node from its parent."""
+    parent = int(tree.parent[node])
+    name, coder = names[tree.attribute[parent]], tree.coders[tree.attribute[parent]]
+    if isinstance(coder, Categories):
+        return f"{name} = {coder.name(tree.value(node))}"
+    place = tree.children(parent).index(node)
+    edges = [f"{cut:.{decimals}g}" for cut in tree.cuts(parent)]
+    if place == 0:
+        return f"{name} <= {edges[0]}"
+    if place == len(edges):
+        return f"{name} > {edges[-1]}"
+    return f"{edges[place - 1]} < {name} <= {edges[place]}"

@@ -225,9 +225,7 @@ class Grower:
         whole = weight.sum()
         return Node(chosen, depth, float(whole), float(weight[right].sum() / whole))
 
-    def _divide(
-        self, branch: Branch, n_jobs: int | None, view: View | None = None
-    ) -> list[Branch]:
+    def _divide(self, branch: Branch, n_jobs: int | None, view: View | None = None) -> list[Branch]:
         """Split a node if that is worth it; its new branches."""
         node = branch.node
         rules = self.rules

@@ -4,24 +4,48 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 
+class Routing(NamedTuple):
+    """How rows find their way; see `Tree`. ``unseen`` is the last slot of each attribute."""
+
+    attribute: NDArray[np.intp]
+    numeric: NDArray[np.bool_]
+    unseen: NDArray[np.intp]
+    child_start: NDArray[np.intp]
+    child: NDArray[np.intp]
+    route_start: NDArray[np.intp]
+    route: NDArray[np.intp]
+
+
 @njit(cache=True, nogil=True)
-def arrive(
-    slots: NDArray[np.uint16],
-    attribute: NDArray[np.intp],
-    route_start: NDArray[np.intp],
-    route: NDArray[np.intp],
-    node: NDArray[np.intp],
-) -> None:
+def follow(way: Routing, node: int, slot: int) -> int:
+    """The child that a slot of the node's attribute leads to, -1 where it has none."""
+    j, start = way.attribute[node], way.route_start[node]
+    if slot == 0 or slot == way.unseen[j]:
+        return -1
+    first, end = way.child_start[node], way.child_start[node + 1]
+    if not way.numeric[j]:
+        place = way.route[start + slot - 1]
+        return -1 if place < 0 else way.child[first + place]
+    while first < end - 1 and slot > way.route[start]:
+        first += 1
+        start += 1
+    return way.child[first]
+
+
+@njit(cache=True, nogil=True)
+def arrive(slots: NDArray[np.uint16], way: Routing, node: NDArray[np.intp]) -> None:
     """The node where each row (IN, slots of all attributes) stops (OUT)."""
     for i in range(slots.shape[0]):
         at = 0
-        while attribute[at] >= 0:
-            child = route[route_start[at] + slots[i, attribute[at]]]
+        while way.attribute[at] >= 0:
+            child = follow(way, at, slots[i, way.attribute[at]])
             if child < 0:
                 break  # missing, or a value this node has no child for
             at = child
@@ -53,3 +77,40 @@ def add_evidence(
             at = own[offsets[j] + slots[i, j]]
             for c in range(n_classes):
                 joint[i, c] += logs[at, c]
+
+
+@njit(cache=True, nogil=True)
+def add_shares(
+    slots: NDArray[np.uint16],
+    way: Routing,
+    share: NDArray[np.float64],
+    answer: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Add to each row (OUT, rows x classes) the answers of the nodes it reaches, by its share.
+
+    A row goes to all children, by their shares, where its value is missing or was never seen; it
+    stops where its value has no child.
+    """
+    at = np.empty(len(way.attribute), dtype=np.intp)
+    part = np.empty(len(way.attribute))
+    for i in range(slots.shape[0]):
+        at[0], part[0], pending = 0, 1.0, 1
+        while pending:
+            pending -= 1
+            node, own = at[pending], part[pending]
+            split = False
+            while way.attribute[node] >= 0 and not split:
+                j = way.attribute[node]
+                child = follow(way, node, slots[i, j])
+                if child < 0:
+                    split = slots[i, j] == 0 or slots[i, j] == way.unseen[j]
+                    break
+                node = child
+            if split:
+                for k in range(way.child_start[node], way.child_start[node + 1]):
+                    at[pending], part[pending] = way.child[k], own * share[way.child[k]]
+                    pending += 1
+            else:
+                for c in range(out.shape[1]):
+                    out[i, c] += own * answer[node, c]

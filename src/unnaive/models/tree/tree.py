@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from unnaive.counts import slot_offsets
 from unnaive.discretize import CoarseCoder
-from unnaive.encode import column_slots
+from unnaive.encode import Bins, coder_sizes, column_slots
 from unnaive.models.tree import kernels
 from unnaive.table import Block, in_threads
 
 ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tree:
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Tree(ABC):
     """Nodes in the order parents before children; node 0 is the root.
 
     Every row is numbered once: a numeric column by all cuts that any node uses, a categorical one
-    by its values. A test is then a look-up from slot to child, and a node's naive Bayes a look-up
-    from slot to evidence.
+    by its values. A test is then a look-up from slot to child.
 
     Attributes
     ----------
@@ -30,44 +33,38 @@ class Tree:
         Numbering of each attribute.
     attribute : array of shape (nodes,)
         Attribute that a node asks, -1 for a leaf.
-    threshold : array of shape (nodes,)
-        Where a numeric test cuts; NaN for other nodes.
     parent, depth : arrays of shape (nodes,)
-    weight, utility : arrays of shape (nodes,)
-        Weight of the training rows and cross-validated accuracy of the node's naive Bayes.
-    candidates : array of shape (nodes, attributes)
-        Utility of splitting on each attribute; NaN where it was not considered.
     class_weight : array of shape (nodes, classes)
         Weight of the training rows of each class.
+    child_start, child : arrays
+        Children of node n are ``child[child_start[n] : child_start[n + 1]]``.
     route_start, route : arrays
-        From ``route_start[node]``, the child for each slot of the node's attribute, -1 to stay.
+        From ``route_start[node]``, how a test finds the child's place among them. Of a numeric
+        test: the last slot of every child but the last one. Of a discrete test: the place for
+        each value, -1 where it has no child.
     offsets : array of shape (attributes + 1,)
         Where the slots of each attribute begin.
-    place : array of shape (nodes, slots)
-        Row of ``logs`` for each slot at each node.
-    logs : array of shape (any, classes)
-    log_prior : array of shape (nodes, classes)
     """
 
     coders: tuple[CoarseCoder, ...]
     attribute: NDArray[np.intp]
-    threshold: NDArray[np.float64]
     parent: NDArray[np.intp]
     depth: NDArray[np.intp]
-    weight: NDArray[np.float64]
-    utility: NDArray[np.float64]
-    candidates: NDArray[np.float64]
     class_weight: NDArray[np.float64]
+    child_start: NDArray[np.intp]
+    child: NDArray[np.intp]
     route_start: NDArray[np.intp]
     route: NDArray[np.intp]
     offsets: NDArray[np.intp]
-    place: NDArray[np.int32]
-    logs: NDArray[np.float64]
-    log_prior: NDArray[np.float64]
 
     @property
     def n_nodes(self) -> int:
         return len(self.attribute)
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Weight of the training rows at each node."""
+        return self.class_weight.sum(axis=1)
 
     @property
     def n_leaves(self) -> int:
@@ -76,16 +73,33 @@ class Tree:
     def __repr__(self) -> str:
         return f"Tree of {self.n_nodes} nodes, {self.n_leaves} leaves, depth {self.depth.max()}"
 
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """Which attributes are numbers."""
+        return np.array([isinstance(coder, Bins) for coder in self.coders])
+
     def children(self, node: int) -> list[int]:
         """Children of a node, in the order of their values."""
-        return np.flatnonzero(self.parent == node).tolist()
+        own = self.child[self.child_start[node] : self.child_start[node + 1]]
+        return [int(child) for child in own]
 
-    def slots_to(self, node: int, child: int) -> NDArray[np.intp]:
-        """Slots of the node's attribute that lead to a child."""
-        j = self.attribute[node]
+    def cuts(self, node: int) -> NDArray[np.float64]:
+        """Where the numeric test of a node cuts: values up to a cut go to the children before it.
+        Empty for other nodes.
+        """
+        coder = self.coders[self.attribute[node]]
+        if self.attribute[node] < 0 or not isinstance(coder, Bins):
+            return np.empty(0)
         start = self.route_start[node]
-        size = self.offsets[j + 1] - self.offsets[j]
-        return np.flatnonzero(self.route[start : start + size] == child)
+        return coder.cuts[self.route[start : start + len(self.children(node)) - 1] - 1]
+
+    def value(self, node: int) -> int:
+        """Slot of the value that leads to a node from its parent, whose test is discrete."""
+        parent = int(self.parent[node])
+        start, j = self.route_start[parent], self.attribute[parent]
+        values = self.offsets[j + 1] - self.offsets[j] - 2
+        place = self.children(parent).index(node)
+        return int(np.flatnonzero(self.route[start : start + values] == place)[0]) + 1
 
     # Rows -----------------------------------------------------------------------------------
 
@@ -97,8 +111,20 @@ class Tree:
 
     def _arrive(self, slots: NDArray[np.uint16]) -> NDArray[np.intp]:
         node = np.empty(len(slots), dtype=np.intp)
-        kernels.arrive(slots, self.attribute, self.route_start, self.route, node)
+        kernels.arrive(slots, self.routing(), node)
         return node
+
+    def routing(self) -> kernels.Routing:
+        """What kernels need to lead rows."""
+        return kernels.Routing(
+            self.attribute,
+            self.numeric,
+            np.diff(self.offsets) - 1,
+            self.child_start,
+            self.child,
+            self.route_start,
+            self.route,
+        )
 
     def apply(self, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]:
         """Node where each row stops: a leaf, or a node that has no child for its value."""
@@ -107,6 +133,50 @@ class Tree:
             return self._arrive(self._slots(block.slice(start, start + ROWS)))
 
         return np.concatenate(list(in_threads(find, range(0, block.n_rows, ROWS), n_jobs)))
+
+    def paths(self) -> csr_array:
+        """The nodes on the way to each node, itself included, nodes x nodes."""
+        steps = []
+        for n in range(self.n_nodes):
+            at = n
+            while at >= 0:
+                steps.append((n, at))
+                at = int(self.parent[at])
+        return csr_array((np.ones(len(steps), dtype=np.int8), np.transpose(steps)))
+
+    @abstractmethod
+    def describe(self, node: int, classes: NDArray[Any]) -> str:
+        """What the node would answer as a leaf, in words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class BayesTree(Tree):
+    """A tree with a naive Bayes at every node: a look-up from slot to evidence.
+
+    Attributes
+    ----------
+    utility : array of shape (nodes,)
+        Cross-validated accuracy of the node's naive Bayes.
+    candidates : array of shape (nodes, attributes)
+        Utility of splitting on each attribute; NaN where it was not considered.
+    place : array of shape (nodes, slots)
+        Row of ``logs`` for each slot at each node.
+    logs : array of shape (any, classes)
+    log_prior : array of shape (nodes, classes)
+    """
+
+    utility: NDArray[np.float64]
+    candidates: NDArray[np.float64]
+    place: NDArray[np.int32]
+    logs: NDArray[np.float64]
+    log_prior: NDArray[np.float64]
+
+    def describe(self, node: int, classes: NDArray[Any]) -> str:
+        present = np.flatnonzero(self.class_weight[node])
+        rows = f"{self.weight[node]:g} rows"
+        if len(present) == 1:
+            return f"always {classes[present[0]]}, {rows}"
+        return f"naive Bayes: {rows}, {len(present)} classes, utility {self.utility[node]:.3f}"
 
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Log P(class, row) by the naive Bayes of the node where the row stops."""
@@ -128,3 +198,40 @@ class Tree:
         node = self._arrive(slots)
         at = self.place[node[:, None], self.offsets[:-1] + slots]
         return self.log_prior[node], self.logs[at]
+
+
+def lay_out(
+    coders: Sequence[CoarseCoder],
+    attribute: NDArray[np.intp],
+    answers: Sequence[NDArray[Any]],
+    parent: NDArray[np.intp],
+) -> dict[str, Any]:
+    """The fields of a `Tree` that lead rows.
+
+    ``answers`` says, for each node with a numeric test, where it cuts; for each with a discrete
+    one, the slots that lead to its children, in their order. Children follow their parents.
+    """
+    starts, routes, filled = [], [np.empty(0, dtype=np.intp)], 0
+    for j, answer in zip(attribute.tolist(), answers, strict=True):
+        starts.append(filled)
+        coder = coders[j]
+        if j < 0 or coder is None:
+            continue
+        if isinstance(coder, Bins):
+            route = np.searchsorted(coder.cuts, answer) + 1
+        else:
+            route = np.full(coder.size, -1, dtype=np.intp)
+            route[answer - 1] = np.arange(len(answer))
+        routes.append(route)
+        filled += len(route)
+    order = np.argsort(parent, kind="stable")  # the root comes first, then children of node 0
+    return {
+        "coders": tuple(coders),
+        "attribute": attribute,
+        "parent": parent,
+        "child_start": np.searchsorted(parent[order], np.arange(len(parent) + 1)),
+        "child": order,
+        "route_start": np.array(starts, dtype=np.intp),
+        "route": np.concatenate(routes),
+        "offsets": slot_offsets(coder_sizes(coders)),
+    }

@@ -1,0 +1,56 @@
+"""A tree whose nodes answer with the shares of their classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.models.tree import kernels
+from unnaive.models.tree.tree import ROWS, Tree
+from unnaive.table import Block, in_threads
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class ClassTree(Tree):
+    """A tree of classes, as C4.5 makes it.
+
+    Attributes
+    ----------
+    worth : array of shape (nodes,)
+        Gain ratio of the node's test, 0 for a leaf.
+    answer : array of shape (nodes, classes)
+        Probability of each class at the node.
+    """
+
+    worth: NDArray[np.float64]
+    answer: NDArray[np.float64]
+
+    def describe(self, node: int, classes: NDArray[Any]) -> str:
+        own = self.class_weight[node]
+        best = int(own.argmax())
+        wrong = own.sum() - own[best]
+        rows = f"{own.sum():.6g} rows"
+        return (
+            f"{classes[best]} ({rows})"
+            if wrong == 0
+            else f"{classes[best]} ({rows}, {wrong:.6g} wrong)"
+        )
+
+    def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Probability of each class for each row."""
+        out = np.zeros((block.n_rows, self.answer.shape[1]))
+        below = self.parent[1:]
+        weight = self.weight[1:]
+        share = np.ones(self.n_nodes)
+        share[1:] = weight / np.bincount(below, weight, self.n_nodes)[below]
+        way = self.routing()
+
+        def answer(start: int) -> None:
+            slots = self._slots(block.slice(start, start + ROWS))
+            kernels.add_shares(slots, way, share, self.answer, out[start : start + ROWS])
+
+        list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
+        return out

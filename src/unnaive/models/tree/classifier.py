@@ -1,0 +1,97 @@
+"""What trees share as estimators: reading rows for growing, and saying where rows stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.bayes import check_class_weight, class_factor
+from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
+from unnaive.discretize import group_rare
+from unnaive.encode import Categories, Grid, column_slots, groups_of
+from unnaive.models._base import TableClassifier
+from unnaive.models.tree.tree import Tree
+from unnaive.table import Block, Schema, Source
+
+
+class TreeClassifier(TableClassifier, TableEstimator):
+    """A classifier that is a tree, ``tree_``.
+
+    Subclasses have the parameters ``class_weight`` and ``max_categories``.
+    """
+
+    tree_: Tree
+    class_weight: Any
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
+        return Wanted(numeric)
+
+    def _read_for_tree(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Source, Summary, NDArray[np.float64]]:
+        """The rows, what one pass leaves, and the user's factor of each class."""
+        source, summary = self._read(X, y, sample_weight)
+        classes = summary.labels.classes
+        check_class_weight(self.class_weight, classes)
+        return source, summary, class_factor(self.class_weight, classes, summary.counts.totals)
+
+    def _fine_coders(
+        self, summary: Summary, factor: NDArray[np.float64]
+    ) -> list[Grid | Categories | None]:
+        """Fine numbering of the columns, rare categories grouped."""
+        counts = summary.counts.scale_groups(factor)
+        return [
+            group_rare(coder, counts.values(j), self.max_categories)[0]
+            if isinstance(coder, Categories)
+            else coder
+            for j, coder in enumerate(summary.coders)
+        ]
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """The node where each row stops.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            A leaf, or an inner node where the row's value is missing or has no child.
+        """
+        found: NDArray[np.intp] = self._open(X).map(
+            lambda block: self.tree_.apply(block, self.n_jobs)
+        )
+        return found
+
+    def decision_path(self, X: Any) -> csr_array:
+        """The nodes that each row passes through.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        sparse array of shape (n_samples, n_nodes)
+            1 where the row passes.
+        """
+        return self.tree_.paths()[self.apply(X)]
+
+
+def encoded(
+    block: Block,
+    coders: list[Grid | Categories | None],
+    summary: Summary,
+    own: NDArray[np.float64],
+) -> tuple[list[NDArray[Any]], NDArray[Any], NDArray[np.float64]]:
+    """Slots of the columns, class and weight of the rows, weights in units of rows."""
+    assert block.target is not None
+    groups = groups_of(summary.labels, block.target)
+    weight = np.ones(block.n_rows) if block.weight is None else block.weight
+    codes = [column_slots(block, j, coder) for j, coder in enumerate(coders)]
+    return codes, groups, weight * row_factor(summary, own)[groups]

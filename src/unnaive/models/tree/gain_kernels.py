@@ -1,0 +1,195 @@
+"""Kernels that judge tests by gain ratio (Quinlan's C4.5, release 8)."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from unnaive.discretize.kernels import TIE, x_log_x
+
+EPSILON = 1e-3  # C4.5's slack when it compares gains and weights
+WIDEST = 25.0  # most rows that each side of a threshold must hold
+
+
+@njit(cache=True, nogil=True)
+def _bits(x: float, ready: NDArray[np.float64]) -> float:
+    """The bits x log2 x, from a table of whole numbers where x is one."""
+    k = int(x)
+    if k == x and k < len(ready):
+        return ready[k]
+    return x_log_x(x)
+
+
+@njit(cache=True, nogil=True)
+def count(
+    codes: NDArray[np.uint16],
+    rows: NDArray[np.int32],
+    groups: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    size: int,
+    n_classes: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The codes that rows with a value have, ascending, and the class weights of each."""
+    n = len(rows)
+    if size * n_classes <= 4 * n + 512:
+        table = np.zeros((size + 1, n_classes))
+        for k in range(n):
+            table[codes[rows[k]], groups[k]] += weight[k]
+        cells = np.empty(size, dtype=np.int64)
+        found = 0
+        for code in range(1, size + 1):
+            here = False
+            for c in range(n_classes):
+                here |= table[code, c] > 0.0
+            if here:
+                table[found] = table[code]
+                cells[found] = code
+                found += 1
+        return cells[:found], table[:found]
+    keys = np.empty(n, dtype=np.int64)  # a few values of many: sort what is there
+    known = 0
+    for k in range(n):
+        if codes[rows[k]] != 0:
+            keys[known] = (np.int64(codes[rows[k]]) << 32) | k
+            known += 1
+    keys = keys[:known]
+    keys.sort()
+    cells = np.empty(known, dtype=np.int64)
+    table = np.zeros((known, n_classes))
+    found = 0
+    for key in keys:
+        if found == 0 or cells[found - 1] != key >> 32:
+            cells[found] = key >> 32
+            found += 1
+        row = key & 0xFFFFFFFF
+        table[found - 1, groups[row]] += weight[row]
+    return cells[:found], table[:found]
+
+
+@njit(cache=True, nogil=True)
+def best_threshold(
+    table: NDArray[np.float64],
+    total: NDArray[np.float64],
+    known: float,
+    least: float,
+    ready: NDArray[np.float64],
+) -> tuple[float, float, int, int]:
+    """Where to cut ascending cells: bits gained, weight on the left, last cell there, tries.
+
+    table (IN) cells x classes, total (IN) its sum, known (IN) the sum of that. Each side must
+    weigh ``least``; the cell is -1 where none does.
+    """
+    n_classes = len(total)
+    left = np.zeros(n_classes)
+    in_left = in_right = n_left = 0.0
+    for c in range(n_classes):
+        in_right += _bits(total[c], ready)
+    whole = _bits(known, ready) - in_right
+    tie = TIE * (_bits(known, ready) + 1.0)
+    best, best_left, at, tries = np.inf, 0.0, -1, 0
+    for k in range(len(table) - 1):
+        for c in range(n_classes):
+            add = table[k, c]
+            if add > 0.0:
+                right = total[c] - left[c]
+                in_left += _bits(left[c] + add, ready) - _bits(left[c], ready)
+                in_right += _bits(right - add, ready) - _bits(right, ready)
+                left[c] += add
+                n_left += add
+        if n_left < least:
+            continue
+        if known - n_left < least:
+            break
+        tries += 1
+        bits = _bits(n_left, ready) - in_left + _bits(known - n_left, ready) - in_right
+        if bits < best - tie:
+            best, best_left, at = bits, n_left, k
+    return whole - best, best_left, at, tries
+
+
+@njit(cache=True, nogil=True)
+def judge_number(
+    table: NDArray[np.float64],
+    items: float,
+    least: float,
+    penalty: bool,
+    ready: NDArray[np.float64],
+) -> tuple[float, float, int]:
+    """Gain and split information per row of the best threshold, and its cell; -1 for none."""
+    n_classes = table.shape[1]
+    total = np.zeros(n_classes)
+    for k in range(len(table)):
+        for c in range(n_classes):
+            total[c] += table[k, c]
+    known = total.sum()
+    side = min(max(0.1 * known / n_classes, least), max(WIDEST, least))
+    gained, left, at, tries = best_threshold(table, total, known, side, ready)
+    if at < 0:
+        return 0.0, 0.0, -1
+    if penalty:
+        gained -= math.log2(tries)
+    if gained <= TIE * items:
+        return 0.0, 0.0, -1
+    info = _bits(items, ready) - _bits(left, ready) - _bits(known - left, ready)
+    info -= _bits(items - known, ready)
+    return gained / items, info / items, at
+
+
+@njit(cache=True, nogil=True)
+def judge_values(
+    table: NDArray[np.float64], items: float, least: float, ready: NDArray[np.float64]
+) -> tuple[float, float, bool]:
+    """Gain and split information per row of a child for each value, and whether two are large."""
+    n_classes = table.shape[1]
+    total = np.zeros(n_classes)
+    known = after = parts = 0.0
+    large = 0
+    for v in range(len(table)):
+        n = 0.0
+        for c in range(n_classes):
+            total[c] += table[v, c]
+            n += table[v, c]
+            after -= _bits(table[v, c], ready)
+        after += _bits(n, ready)
+        parts += _bits(n, ready)
+        known += n
+        large += n >= least
+    before = _bits(known, ready)
+    for c in range(n_classes):
+        before -= _bits(total[c], ready)
+    info = _bits(items, ready) - parts - _bits(items - known, ready)
+    return (before - after) / items, info / items, large >= 2
+
+
+@njit(cache=True, nogil=True)
+def choose(
+    gain: NDArray[np.float64],
+    info: NDArray[np.float64],
+    possible: NDArray[np.bool_],
+    ordinary: NDArray[np.bool_],
+    ratio: bool,
+) -> tuple[int, float]:
+    """The test of greatest gain ratio among those of at least average gain, or -1.
+
+    Discrete attributes with very many values do not count in the average.
+    """
+    average, n = 0.0, 0
+    for j in range(len(gain)):
+        if possible[j] and ordinary[j]:
+            average += gain[j]
+            n += 1
+    if n:
+        average /= n
+    best, worth = -1, 0.0
+    for j in range(len(gain)):
+        if not possible[j] or (ratio and (gain[j] < average - EPSILON or info[j] <= EPSILON)):
+            continue
+        here = gain[j] / info[j] if ratio else gain[j]
+        if here > worth + TIE:
+            best, worth = j, here
+    return best, worth

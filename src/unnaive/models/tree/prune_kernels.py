@@ -1,0 +1,177 @@
+"""Kernels that prune a tree by its pessimistic errors (C4.5)."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from unnaive.models.tree.c45_kernels import Nodes, Table, send, weigh, with_members
+from unnaive.models.tree.gain_kernels import EPSILON
+
+SLACK = 0.1  # errors by which a simpler tree may be worse
+
+
+@njit(cache=True, nogil=True)
+def pessimistic(n: float, errors: float, confidence: float, deviation: float) -> float:
+    """Errors to expect among n new rows: the upper confidence limit of a binomial share.
+
+    ``deviation`` is the normal quantile of 1 - confidence. Below one error the exact limit for
+    none is used, with a straight line up to one.
+    """
+    if n <= 0.0:
+        return 0.0
+    if errors < 1.0:
+        none = n * (1.0 - confidence ** (1.0 / n))
+        if errors <= 0.0:
+            return none
+        return none + errors * (pessimistic(n, 1.0, confidence, deviation) - none)
+    if errors + 0.5 >= n:
+        return max(n, errors)
+    square = deviation * deviation
+    share = (errors + 0.5) / n
+    spread = math.sqrt(share / n - share * share / n + square / (4.0 * n * n))
+    return n * (share + square / (2.0 * n) + deviation * spread) / (1.0 + square / n)
+
+
+@njit(cache=True, nogil=True)
+def _as_leaf(own: NDArray[np.float64], confidence: float, deviation: float) -> float:
+    n = own.sum()
+    return pessimistic(n, n - own.max(), confidence, deviation)
+
+
+@njit(cache=True, nogil=True)
+def collapse(nodes: Nodes, n_nodes: int) -> None:
+    """Make leaves (OUT) of nodes whose subtree errs as often on the training rows as they would."""
+    errors = np.zeros(n_nodes)
+    for node in range(n_nodes - 1, -1, -1):
+        own = nodes.class_weight[node]
+        errors[node] = own.sum() - own.max()
+        if nodes.attribute[node] < 0:
+            continue
+        below = 0.0
+        for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
+            below += errors[child]
+        if below >= errors[node] - EPSILON:
+            nodes.attribute[node] = -1
+        else:
+            errors[node] = below
+
+
+@njit(cache=True, nogil=True)
+def _spread(
+    table: Table,
+    nodes: Nodes,
+    node: int,
+    branch: int,
+    top: int,
+    confidence: float,
+    deviation: float,
+    start: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    class_weight: NDArray[np.float64],
+    staying: NDArray[np.float64],
+) -> tuple[Nodes, int, float]:
+    """Lead all rows of a node through one of its branches, as if the branch stood in its place.
+
+    start, stop, class_weight, staying (OUT) say what each node of the branch then holds; answers
+    the nodes with longer lists of rows, their new top, and the branch's pessimistic errors.
+    """
+    start[branch], stop[branch] = nodes.start[node], nodes.stop[node]
+    pending = [branch]
+    errors = 0.0
+    while pending:
+        at = pending.pop()
+        own = class_weight[at]
+        weigh(table, nodes.members, nodes.fraction, start[at], stop[at], own)
+        staying[at] = 0.0
+        if nodes.attribute[at] < 0:
+            errors += _as_leaf(own, confidence, deviation)
+            continue
+        members, fraction, edges, stay = send(table, nodes, at, start[at], stop[at], top)
+        nodes = with_members(nodes, members, fraction)
+        top = edges[-1]
+        staying[at] = pessimistic(
+            stay.sum(), stay.sum() - stay[own.argmax()], confidence, deviation
+        )
+        errors += staying[at]
+        for k in range(nodes.n_children[at]):
+            child = nodes.first[at] + k
+            start[child], stop[child] = edges[k], edges[k + 1]
+            pending.append(child)
+    return nodes, top, errors
+
+
+@njit(cache=True, nogil=True)
+def _below(nodes: Nodes, node: int) -> NDArray[np.int64]:
+    """The nodes below a node, parents before children."""
+    found = [node]
+    at = 0
+    while at < len(found):
+        here = found[at]
+        at += 1
+        if nodes.attribute[here] >= 0:
+            for k in range(nodes.n_children[here]):
+                found.append(nodes.first[here] + k)
+    return np.array(found[1:], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
+def prune(
+    table: Table,
+    nodes: Nodes,
+    n_nodes: int,
+    confidence: float,
+    deviation: float,
+    raising: bool,
+) -> None:
+    """Replace subtrees (OUT) by a leaf, or by their largest branch, where that errs no more."""
+    estimate, staying, new_staying = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
+    start, stop = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
+    class_weight = np.zeros((n_nodes, nodes.class_weight.shape[1]))
+    top = nodes.stop[n_nodes - 1]
+    pending = list(range(n_nodes))
+    while pending:  # children before parents
+        node = pending.pop()
+        as_leaf = _as_leaf(nodes.class_weight[node], confidence, deviation)
+        estimate[node] = as_leaf
+        if nodes.attribute[node] < 0:
+            continue
+        as_tree, largest, most = staying[node], -1, -1.0
+        for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
+            as_tree += estimate[child]
+            weight = nodes.class_weight[child].sum()
+            if weight > most:
+                largest, most = child, weight
+        as_branch, end = np.inf, top
+        if raising and nodes.attribute[largest] >= 0:
+            nodes, end, as_branch = _spread(
+                table, nodes, node, largest, top, confidence, deviation,
+                start, stop, class_weight, new_staying,
+            )  # fmt: skip
+        if as_leaf <= min(as_branch, as_tree) + SLACK:
+            nodes.attribute[node] = -1
+        elif as_branch <= as_tree + SLACK:
+            staying[node] = new_staying[largest]
+            nodes.attribute[node], nodes.cut[node] = nodes.attribute[largest], nodes.cut[largest]
+            nodes.first[node], nodes.n_children[node] = (
+                nodes.first[largest],
+                nodes.n_children[largest],
+            )
+            nodes.route_start[node], nodes.worth[node] = (
+                nodes.route_start[largest],
+                nodes.worth[largest],
+            )
+            top = end
+            pending.append(node)
+            for below in _below(nodes, node):
+                nodes.start[below], nodes.stop[below] = start[below], stop[below]
+                nodes.class_weight[below] = class_weight[below]
+                staying[below] = new_staying[below]
+                pending.append(below)
+        else:
+            estimate[node] = as_tree
