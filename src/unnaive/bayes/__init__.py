@@ -7,6 +7,7 @@ from unnaive.bayes.estimate import (
     given_priors,
     log_likelihood,
     log_prior,
+    missing_evidence,
 )
 from unnaive.bayes.evidence import Evidence
 from unnaive.bayes.kernels import IMPOSSIBLE
@@ -36,5 +37,6 @@ __all__ = [
     "log_likelihood",
     "log_prior",
     "log_probabilities",
+    "missing_evidence",
     "probabilities",
 ]

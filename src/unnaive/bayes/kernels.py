@@ -130,7 +130,8 @@ def add_densities(
     half_range: float,
     start: NDArray[np.float64],
     per_step: NDArray[np.float64],
-    offsets: NDArray[np.intp],
+    first: NDArray[np.intp],
+    last: NDArray[np.intp],
     logs: NDArray[np.float64],
     there: NDArray[np.float64],
     missing: NDArray[np.float64],
@@ -143,7 +144,7 @@ def add_densities(
     infinite = -1
     inverse = 1.0 / half_range
     for c in range(len(start)):
-        own = logs[offsets[c] : offsets[c + 1]]
+        own = logs[first[c] : last[c]]
         scale = inverse * per_step[c]
         shift = start[c] * per_step[c]
         for i in range(len(values)):

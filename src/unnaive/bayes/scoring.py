@@ -80,11 +80,12 @@ class KernelTerm:
             stretch = values[rows]
             bad = kernels.add_densities(
                 stretch,
-                own.low,
-                own.half_range,
+                own.scale.low,
+                own.scale.half_range,
                 own.start,
                 own.per_step,
-                own.offsets,
+                own.first,
+                own.last,
                 own.logs,
                 self.log_weight,
                 self.missing,

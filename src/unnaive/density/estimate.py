@@ -9,16 +9,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.density import kernels
-from unnaive.density.widths import Places, choose_widths, fast_length
+from unnaive.density.widths import choose_widths, fast_length, places_of
 from unnaive.encode import Grid
 
-NODES = 24  # per width: straight lines between them are off by less than 0.006 in log density
-REACH = 8.0  # widths beyond a class's rows that its table covers
+NODES = 4.0  # per width and unit of reach: straight lines between them are off by less than 0.01
+DEEPEST = 5.3  # widths from the nearest row: there the density is 1e-6 of a kernel's peak
 NOISE = 1e-13  # of a class's peak: less than this is rounding
+FEW = 1 << 15  # kernels times nodes that are quicker added one by one
 # Added to every class's density everywhere, where rows spread evenly over the range have one: far
 # away all classes are alike, so that the prior decides.
 FLOOR = 0.1
 SMALLEST_RANGE = 1e-280  # below this, a column is constant
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values in units of the column's range: 0 is the smallest, 1 the largest.
+
+    ``half_range`` is half the distance, which is finite whatever the values are.
+    """
+
+    low: float
+    half_range: float
+
+    @classmethod
+    def of(cls, grid: Grid) -> Scale | None:
+        """The scale of a column's grid; None where all values are alike."""
+        half_range = float(0.5 * grid.high[-1] - 0.5 * grid.low[0]) if grid.size else 0.0
+        return cls(float(grid.low[0]), half_range) if half_range > SMALLEST_RANGE else None
+
+    def positions(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (0.5 * values - 0.5 * self.low) / self.half_range
+
+    @property
+    def log_range(self) -> float:
+        return float(np.log(2.0) + np.log(self.half_range))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,34 +52,39 @@ class Densities:
 
     Attributes
     ----------
-    low, half_range : float
-        Smallest value, and half the distance to the largest: positions are in units of the range.
+    scale : Scale
+        Positions and widths are in units of the column's range.
     widths : array of shape (classes,)
-        Widths of the kernels, in units of the range.
+        Widths of the kernels.
     factor : float
         The c of width = c / sqrt(n), NaN where another rule made the widths.
     start, per_step : arrays of shape (classes,)
         Position of each class's first node, and nodes per unit.
-    offsets : array of shape (classes + 1,)
-        Where each class's nodes begin in ``logs``.
+    first, last : arrays of shape (classes,)
+        Where each class's nodes begin and end in ``logs``.
     logs : array
     """
 
-    low: float
-    half_range: float
+    scale: Scale
     widths: NDArray[np.float64]
     factor: float
     start: NDArray[np.float64]
     per_step: NDArray[np.float64]
-    offsets: NDArray[np.intp]
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
     logs: NDArray[np.float64]
 
     def at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log density of each value in each class: values x classes."""
         out = np.empty((len(values), len(self.widths)))
-        positions = (0.5 * values - 0.5 * self.low) / self.half_range
         kernels.fill_log_densities(
-            positions, self.start, self.per_step, self.offsets, self.logs, out
+            self.scale.positions(values),
+            self.start,
+            self.per_step,
+            self.first,
+            self.last,
+            self.logs,
+            out,
         )
         return out
 
@@ -62,62 +92,76 @@ class Densities:
 def fit_densities(
     grid: Grid, counts: NDArray[np.float64], bandwidth: Any, floor: float = FLOOR
 ) -> Densities | None:
-    """Densities from counts of classes in fine cells (classes x cells); None if constant.
+    """Densities from counts of classes in fine cells (classes x cells); None if constant."""
+    scale = Scale.of(grid)
+    if scale is None:
+        return None
+    return densities_at(scale, scale.positions(middles(grid)), counts, bandwidth, floor)
+
+
+def middles(grid: Grid) -> NDArray[np.float64]:
+    """What stands for the values of each cell."""
+    return 0.5 * grid.low + 0.5 * grid.high
+
+
+def densities_at(
+    scale: Scale,
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    bandwidth: Any,
+    floor: float = FLOOR,
+) -> Densities | None:
+    """The same from positions, ascending, of cells; None if there is no row.
 
     A class without rows looks like all classes together.
     """
-    half_range = _half_range(grid)
-    if not half_range > SMALLEST_RANGE:
+    totals = counts.sum(axis=1)
+    if not totals.any():
         return None
-    positions = scaled(grid)
-    classes = [_places(positions, own if own.any() else counts.sum(axis=0)) for own in counts]
-    widths, factor = choose_widths(classes, bandwidth, floor)
-    log_unit = np.log(2.0) + np.log(half_range)
-    tables = [_nodes(*own, width) for own, width in zip(classes, widths, strict=True)]
-    logs = [np.log(density + floor) - log_unit for _, density in tables]
-    offsets = np.concatenate(([0], np.cumsum([len(own) for own in logs]))).astype(np.intp)
-    return Densities(
-        float(grid.low[0]),
-        half_range,
-        widths,
-        factor,
-        np.array([start for start, _ in tables]),
-        NODES / widths,
-        offsets,
-        np.concatenate(logs),
-    )
-
-
-def _places(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> Places:
-    present = weight > 0
-    return positions[present], weight[present]
-
-
-def scaled(grid: Grid) -> NDArray[np.float64]:
-    """Middle of each cell, from 0 at the smallest value to 1 at the largest."""
-    middle = 0.5 * grid.low + 0.5 * grid.high
-    return (0.5 * middle - 0.5 * grid.low[0]) / _half_range(grid)
-
-
-def _half_range(grid: Grid) -> float:
-    return float(0.5 * grid.high[-1] - 0.5 * grid.low[0]) if grid.size else 0.0
+    widths, factor = choose_widths(positions, counts, bandwidth, floor)
+    n = len(totals)
+    start, per_step = np.empty(n), np.empty(n)
+    first, last = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+    tables: list[NDArray[np.float64]] = []
+    filled = 0
+    absent = np.flatnonzero(totals <= 0)
+    groups = [np.array([c]) for c in np.flatnonzero(totals > 0)]
+    for classes in [*groups, absent] if len(absent) else groups:
+        own = counts.sum(axis=0) if classes is absent else counts[classes[0]]
+        begin, step, density = _nodes(*places_of(positions, own), widths[classes[0]], floor)
+        tables.append(np.log(density + floor) - scale.log_range)
+        start[classes], per_step[classes] = begin, step
+        first[classes], last[classes] = filled, filled + len(density)
+        filled += len(density)
+    logs = np.concatenate(tables)
+    return Densities(scale, widths[:-1], factor, start, per_step, first, last, logs)
 
 
 def _nodes(
-    positions: NDArray[np.float64], weight: NDArray[np.float64], width: float
-) -> tuple[float, NDArray[np.float64]]:
-    """First node and densities at the nodes: rows spread over nodes, one convolution."""
-    margin = REACH * NODES
-    start = positions[0] - REACH * width
-    places = (positions - positions[0]) * (NODES / width) + margin
+    positions: NDArray[np.float64], weight: NDArray[np.float64], width: float, floor: float
+) -> tuple[float, float, NDArray[np.float64]]:
+    """First node, nodes per unit, and densities at the nodes; the first and last have none.
+
+    Kernels added one by one, or rows spread over nodes and one convolution.
+    """
+    depth = np.sqrt(2 * np.log(max(1 / (kernels.ROOT_2_PI * width * floor), np.e)))
+    nodes = float(np.ceil(NODES * min(depth, DEEPEST)))
+    reach = kernels.reach_of(width, floor) * nodes
+    margin = np.ceil(reach) + 2
+    places = (positions - positions[0]) * (nodes / width) + margin
     size = int(places[-1] + margin) + 2
-    length = fast_length(size)
-    binned = np.zeros(length)
-    kernels.spread_rows(places, weight, binned)
-    spectrum = np.fft.rfft(binned)
-    wave = (2 * np.pi * NODES / length) * np.arange(len(spectrum))
-    density = np.fft.irfft(spectrum * np.exp(-0.5 * wave**2), length)[:size]
-    density *= NODES / (width * weight.sum())
-    density[density < NOISE * density.max()] = 0.0
+    if len(places) * 2 * reach <= FEW:
+        density = np.zeros(size)
+        kernels.add_kernels(places, weight, nodes, reach, density)
+        density /= kernels.ROOT_2_PI * width * weight.sum()
+    else:
+        length = fast_length(size)
+        binned = np.zeros(length)
+        kernels.spread_rows(places, weight, binned)
+        spectrum = np.fft.rfft(binned)
+        wave = (2 * np.pi * nodes / length) * np.arange(len(spectrum))
+        density = np.fft.irfft(spectrum * np.exp(-0.5 * wave**2), length)[:size]
+        density *= nodes / (width * weight.sum())
+        density[density < NOISE * density.max()] = 0.0
     density[[0, -1]] = 0.0
-    return start, density
+    return float(positions[0] - margin * width / nodes), nodes / width, density

@@ -10,12 +10,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FARTHEST = 8.5  # widths: farther rows add less than 2e-16 of their own peak
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
+_NEGLIGIBLE = 1e-5  # of the floor: rows so far away that they add no more are left out
 
 
 @njit(cache=True, nogil=True)
-def close_pairs(positions: NDArray[np.float64], reach: float, most: int) -> int:
+def reach_of(width: float, floor: float) -> float:
+    """Farthest distance, in widths, at which a row adds to the density."""
+    return math.sqrt(2.0 * max(math.log(1.0 / (ROOT_2_PI * width * floor * _NEGLIGIBLE)), 1.0))
+
+
+@njit(cache=True, nogil=True)
+def _close_pairs(positions: NDArray[np.float64], reach: float, most: int) -> int:
     """How many pairs of ascending positions (IN) lie no farther apart than ``reach``.
 
     Counting stops beyond ``most``.
@@ -33,36 +39,59 @@ def close_pairs(positions: NDArray[np.float64], reach: float, most: int) -> int:
 @njit(cache=True, nogil=True)
 def leave_one_out(
     positions: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    widths: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    factors: NDArray[np.float64],
+    units: NDArray[np.float64],
+    most: float,
     floor: float,
     out: NDArray[np.float64],
-) -> None:
-    """Add, for each width (IN), the log density of every row among the others of its class (OUT).
+) -> NDArray[np.bool_]:
+    """Add the log density of every row among the others of its class, for each factor (OUT).
 
-    positions (IN) ascending, with the weight (IN) of the rows there. One row is left out: a weight
-    of one, or all that is there.
+    positions (IN) of cells, ascending, with counts (IN) classes x cells; a class's width is a
+    factor (IN) times its unit (IN). One row is left out: a weight of one, or all that is there.
+    Returns which classes were passed over: those with more pairs than ``most`` for each width that
+    their rows span.
     """
-    n = len(positions)
-    whole = weight.sum()
-    sums = np.empty(n)
-    for k in range(len(widths)):
-        h = widths[k]
-        for a in range(n):
-            sums[a] = max(weight[a] - 1.0, 0.0)
-        first = 0
-        for b in range(n):
-            while positions[b] - positions[first] > FARTHEST * h:
-                first += 1
-            for a in range(first, b):
-                z = (positions[b] - positions[a]) / h
-                close = math.exp(-0.5 * z * z)
-                sums[a] += weight[b] * close
-                sums[b] += weight[a] * close
-        for a in range(n):
-            others = whole - min(weight[a], 1.0)
-            density = sums[a] / (others * h * ROOT_2_PI) if others > 0.0 else 0.0
-            out[k] += weight[a] * math.log(density + floor)
+    n_classes, n_cells = counts.shape
+    passed_over = np.zeros(n_classes, dtype=np.bool_)
+    own = np.empty(n_cells)
+    weight = np.empty(n_cells)
+    sums = np.empty(n_cells)
+    for c in range(n_classes):
+        n = 0
+        for i in range(n_cells):
+            if counts[c, i] > 0.0:
+                own[n], weight[n] = positions[i], counts[c, i]
+                n += 1
+        if n == 0:
+            continue
+        whole = weight[:n].sum()
+        widest = factors[-1] * units[c]
+        reach = widest * reach_of(widest, floor)
+        few = int(most * (own[n - 1] - own[0] + reach) / (factors[0] * units[c]))
+        if _close_pairs(own[:n], reach, few) > few:
+            passed_over[c] = True
+            continue
+        for k in range(len(factors)):
+            h = factors[k] * units[c]
+            reach = h * reach_of(h, floor)
+            for a in range(n):
+                sums[a] = max(weight[a] - 1.0, 0.0)
+            first = 0
+            for b in range(n):
+                while own[b] - own[first] > reach:
+                    first += 1
+                for a in range(first, b):
+                    z = (own[b] - own[a]) / h
+                    close = math.exp(-0.5 * z * z)
+                    sums[a] += weight[b] * close
+                    sums[b] += weight[a] * close
+            for a in range(n):
+                others = whole - min(weight[a], 1.0)
+                density = sums[a] / (others * h * ROOT_2_PI) if others > 0.0 else 0.0
+                out[k] += weight[a] * math.log(density + floor)
+    return passed_over
 
 
 @njit(cache=True, nogil=True)
@@ -123,16 +152,84 @@ def look_up(place: float, logs: NDArray[np.float64]) -> float:
 
 
 @njit(cache=True, nogil=True)
+def add_kernels(
+    places: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    nodes: float,
+    reach: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Add kernels that are so many nodes wide around places (IN) to the nodes in reach (OUT)."""
+    for i in range(len(places)):
+        first = max(math.ceil(places[i] - reach), 0)
+        last = min(int(places[i] + reach), len(out) - 1)
+        for k in range(first, last + 1):
+            z = (k - places[i]) / nodes
+            out[k] += weight[i] * math.exp(-0.5 * z * z)
+
+
+@njit(cache=True, nogil=True)
 def fill_log_densities(
     positions: NDArray[np.float64],
     start: NDArray[np.float64],
     per_step: NDArray[np.float64],
-    offsets: NDArray[np.intp],
+    first: NDArray[np.intp],
+    last: NDArray[np.intp],
     logs: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
     """Log density of each position (IN) in each class: positions x classes (OUT)."""
     for c in range(len(start)):
-        own = logs[offsets[c] : offsets[c + 1]]
+        own = logs[first[c] : last[c]]
         for i in range(len(positions)):
             out[i, c] = look_up((positions[i] - start[c]) * per_step[c], own)
+
+
+@njit(cache=True, nogil=True)
+def fill_cell_logs(
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    less: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+    needed: NDArray[np.bool_],
+    logs: NDArray[np.float64],
+) -> None:
+    """Log density in each class at cells, by sums over the cells themselves: nothing is rounded.
+
+    positions (IN) of cells, ascending; counts (IN) cells x classes, and what is to be taken from
+    them (IN); widths (IN) of the classes, then that of all together; needed (IN) the cells that
+    anyone asks for; logs (OUT) cells x classes. A class without rows looks like all together.
+    """
+    n_cells, n_classes = counts.shape
+    rest = np.empty(n_cells)
+    sums = np.empty(n_cells)
+    for c in range(n_classes):
+        whole = 0.0
+        for i in range(n_cells):
+            rest[i] = counts[i, c] - less[i, c]
+            whole += rest[i]
+        h = widths[c]
+        if whole <= 0.0:
+            h, whole = widths[n_classes], 0.0
+            for i in range(n_cells):
+                rest[i] = counts[i].sum() - less[i].sum()
+                whole += rest[i]
+        reach = h * reach_of(h, floor)
+        sums[:] = 0.0
+        first = 0
+        for b in range(n_cells):
+            if rest[b] <= 0.0:
+                continue
+            while positions[b] - positions[first] > reach:
+                first += 1
+            for a in range(first, n_cells):
+                if positions[a] - positions[b] > reach:
+                    break
+                if needed[a]:
+                    z = (positions[b] - positions[a]) / h
+                    sums[a] += rest[b] * math.exp(-0.5 * z * z)
+        scale = 1.0 / (whole * h * ROOT_2_PI) if whole > 0.0 else 0.0
+        for a in range(n_cells):
+            if needed[a]:
+                logs[a, c] = math.log(sums[a] * scale + floor)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from unnaive.counts import Summary, Wanted, gather, row_factor
-from unnaive.density.estimate import Densities, fit_densities
+from unnaive.density.estimate import Densities, fit_densities, middles
 from unnaive.density.widths import check_bandwidth
 from unnaive.encode import Categories, Grid, read_target
 from unnaive.table import in_threads, open_table
@@ -97,7 +97,7 @@ def _measure(summary: Summary, j: int, bandwidth: Any) -> Measure:
     counts, totals = summary.counts.values(j) * factor[:, None], summary.counts.totals * factor
     values: NDArray[Any] = np.empty(0)
     if isinstance(coder, Grid):
-        values = 0.5 * coder.low + 0.5 * coder.high
+        values = middles(coder)
         best = most_probable(coder, fit_densities(coder, counts, bandwidth), totals)
     elif isinstance(coder, Categories):
         values = np.array(coder.values, dtype=object)
@@ -116,7 +116,7 @@ def most_probable(
     """The class of highest density times weight in each cell; the first of equals."""
     if densities is None:  # all values alike
         return np.full(grid.size, totals.argmax(), dtype=np.intp)
-    joint = densities.at(0.5 * grid.low + 0.5 * grid.high)
+    joint = densities.at(middles(grid))
     with np.errstate(divide="ignore"):
         joint += np.log(totals)
     best: NDArray[np.intp] = joint.argmax(axis=1)

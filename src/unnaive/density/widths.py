@@ -6,7 +6,6 @@ Positions and widths are in units of the column's range, from its smallest value
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -40,47 +39,50 @@ def check_bandwidth(bandwidth: Any) -> None:
 
 
 def choose_widths(
-    classes: Sequence[Places], bandwidth: Any, floor: float
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    bandwidth: Any,
+    floor: float,
 ) -> tuple[NDArray[np.float64], float]:
-    """Width of each class's kernels, and the factor c they share: NaN under Silverman's rule."""
-    weight = np.array([own.sum() for _, own in classes])
+    """Width of each class's kernels, then that of all rows together; and the factor c they share.
+
+    ``positions`` of cells, ascending, with ``counts`` of classes (classes x cells). The factor is
+    NaN under Silverman's rule. A class without rows has the width of all.
+    """
+    totals = counts.sum(axis=1)
+    weight = np.append(np.where(totals > 0, totals, totals.sum()), totals.sum())
     if bandwidth == "silverman":
-        return np.maximum(_silverman(classes, weight), NARROWEST), np.nan
-    c = best_factor(classes, floor) if bandwidth == "cv" else float(bandwidth)
+        return np.maximum(_silverman(positions, counts, weight), NARROWEST), np.nan
+    c = best_factor(positions, counts, floor) if bandwidth == "cv" else float(bandwidth)
     return np.maximum(c * _unit(weight), NARROWEST), c
 
 
-def best_factor(classes: Sequence[Places], floor: float) -> float:
-    """The factor under which rows are most probable among the others; the first of equals."""
+def best_factor(positions: NDArray[np.float64], counts: NDArray[np.float64], floor: float) -> float:
+    """The factor under which rows are most probable among the others; the first of equals.
+
+    Pair by pair where few rows of a class are close to each other, else on a lattice.
+    """
     likelihood = np.zeros(len(CANDIDATES))
-    for positions, weight in classes:
-        _add_likelihood(positions, weight, floor, likelihood)
+    units = _unit(np.maximum(counts.sum(axis=1), np.finfo(float).tiny))
+    pairs = 2.0 * LATTICES[0]
+    crowded = kernels.leave_one_out(positions, counts, CANDIDATES, units, pairs, floor, likelihood)
+    for own, unit in zip(counts[crowded], units[crowded], strict=True):
+        there, weight = places_of(positions, own)
+        for octave in OCTAVES:
+            widths = CANDIDATES[octave] * unit
+            likelihood[octave] += _on_lattice(there, weight, widths, floor)
     return float(CANDIDATES[likelihood.argmax()])
+
+
+def places_of(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> Places:
+    """Where there are rows, and their weight."""
+    present = weight > 0
+    return positions[present], weight[present]
 
 
 def _unit(weight: Any) -> Any:
     """Width of a factor of one, bounded so that the least factor gives the narrowest width."""
     return np.maximum(1 / np.sqrt(weight), NARROWEST / CANDIDATES[0])
-
-
-def _add_likelihood(
-    positions: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    floor: float,
-    out: NDArray[np.float64],
-) -> None:
-    """Add a class's leave-one-out log likelihood under each candidate (OUT).
-
-    Pair by pair where few rows are close to each other, else on a lattice.
-    """
-    widths = CANDIDATES * _unit(weight.sum())
-    reach = kernels.FARTHEST * widths[-1]
-    few = int(2 * LATTICES[0] * (positions[-1] - positions[0] + reach) / widths[0])
-    if kernels.close_pairs(positions, reach, few) <= few:
-        kernels.leave_one_out(positions, weight, widths, floor, out)
-        return
-    for octave in OCTAVES:
-        out[octave] += _on_lattice(positions, weight, widths[octave], floor)
 
 
 def _on_lattice(
@@ -89,12 +91,12 @@ def _on_lattice(
     widths: NDArray[np.float64],
     floor: float,
 ) -> NDArray[np.float64]:
-    """The same for rows rounded to the nodes of a lattice.
+    """Leave-one-out log likelihood of rows rounded to the nodes of a lattice, for each width.
 
     All sums are one convolution per width. A row's own share is exactly one at its node, which
     is why rows are rounded here and not spread.
     """
-    span = positions[-1] - positions[0] + kernels.FARTHEST * widths[-1]
+    span = positions[-1] - positions[0] + kernels.reach_of(widths[-1], floor) * widths[-1]
     quick = (nodes for nodes in LATTICES if nodes * span / widths[0] <= QUICK)
     per_width = next(quick, LATTICES[-1])
     step = widths[0] / per_width
@@ -131,19 +133,25 @@ def fast_length(n: float) -> int:
     return whole * 3 // 4 if n <= whole * 3 // 4 else whole
 
 
-def _silverman(classes: Sequence[Places], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _silverman(
+    positions: NDArray[np.float64], counts: NDArray[np.float64], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """0.9 times the lesser of deviation and quartile distance / 1.34, over n**(1/5).
 
-    A class whose rows are all alike takes the largest spread of the others.
+    A class without rows, or whose rows are all alike, takes the spread of all.
     """
-    spread = np.array([_spread(*own) for own in classes])
-    found: NDArray[np.float64] = 0.9 * np.where(spread > 0, spread, spread.max()) * weight**-0.2
+    everyone = _spread(positions, counts.sum(axis=0))
+    spread = [_spread(positions, own) or everyone for own in counts]
+    found: NDArray[np.float64] = 0.9 * np.append(spread, everyone) * weight**-0.2
     return found
 
 
 def _spread(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    mean = (weight * positions).sum() / weight.sum()
-    deviation = float(np.sqrt((weight * (positions - mean) ** 2).sum() / weight.sum()))
+    whole = weight.sum()
+    if not whole > 0:
+        return 0.0
+    mean = (weight * positions).sum() / whole
+    deviation = float(np.sqrt((weight * (positions - mean) ** 2).sum() / whole))
     ranks = np.cumsum(weight)
     low, high = positions[np.searchsorted(ranks, ranks[-1] * np.array([0.25, 0.75]))]
     quartiles = float(high - low) / 1.34

@@ -59,11 +59,7 @@ def bayes(column: ColumnCounts, bandwidth: Any) -> NDArray[np.float64]:
     counts = column.counts
     densities = fit_densities(column.grid, counts, bandwidth)
     best = most_probable(column.grid, densities, counts.sum(axis=1))
-    changes = np.flatnonzero(best[1:] != best[:-1]) + 1
-    # Only what lies between two changes is looked at, so that the recursion sees no other cut.
-    stretches = _cumulative(column)[np.concatenate(([0], changes, [len(best)]))]
-    cuts = kernels.mdl_cuts(stretches, np.ones(len(stretches), dtype=np.bool_))
-    return between(column.grid, changes[cuts - 1])
+    return between(column.grid, kernels.cuts_between(np.ascontiguousarray(counts.T), best))
 
 
 def _cumulative(column: ColumnCounts) -> NDArray[np.float64]:
