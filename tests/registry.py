@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from unnaive import C45Classifier, Discretizer, NaiveBayesClassifier, NBTreeClassifier
+from unnaive import (
+    C45Classifier,
+    Discretizer,
+    FlexibleNBTreeClassifier,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+)
 
 CLASSIFIERS = [
     NaiveBayesClassifier(),
@@ -20,6 +26,10 @@ TREES = [
     C45Classifier(alpha=0.0, min_rows=5, raising=False, grid_limit=8, n_jobs=2),
     NBTreeClassifier(random_state=0),
     NBTreeClassifier(discretize="global", alpha=0.5, missing="value", random_state=0, n_jobs=2),
+    FlexibleNBTreeClassifier(random_state=0),
+    FlexibleNBTreeClassifier(
+        select="delta", bandwidth=0.5, missing="value", random_state=0, n_jobs=2
+    ),
 ]
 TRANSFORMERS = [
     Discretizer(),

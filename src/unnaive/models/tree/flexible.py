@@ -95,7 +95,8 @@ class FlexibleGrower(Grower):
         return None
 
     def _test(self, view: View, j: int) -> Test | None:
-        return self._measure(view, j)[1]
+        """Where no cut passes MDL, the threshold that NBTree would take: the split is judged yet."""
+        return self._measure(view, j)[1] or super()._test(view, j)
 
     def _measure(self, view: View, j: int) -> tuple[float, Test | None]:
         """Share of the rows whose class is the most probable given attribute j, and its test."""
