@@ -44,9 +44,14 @@ def density(x, rows, weights, h):
     return (normal(z) * weights).sum(axis=1) / (sum(weights) * h)
 
 
-def width(c, n):
-    """The paper's c / sqrt(n), but never narrower than tables can tell."""
-    return max(c * max(1 / math.sqrt(n), NARROWEST / 0.2), NARROWEST)
+def narrowest(values):
+    """A sixth of the mean gap between neighbouring values, in units of the range."""
+    return max(1 / (6 * max(len(set(values)) - 1, 1)), NARROWEST)
+
+
+def width(c, n, least):
+    """The paper's c / sqrt(n), but no narrower than ``least``."""
+    return max(c / math.sqrt(n), least)
 
 
 def cross_entropy(rows, weights, h, floor):
@@ -59,15 +64,17 @@ def cross_entropy(rows, weights, h, floor):
     return -(weights * np.log(found + floor)).sum()
 
 
-def cross_entropies(classes, floor):
+def cross_entropies(classes, floor, least):
     """For each candidate c, over all classes: pairs of positions and weights."""
     return [
-        sum(cross_entropy(x, w, width(c, sum(w)), floor) for x, w in classes) for c in CANDIDATES
+        sum(cross_entropy(x, w, width(c, sum(w), least), floor) for x, w in classes)
+        for c in CANDIDATES
     ]
 
 
-def best_factor(classes, floor):
-    found = cross_entropies(classes, floor)
+def best_factor(classes, floor, least):
+    """The first factor of least cross-entropy; equal but for rounding is equal."""
+    found = np.round(cross_entropies(classes, floor, least), 9).tolist()
     return CANDIDATES[found.index(min(found))]
 
 
@@ -87,8 +94,11 @@ def most_probable_by_density(values, labels, weights, at, floor, bandwidth=None)
     p, q = scaled(values, low, high), scaled(at, low, high)
     names = sorted(set(labels.tolist()))
     classes = [(p[labels == c], weights[labels == c]) for c in names]
-    c = best_factor(classes, floor) if bandwidth is None else bandwidth
-    scores = [(density(q, *own, width(c, own[1].sum())) + floor) * own[1].sum() for own in classes]
+    least = narrowest(values)
+    c = best_factor(classes, floor, least) if bandwidth is None else bandwidth
+    scores = [
+        (density(q, *own, width(c, own[1].sum(), least)) + floor) * own[1].sum() for own in classes
+    ]
     return [names[k] for k in np.argmax(scores, axis=0)]
 
 

@@ -18,6 +18,8 @@ class FlexibleNBTree(reference.NBTree):
     def __init__(self, *given, ranges, floor, bandwidth=None, select="utility", **named):
         super().__init__(*given, **named)
         self.ranges = ranges  # smallest and largest value of each number in the whole table
+        # Narrowest kernels of each number: by the values of the whole table.
+        self.least = [reference_density.narrowest(values) for values in self.domains]
         self.floor, self.bandwidth, self.select = floor, bandwidth, select
 
     def grow(self, data):
@@ -82,11 +84,12 @@ class FlexibleNBTree(reference.NBTree):
         p = reference_density.scaled(values, low, high)
         names = sorted(set(labels.tolist()))
         classes = [(p[labels == k], weights[labels == k].astype(float)) for k in names]
-        c = self.bandwidth or reference_density.best_factor(classes, self.floor)
+        c = self.bandwidth or reference_density.best_factor(classes, self.floor, self.least[j])
         widths = {
-            k: reference_density.width(c, w.sum()) for k, (_, w) in zip(names, classes, strict=True)
+            k: reference_density.width(c, w.sum(), self.least[j])
+            for k, (_, w) in zip(names, classes, strict=True)
         }
-        widths[None] = reference_density.width(c, weights.sum())
+        widths[None] = reference_density.width(c, weights.sum(), self.least[j])
         return p, labels, weights.astype(float), folds, widths
 
     def log_density(self, kernels, at, label, without=None):

@@ -58,8 +58,13 @@ def test_the_factor_is_that_of_direct_leave_one_out(shape, n, floor):
     x, y, w, grid, counts = column(shape, n, weighted=n == 300)
     found = fit_densities(grid, counts, "cv", floor)
     _, classes = classes_of(x, y, w)
-    assert found.factor == pytest.approx(reference.best_factor(classes, floor), abs=0.0201)
-    expected = [reference.width(found.factor, weights.sum()) for _, weights in classes]
+    assert found.factor == pytest.approx(
+        reference.best_factor(classes, floor, reference.narrowest(x)), abs=0.0201
+    )
+    expected = [
+        reference.width(found.factor, weights.sum(), reference.narrowest(x))
+        for _, weights in classes
+    ]
     np.testing.assert_allclose(found.widths, expected, rtol=1e-12)
 
 
@@ -68,7 +73,9 @@ def test_the_factor_of_five_thousand_rows(shape):
     x, y, w, grid, counts = column(shape, 5000)
     found = fit_densities(grid, counts, "cv", FLOOR)
     _, classes = classes_of(x, y, w)
-    assert found.factor == pytest.approx(reference.best_factor(classes, FLOOR), abs=0.0201)
+    assert found.factor == pytest.approx(
+        reference.best_factor(classes, FLOOR, reference.narrowest(x)), abs=0.0201
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -81,7 +88,7 @@ def test_both_ways_to_leave_one_out_agree(shape):
     tried = widths.CANDIDATES / np.sqrt(weight.sum())
     pairs = np.zeros(len(tried))
     unit = np.array([1 / np.sqrt(weight.sum())])
-    given = (widths.CANDIDATES, unit, 1e9, FLOOR)
+    given = (widths.CANDIDATES, unit, 1e-9, 1e9, FLOOR)
     assert not kernels.leave_one_out(positions, weight[None], *given, pairs).any()
     lattice = np.concatenate(
         [widths._on_lattice(positions, weight, tried[part], FLOOR) for part in widths.OCTAVES]
@@ -102,7 +109,7 @@ def test_silverman_follows_the_spread_of_each_class():
     np.testing.assert_allclose(found.widths, expected, rtol=0.06)
     assert np.isnan(found.factor)
     alike = np.array([[0, 9.0, 0], [5, 0, 5]])
-    found, _ = choose_widths(np.array([0, 0.5, 1]), alike, "silverman", FLOOR)
+    found, _ = choose_widths(np.array([0, 0.5, 1]), alike, "silverman", FLOOR, 1e-3)
     assert (found > 0.1).all()
 
 

@@ -39,8 +39,8 @@ def cross_validate(
 
     slots (IN) rows x attributes, 0 is missing; part (IN) of each row, -1 for none: such rows keep
     what they have; n_values (IN) parts x attributes; folds (IN) ascending. A fold's model is
-    the sum of the other folds' tables: nothing is fitted again. A row for which the other folds have
-    no row at all counts as an error; ties go to the first class.
+    the sum of the other folds' tables: nothing is fitted again. A row for which the other folds
+    have no row at all counts as an error; ties go to the first class.
 
     Attributes with widths (IN, parts x attributes x classes and all together; 0 for others) are
     kernel densities: their slots are cells at ascending positions (IN, parts x slots of all

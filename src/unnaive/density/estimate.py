@@ -19,6 +19,10 @@ FEW = 1 << 15  # kernels times nodes that are quicker added one by one
 # Added to every class's density everywhere, where rows spread evenly over the range have one: far
 # away all classes are alike, so that the prior decides.
 FLOOR = 0.1
+NARROWEST = 1 / 4096  # of the range: narrower kernels would need too long tables
+# Narrowest width, of the mean gap between neighbouring values. Where values repeat (whole numbers,
+# two values), narrower kernels tell nothing, and a larger class would seem denser for having them.
+GAP = 1 / 6
 SMALLEST_RANGE = 1e-280  # below this, a column is constant
 
 
@@ -26,17 +30,22 @@ SMALLEST_RANGE = 1e-280  # below this, a column is constant
 class Scale:
     """Values in units of the column's range: 0 is the smallest, 1 the largest.
 
-    ``half_range`` is half the distance, which is finite whatever the values are.
+    ``half_range`` is half the distance, which is finite whatever the values are; no kernel is
+    narrower than ``narrowest``.
     """
 
     low: float
     half_range: float
+    narrowest: float
 
     @classmethod
     def of(cls, grid: Grid) -> Scale | None:
         """The scale of a column's grid; None where all values are alike."""
         half_range = float(0.5 * grid.high[-1] - 0.5 * grid.low[0]) if grid.size else 0.0
-        return cls(float(grid.low[0]), half_range) if half_range > SMALLEST_RANGE else None
+        if half_range <= SMALLEST_RANGE:
+            return None
+        narrowest = max(GAP / max(grid.size - 1, 1), NARROWEST)
+        return cls(float(grid.low[0]), half_range, narrowest)
 
     def positions(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return (0.5 * values - 0.5 * self.low) / self.half_range
@@ -118,7 +127,7 @@ def densities_at(
     totals = counts.sum(axis=1)
     if not totals.any():
         return None
-    widths, factor = choose_widths(positions, counts, bandwidth, floor)
+    widths, factor = choose_widths(positions, counts, bandwidth, floor, scale.narrowest)
     n = len(totals)
     start, per_step = np.empty(n), np.empty(n)
     first, last = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)

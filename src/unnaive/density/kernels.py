@@ -42,6 +42,7 @@ def leave_one_out(
     counts: NDArray[np.float64],
     factors: NDArray[np.float64],
     units: NDArray[np.float64],
+    narrowest: float,
     most: float,
     floor: float,
     out: NDArray[np.float64],
@@ -49,7 +50,8 @@ def leave_one_out(
     """Add the log density of every row among the others of its class, for each factor (OUT).
 
     positions (IN) of cells, ascending, with counts (IN) classes x cells; a class's width is a
-    factor (IN) times its unit (IN). One row is left out: a weight of one, or all that is there.
+    factor (IN) times its unit (IN), and never less than the narrowest. One row is left out: a
+    weight of one, or all that is there.
     Returns which classes were passed over: those with more pairs than ``most`` for each width that
     their rows span.
     """
@@ -67,14 +69,18 @@ def leave_one_out(
         if n == 0:
             continue
         whole = weight[:n].sum()
-        widest = factors[-1] * units[c]
+        widest = max(factors[-1] * units[c], narrowest)
         reach = widest * reach_of(widest, floor)
-        few = int(most * (own[n - 1] - own[0] + reach) / (factors[0] * units[c]))
+        few = int(most * (own[n - 1] - own[0] + reach) / max(factors[0] * units[c], narrowest))
         if _close_pairs(own[:n], reach, few) > few:
             passed_over[c] = True
             continue
+        last = 0.0
         for k in range(len(factors)):
-            h = factors[k] * units[c]
+            h = max(factors[k] * units[c], narrowest)
+            if k > 0 and h == narrowest:
+                out[k] += last
+                continue
             reach = h * reach_of(h, floor)
             for a in range(n):
                 sums[a] = max(weight[a] - 1.0, 0.0)
@@ -87,10 +93,12 @@ def leave_one_out(
                     close = math.exp(-0.5 * z * z)
                     sums[a] += weight[b] * close
                     sums[b] += weight[a] * close
+            last = 0.0
             for a in range(n):
                 others = whole - min(weight[a], 1.0)
                 density = sums[a] / (others * h * ROOT_2_PI) if others > 0.0 else 0.0
-                out[k] += weight[a] * math.log(density + floor)
+                last += weight[a] * math.log(density + floor)
+            out[k] += last
     return passed_over
 
 

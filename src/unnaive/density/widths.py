@@ -19,7 +19,6 @@ Places: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 CANDIDATES = np.arange(20, 81) / 100  # the factors c that "cv" tries: a width is c / sqrt(n)
 OCTAVES = (slice(0, 20), slice(20, 61))  # wider kernels need fewer nodes
-NARROWEST = 1 / 4096  # of the range: narrower kernels would need too long tables
 LATTICES = (16, 8, 4, 3)  # nodes in the narrowest width of an octave: many, while they are quick
 QUICK = 4096
 TOGETHER = 8  # candidates at a time: their sums stay in cache
@@ -43,6 +42,7 @@ def choose_widths(
     counts: NDArray[np.float64],
     bandwidth: Any,
     floor: float,
+    narrowest: float,
 ) -> tuple[NDArray[np.float64], float]:
     """Width of each class's kernels, then that of all rows together; and the factor c they share.
 
@@ -52,24 +52,29 @@ def choose_widths(
     totals = counts.sum(axis=1)
     weight = np.append(np.where(totals > 0, totals, totals.sum()), totals.sum())
     if bandwidth == "silverman":
-        return np.maximum(_silverman(positions, counts, weight), NARROWEST), np.nan
-    c = best_factor(positions, counts, floor) if bandwidth == "cv" else float(bandwidth)
-    return np.maximum(c * _unit(weight), NARROWEST), c
+        return np.maximum(_silverman(positions, counts, weight), narrowest), np.nan
+    cv = bandwidth == "cv"
+    c = best_factor(positions, counts, floor, narrowest) if cv else float(bandwidth)
+    return np.maximum(c / np.sqrt(weight), narrowest), c
 
 
-def best_factor(positions: NDArray[np.float64], counts: NDArray[np.float64], floor: float) -> float:
+def best_factor(
+    positions: NDArray[np.float64], counts: NDArray[np.float64], floor: float, narrowest: float
+) -> float:
     """The factor under which rows are most probable among the others; the first of equals.
 
     Pair by pair where few rows of a class are close to each other, else on a lattice.
     """
     likelihood = np.zeros(len(CANDIDATES))
-    units = _unit(np.maximum(counts.sum(axis=1), np.finfo(float).tiny))
+    units = 1 / np.sqrt(np.maximum(counts.sum(axis=1), np.finfo(float).tiny))
     pairs = 2.0 * LATTICES[0]
-    crowded = kernels.leave_one_out(positions, counts, CANDIDATES, units, pairs, floor, likelihood)
+    crowded = kernels.leave_one_out(
+        positions, counts, CANDIDATES, units, narrowest, pairs, floor, likelihood
+    )
     for own, unit in zip(counts[crowded], units[crowded], strict=True):
         there, weight = places_of(positions, own)
         for octave in OCTAVES:
-            widths = CANDIDATES[octave] * unit
+            widths = np.maximum(CANDIDATES[octave] * unit, narrowest)
             likelihood[octave] += _on_lattice(there, weight, widths, floor)
     return float(CANDIDATES[likelihood.argmax()])
 
@@ -78,11 +83,6 @@ def places_of(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> Pl
     """Where there are rows, and their weight."""
     present = weight > 0
     return positions[present], weight[present]
-
-
-def _unit(weight: Any) -> Any:
-    """Width of a factor of one, bounded so that the least factor gives the narrowest width."""
-    return np.maximum(1 / np.sqrt(weight), NARROWEST / CANDIDATES[0])
 
 
 def _on_lattice(
@@ -103,8 +103,7 @@ def _on_lattice(
     length = fast_length(span / step + 1)
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
     binned = np.bincount(nodes, weight)
-    ratios = widths / widths[0]
-    tones = _tones(length, per_width, float(ratios[-1]), len(ratios))
+    tones = _tones(length, tuple((widths / step).tolist()))
     heard = np.fft.rfft(binned, length)[: tones.shape[1]]
     found = np.empty(len(widths))
     for start in range(0, len(widths), TOGETHER):
@@ -115,15 +114,11 @@ def _on_lattice(
 
 
 @lru_cache(maxsize=32)
-def _tones(length: int, per_width: int, widest: float, n: int) -> NDArray[np.float64]:
-    """Fourier transforms of kernels, up to where the narrowest has nothing left.
-
-    Their widths grow evenly from one to ``widest`` times ``per_width`` nodes.
-    """
-    nodes = per_width * np.linspace(1.0, widest, n)
-    heard = min(int(9 * length / (2 * np.pi * per_width)) + 1, length // 2 + 1)
+def _tones(length: int, nodes: tuple[float, ...]) -> NDArray[np.float64]:
+    """Fourier transforms of kernels so many nodes wide, up to where the narrowest has none left."""
+    heard = min(int(9 * length / (2 * np.pi * nodes[0])) + 1, length // 2 + 1)
     wave = (2 * np.pi / length) * np.arange(heard)
-    tones: NDArray[np.float64] = np.exp(-0.5 * (wave * nodes[:, None]) ** 2)
+    tones: NDArray[np.float64] = np.exp(-0.5 * (wave * np.array(nodes)[:, None]) ** 2)
     return tones
 
 

@@ -76,6 +76,7 @@ class FlexibleGrower(Grower):
         self.bandwidth = bandwidth
         self.select = select
         self.positions = [code_positions(coder) for coder in coders]
+        self.scales = [Scale.of(coder) if isinstance(coder, Grid) else None for coder in coders]
 
     def _split(
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
@@ -95,7 +96,7 @@ class FlexibleGrower(Grower):
         return None
 
     def _test(self, view: View, j: int) -> Test | None:
-        """Where no cut passes MDL, the threshold that NBTree would take: the split is judged yet."""
+        """Where no cut passes MDL, NBTree's threshold: the split is still to be judged."""
         return self._measure(view, j)[1] or super()._test(view, j)
 
     def _measure(self, view: View, j: int) -> tuple[float, Test | None]:
@@ -122,8 +123,8 @@ class FlexibleGrower(Grower):
 
     def _cells(self, view: View, j: int) -> Cells | None:
         """Numbers of attribute j at a node; None where it has no value or is always the same."""
-        scaled = self.positions[j]
-        if scaled is None or not view.n_ranks[j]:
+        scaled, scale = self.positions[j], self.scales[j]
+        if scaled is None or scale is None or not view.n_ranks[j]:
             return None
         codes, counts = kernels.count_cells(
             view.codes[j],
@@ -135,7 +136,7 @@ class FlexibleGrower(Grower):
         )
         positions = scaled[codes - 1]
         by_class = np.ascontiguousarray(counts[1:].T)
-        widths, _ = choose_widths(positions, by_class, self.bandwidth, FLOOR)
+        widths, _ = choose_widths(positions, by_class, self.bandwidth, FLOOR, scale.narrowest)
         place = np.arange(len(codes) + 1)
         step = widths.min() / FINE
         if (positions[-1] - positions[0]) / step < len(codes) / 2:  # far more cells than needed

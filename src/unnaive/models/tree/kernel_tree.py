@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from unnaive.bayes import missing_evidence
 from unnaive.density import Densities, Scale, densities_at
 from unnaive.encode import Categories, Grid
-from unnaive.models.tree import kernels
-from unnaive.models.tree import node_kernels
+from unnaive.models.tree import kernels, node_kernels
 from unnaive.models.tree.build import Part, bayes_fields, table_part
 from unnaive.models.tree.flexible import code_positions
 from unnaive.models.tree.grow import Node, Rows, Rules
