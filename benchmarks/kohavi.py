@@ -31,7 +31,9 @@ FIRST_ROWS = {"led24"}  # sets whose first rows are the training rows
 METHODS: dict[str, Callable[[int], Any]] = {
     "C4.5": lambda _: C45Classifier(alpha=0, n_jobs=2),
     "NB": lambda _: NaiveBayesClassifier(alpha=0, n_jobs=2),
-    "NBTree": lambda seed: NBTreeClassifier(alpha=0, random_state=seed, n_jobs=2),
+    "NBTree": lambda seed: NBTreeClassifier(
+        alpha=0, significance=None, random_state=seed, n_jobs=2
+    ),
     "NB, default": lambda _: NaiveBayesClassifier(n_jobs=2),
     "NBTree, default": lambda seed: NBTreeClassifier(random_state=seed, n_jobs=2),
 }

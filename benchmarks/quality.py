@@ -45,7 +45,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "c45-raw": lambda: C45Classifier(alpha=0, n_jobs=2),
     "nbtree": lambda: NBTreeClassifier(random_state=0, n_jobs=2),
     "nbtree-global": lambda: NBTreeClassifier(discretize="global", random_state=0, n_jobs=2),
-    "nbtree-raw": lambda: NBTreeClassifier(alpha=0, random_state=0, n_jobs=2),
+    "nbtree-paper": lambda: NBTreeClassifier(alpha=0, significance=None, random_state=0, n_jobs=2),
     "flexible": lambda: FlexibleNBTreeClassifier(random_state=0, n_jobs=2),
     "flexible-delta": lambda: FlexibleNBTreeClassifier(select="delta", random_state=0, n_jobs=2),
 }

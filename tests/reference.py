@@ -6,6 +6,7 @@ import math
 import struct
 from collections import Counter
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 
@@ -127,7 +128,18 @@ def log_share(part, whole):
 
 
 class NBTree:
-    def __init__(self, kinds, domains, classes, n_folds, alpha=0.0, reduction=0.05, smallest=30):
+    def __init__(
+        self,
+        kinds,
+        domains,
+        classes,
+        n_folds,
+        alpha=0.0,
+        significance=None,
+        reduction=0.05,
+        smallest=30,
+    ):
+        self.significance = significance
         self.kinds, self.domains, self.classes = kinds, domains, classes
         self.n_folds, self.alpha = n_folds, alpha
         self.reduction, self.smallest = reduction, smallest
@@ -141,31 +153,42 @@ class NBTree:
         if whole < self.smallest or all(right):
             return node
         best = None
-        for j in range(len(self.kinds)):
+        for j in self.asked(data):
             test = self.test(data, j)
             if test is None:
                 continue
             children = [[d for d in data if test(d[0][j]) == k] for k in range(test.size)]
-            stay = sum(
-                w for (x, _, w, _), r in zip(data, right, strict=True) if r and test(x[j]) is None
-            )
-            gained = stay + sum(
-                w
-                for child in children
-                for (_, _, w, _), r in zip(child, self.right(child), strict=True)
-                if r
-            )
-            node["candidates"][j] = gained / whole
-            if best is None or gained / whole > best[0]:
-                best = (gained / whole, j, test, children)
+            answers = [iter(self.right(child)) for child in children]
+            after = [
+                was if test(x[j]) is None else next(answers[test(x[j])])
+                for (x, _, _, _), was in zip(data, right, strict=True)
+            ]
+            gained = sum(w for (_, _, w, _), r in zip(data, after, strict=True) if r) / whole
+            node["candidates"][j] = gained
+            if best is None or gained > best[0]:
+                best = (gained, j, test, children, after)
         if best is None:
             return node
         error, after = 1.0 - utility, 1.0 - best[0]
-        if error - after > self.reduction * error:
-            _, node["attribute"], test, children = best
+        if error - after > self.reduction * error and self.beyond_chance(data, right, best[-1]):
+            _, node["attribute"], test, children, _ = best
             node["threshold"] = test.threshold
             node["children"] = [self.grow(child) for child in children]
         return node
+
+    def asked(self, data):
+        """Attributes to compare."""
+        return range(len(self.kinds))
+
+    def beyond_chance(self, data, before, after):
+        """Sign test, by the normal distribution, over rows that changed."""
+        if self.significance is None:
+            return True
+        pairs = list(zip((w for _, _, w, _ in data), before, after, strict=True))
+        mended = sum(w for w, b, a in pairs if a and not b)
+        broken = sum(w for w, b, a in pairs if b and not a)
+        chance = 1 - NormalDist().cdf((mended - broken) / math.sqrt(mended + broken))
+        return chance <= self.significance
 
     def test(self, data, j):
         """A function from value to child, None for missing; or None where all answer alike."""

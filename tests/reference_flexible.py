@@ -22,32 +22,12 @@ class FlexibleNBTree(reference.NBTree):
         self.least = [reference_density.narrowest(values) for values in self.domains]
         self.floor, self.bandwidth, self.select = floor, bandwidth, select
 
-    def grow(self, data):
+    def asked(self, data):
+        """All attributes, or the first that has a test, by the Bayes measure."""
         if self.select == "utility":
-            return super().grow(data)
-        right = self.right(data)
-        whole = sum(w for _, _, w, _ in data)
-        utility = sum(w for (_, _, w, _), r in zip(data, right, strict=True) if r) / whole
-        node = {"rows": whole, "utility": utility, "attribute": None, "candidates": {}}
-        if whole < self.smallest or all(right):
-            return node
-        attributes = range(len(self.kinds))
-        for j in sorted(attributes, key=lambda j: -self.delta(data, j)):
-            test = self.test(data, j)
-            if test is None:
-                continue
-            children = [[d for d in data if test(d[0][j]) == k] for k in range(test.size)]
-            marks = {id(d): r for d, r in zip(data, right, strict=True)}
-            for child in children:
-                marks |= {id(d): r for d, r in zip(child, self.right(child), strict=True)}
-            after = sum(d[2] for d in data if marks[id(d)]) / whole
-            node["candidates"][j] = after
-            error = 1.0 - utility
-            if error - (1.0 - after) > self.reduction * error:
-                node["attribute"], node["threshold"] = j, test.threshold
-                node["children"] = [self.grow(child) for child in children]
-            return node
-        return node
+            return super().asked(data)
+        ordered = sorted(range(len(self.kinds)), key=lambda j: -self.delta(data, j))
+        return [j for j in ordered if self.test(data, j) is not None][:1]
 
     def totals(self, data):
         found = Counter()

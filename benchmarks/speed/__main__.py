@@ -20,7 +20,7 @@ def main() -> None:
     parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
     options = parser.parse_args()
     if options.memory:
-        print(foundation.MEMORY[options.memory]())
+        print((foundation.MEMORY | trees.MEMORY)[options.memory]())
         return
     parts = {
         "foundation": foundation.rows(),

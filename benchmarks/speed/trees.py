@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,15 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.quality import data_sets
-from benchmarks.speed.harness import Row, best_of, faster, seconds, slope
+from benchmarks.speed.harness import (
+    Row,
+    best_of,
+    faster,
+    in_new_process,
+    peak_extra,
+    seconds,
+    slope,
+)
 from unnaive import C45Classifier, NaiveBayesClassifier, NBTreeClassifier
 
 WEKA_NBTREE = "weka.classifiers.trees.NBTree"
@@ -31,6 +40,7 @@ def rows(data: Path | None) -> Iterator[Row]:
     if data is not None and weka_jar() is not None:
         yield from weka_rows(data)
     yield from made_rows()
+    yield from memory_rows()
 
 
 def why_skipped(data: Path | None) -> str | None:
@@ -185,3 +195,35 @@ def made_rows() -> Iterator[Row]:
         return lambda: nbtree(max_depth=2).fit(table, labels)
 
     yield slope("NBTree, depth 2", GROWTH, grow, 1.1, runs=1)
+
+
+# ---------------------------------------------------------------------------------------------
+# Peak memory beyond the input
+# ---------------------------------------------------------------------------------------------
+
+
+def many_values(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """100 categories of 20 values; the 26 classes depend on sums of two, so that a split helps."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 20, (n, 100))
+    names = [f"v{k}" for k in range(20)]
+    table = {f"c{j}": pd.Categorical.from_codes(codes[:, j], names) for j in range(100)}
+    return pd.DataFrame(table), (codes[:, 0] + codes[:, 1]) % 26
+
+
+def _memory_split_search() -> float:
+    X, y = many_values(20_000)
+    nbtree(max_depth=1).fit(X.head(1000), y[:1000])
+    return peak_extra(lambda: nbtree(max_depth=1).fit(X, y)) / 1e6
+
+
+MEMORY = {"NBTree split search": _memory_split_search}
+
+
+def memory_rows() -> Iterator[Row]:
+    if not sys.platform.startswith("linux"):
+        return
+    for case in MEMORY:
+        peak = in_new_process(case)
+        work = f"{case}, 100 attributes x 20 values x 26 classes: MB beyond the input"
+        yield Row(work, f"{peak:.0f} MB", "20,000 rows", peak, "<=", 300)

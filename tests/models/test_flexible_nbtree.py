@@ -23,6 +23,7 @@ def twin_of(model, X, y, weights, folds):
         sorted(set(y.tolist())),
         int(folds.max()) + 1,
         model.alpha,
+        model.significance,
         ranges=[(d[0], d[-1]) for d in domains],
         floor=FLOOR,
         bandwidth=None if model.bandwidth == "cv" else model.bandwidth,
@@ -66,7 +67,7 @@ def test_some_of_these_trees_split_numbers_into_three_or_more():
     for seed in range(12):
         X, y, weights = interactions(seed)
         _, splits = folds_and_splits(len(y), 3, seed)
-        tree = FlexibleNBTreeClassifier(cv=splits).fit(X, y, weights).tree_
+        tree = FlexibleNBTreeClassifier(cv=splits, significance=None).fit(X, y, weights).tree_
         widest = max([widest, *(len(tree.cuts(n)) for n in range(tree.n_nodes))])
     assert widest >= 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.callback import ProgressBar
 from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.model_selection import KFold
@@ -19,7 +20,12 @@ def twin_of(model, X, y, weights, folds):
     rows = X.astype(object).where(X.notna(), None).to_numpy().tolist()
     domains = [sorted({r[j] for r in rows if r[j] is not None}) for j in range(X.shape[1])]
     twin = reference.NBTree(
-        kinds, domains, sorted(set(y.tolist())), int(folds.max()) + 1, model.alpha
+        kinds,
+        domains,
+        sorted(set(y.tolist())),
+        int(folds.max()) + 1,
+        model.alpha,
+        model.significance,
     )
     return twin.grow(list(zip(rows, y.tolist(), weights.tolist(), folds.tolist(), strict=True)))
 
@@ -48,9 +54,12 @@ def compare(tree, node, expected):
 def test_the_tree_is_the_twins_node_for_node(seed):
     X, y, weights = interactions(seed)
     folds, splits = folds_and_splits(len(y), 5, seed)
-    model = NBTreeClassifier(cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0])
-    model.fit(X, y, sample_weight=weights)
-    compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
+    for significance in (None, 0.1):
+        model = NBTreeClassifier(
+            cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0], significance=significance
+        )
+        model.fit(X, y, sample_weight=weights)
+        compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
 
 
 def test_most_of_these_trees_have_three_inner_nodes_or_more():
@@ -58,10 +67,15 @@ def test_most_of_these_trees_have_three_inner_nodes_or_more():
     for seed in range(24):
         X, y, weights = interactions(seed)
         _, splits = folds_and_splits(len(y), 5, seed)
-        model = NBTreeClassifier(cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0])
-        tree = model.fit(X, y, sample_weight=weights).tree_
-        inner.append(tree.n_nodes - tree.n_leaves)
-    assert sum(n >= 3 for n in inner) >= 12
+        for significance in (None, 0.1):
+            model = NBTreeClassifier(
+                cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0], significance=significance
+            )
+            tree = model.fit(X, y, sample_weight=weights).tree_
+            inner.append(tree.n_nodes - tree.n_leaves)
+    assert sum(n >= 3 for n in inner[::2]) >= 12
+    assert sum(n >= 3 for n in inner[1::2]) >= 6
+    assert inner[::2] != inner[1::2]
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])
@@ -97,7 +111,7 @@ def test_threads_do_not_change_the_tree(discretize):
 
 def test_the_leaf_answers_as_naive_bayes_on_its_rows():
     X, y, _ = interactions(0)
-    model = NBTreeClassifier(alpha=0, random_state=0).fit(X, y)
+    model = NBTreeClassifier(alpha=0, significance=None, random_state=0).fit(X, y)
     leaf = model.apply(X)
     assert len(np.unique(leaf)) == model.tree_.n_leaves > 2
     for node in np.unique(leaf):
@@ -205,7 +219,7 @@ def test_order_and_repetition_do_not_matter_given_the_same_folds(seed, discretiz
 
 @pytest.mark.parametrize("seed", range(5))
 def test_both_ways_to_cut_parts_agree_with_cutting_each_alone(seed):
-    from unnaive.discretize import kernels
+    from unnaive.discretize import part_kernels
 
     rng = np.random.default_rng(seed)
     n, n_parts, n_classes = 400, 3, 4
@@ -217,9 +231,9 @@ def test_both_ways_to_cut_parts_agree_with_cutting_each_alone(seed):
         slots, n_values = np.zeros(n, np.uint16), np.zeros(n_parts, np.intp)
         given = (part, n_parts, groups, weight, n_classes, slots, n_values)
         if ordered:
-            kernels.discretize_parts(np.argsort(codes, kind="stable"), codes, *given)
+            part_kernels.discretize_parts(np.argsort(codes, kind="stable"), codes, *given)
         else:
-            kernels.discretize_parts_by_table(codes, int(codes.max()), *given)
+            part_kernels.discretize_parts_by_table(codes, int(codes.max()), *given)
         found.append((slots, n_values))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
@@ -249,3 +263,48 @@ def test_rare_categories_are_grouped_in_trees_too():
     model = NBTreeClassifier(max_categories=5, random_state=0).fit(X, X["x"] > 0.5)
     assert model.tree_.coders[0].size == 5
     assert model.predict(X.assign(t="v3")).shape == (400,)
+
+
+class Watch:
+    """A callback that notes what it is told, and stops a fit after so many steps."""
+
+    def __init__(self, most=1000):
+        self.most, self.began, self.ended, self.torn_down = most, 0, 0, False
+
+    def setup(self, estimator, context):
+        self.steps = context.max_subtasks
+
+    def on_fit_task_begin(self, estimator, context):
+        self.began += 1
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended += 1
+        return self.ended >= self.most
+
+    def teardown(self, estimator, context):
+        self.torn_down = True
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_callbacks_are_told_each_hundredth_of_the_rows_that_reach_a_leaf(n_jobs):
+    X, y, _ = interactions(3)
+    watch = Watch()
+    model = NBTreeClassifier(random_state=0, n_jobs=n_jobs).set_callbacks(watch).fit(X, y)
+    assert (watch.steps, watch.began, watch.ended) == (100, 101, 101)
+    assert watch.torn_down
+    assert_same_model(model, NBTreeClassifier(random_state=0).fit(X, y))
+
+
+def test_a_callback_can_stop_the_growing():
+    X = np.random.default_rng(0).random((3000, 3))
+    y = (X > [0.3, 0.4, 0.5]).sum(axis=1) % 2
+    whole = NBTreeClassifier(random_state=0).fit(X, y)
+    stopped = NBTreeClassifier(random_state=0).set_callbacks(Watch(1)).fit(X, y)
+    assert 1 < stopped.tree_.n_nodes < whole.tree_.n_nodes
+    assert np.isfinite(stopped.predict_proba(X)).all()
+
+
+def test_scikit_learns_progress_bar_works(capfd):
+    X, y, _ = interactions(3)
+    NBTreeClassifier(random_state=0).set_callbacks(ProgressBar()).fit(X, y)
+    assert "NBTreeClassifier - fit" in capfd.readouterr().out

@@ -59,19 +59,7 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
 
     Missing (unless it is a value) and unseen carry no evidence.
     """
-    logs = np.zeros((counts.shape[1], len(counts)))
-    by_slot = counts[:, :-1].T
-    kernels.fill_logs(
-        by_slot,
-        np.zeros_like(by_slot),
-        by_slot[1:].sum(axis=0),
-        alpha,
-        missing == "value",
-        np.ones(len(by_slot), dtype=np.bool_),
-        np.empty((2, len(counts))),
-        logs[:-1],
-    )
-    return logs
+    return kernels.log_table(counts, float(alpha), missing == "value")
 
 
 def class_factor(

@@ -78,6 +78,24 @@ def fill_logs(
 
 
 @njit(cache=True, nogil=True)
+def log_table(
+    counts: NDArray[np.float64], alpha: float, missing_is_value: bool
+) -> NDArray[np.float64]:
+    """Logs (slots x classes) of a whole table (IN, classes x slots), whose last slot is unseen."""
+    n_classes, n_slots = counts.shape
+    present = np.zeros(n_classes)
+    for c in range(n_classes):
+        for v in range(1, n_slots - 1):
+            present[c] += counts[c, v]
+    known = counts.T[:-1]
+    none, every = np.zeros((n_slots - 1, n_classes)), np.ones(n_slots - 1, dtype=np.bool_)
+    logs = np.zeros((n_slots, n_classes))
+    scratch = np.empty((2, n_classes))
+    fill_logs(known, none, present, alpha, missing_is_value, every, scratch, logs[:-1])
+    return logs
+
+
+@njit(cache=True, nogil=True)
 def add_table(
     codes: NDArray[Any], wrap: int, mask: int, logs: NDArray[np.float64], joint: NDArray[np.float64]
 ) -> None:

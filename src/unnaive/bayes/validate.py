@@ -16,6 +16,8 @@ from unnaive.encode.intrinsics import add_rows
 
 _CELLS = 1 << 17  # cells of the tables that are filled together: they stay in cache
 _LANES = 4  # classes that are scored together
+# Positions, widths and floor where no attribute is a kernel density.
+NO_KERNELS = (np.empty((0, 0)), np.empty((0, 0, 0)), 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -38,9 +40,9 @@ def cross_validate(
     """Which rows their part's naive Bayes gets right when it has not seen their fold (OUT).
 
     slots (IN) rows x attributes, 0 is missing; part (IN) of each row, -1 for none: such rows keep
-    what they have; n_values (IN) parts x attributes; folds (IN) ascending. A fold's model is
-    the sum of the other folds' tables: nothing is fitted again. A row for which the other folds
-    have no row at all counts as an error; ties go to the first class.
+    what they have; n_values (IN) parts x attributes; folds (IN) ascending. A fold's model is the
+    sum of the other folds' tables: nothing is fitted again. A row for which the other folds have no
+    row at all counts as an error; ties go to the first class.
 
     Attributes with widths (IN, parts x attributes x classes and all together; 0 for others) are
     kernel densities: their slots are cells at ascending positions (IN, parts x slots of all
@@ -52,9 +54,11 @@ def cross_validate(
     offsets = np.zeros((n_parts, n_attributes + 1), dtype=np.uint32)
     widest = 0
     for p in range(n_parts):
+        end = 0
         for j in range(n_attributes):
-            offsets[p, j + 1] = offsets[p, j] + n_values[p, j] + 1
-        widest = max(widest, np.int64(offsets[p, n_attributes]))
+            end += int(n_values[p, j]) + 1
+            offsets[p, j + 1] = end
+        widest = max(widest, end)
     together = max(1, min(n_parts, _CELLS // max(1, n_folds * widest * n_classes)))
     order, edges = _in_batches(part, n_parts, together)
     counts = np.empty(n_folds * together * widest * n_classes)
@@ -181,23 +185,23 @@ def _validate_batch(
         edges[f + 1] += edges[f]
         if edges[f + 1] == edges[f]:
             continue
-        for p in range(n_parts):
+        for q in range(n_parts):
             _fill_part(
-                counts[f, p],
-                touched[f, p],
-                whole[p],
-                whole_present[p] - present[f, p],
-                totals[f, p],
-                whole_totals[p],
-                offsets[p],
+                counts[f, q],
+                touched[f, q],
+                whole[q],
+                whole_present[q] - present[f, q],
+                totals[f, q],
+                whole_totals[q],
+                offsets[q],
                 alpha,
                 missing_is_value,
-                positions[p] if dense else no_positions,
-                own_widths[p] if dense else no_widths,
+                positions[q] if dense else no_positions,
+                own_widths[q] if dense else no_widths,
                 floor,
                 scratch,
-                prior[p],
-                logs[p],
+                prior[q],
+                logs[q],
             )
         _mark(
             slots,
@@ -394,10 +398,7 @@ def _mark(
 @njit(cache=True, nogil=True)
 def _is_first_best(score: NDArray[np.float64], c: int) -> bool:
     """Whether no score is higher than c's and none before it as high; false where it is NaN."""
-    for k in range(c):
-        if not score[k] < score[c]:
-            return False
-    for k in range(c, len(score)):
-        if not score[k] <= score[c]:
-            return False
-    return True
+    best = score[c] == score[c]
+    for k in range(len(score)):
+        best &= score[k] < score[c] if k < c else score[k] <= score[c]
+    return best

@@ -7,6 +7,7 @@ from typing import Any
 from unnaive.counts import Summary
 from unnaive.density import check_bandwidth
 from unnaive.encode import GRID_LIMIT, Categories, Grid
+from unnaive.models._progress import Progress
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Rows, Rules
@@ -32,6 +33,8 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         folds. Columns are scaled by their range in the whole table.
     min_error_reduction : float, default=0.05
         A split must cut the node's error by more than this share.
+    significance : float or None, default=0.1
+        A split must also be better beyond chance, as in `NBTreeClassifier`. None is the paper's.
     min_node_size : float, default=30
         Nodes with less weight than this many rows are not split.
     min_weight_fraction_leaf : float, default=0.0
@@ -88,6 +91,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         select: str = "utility",
         bandwidth: str | float = "cv",
         min_error_reduction: float = 0.05,
+        significance: float | None = 0.1,
         min_node_size: float = 30,
         min_weight_fraction_leaf: float = 0.0,
         max_depth: int | None = None,
@@ -104,6 +108,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         self.select = select
         self.bandwidth = bandwidth
         self.min_error_reduction = min_error_reduction
+        self.significance = significance
         self.min_node_size = min_node_size
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_depth = max_depth
@@ -130,6 +135,8 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         rules: Rules,
         summary: Summary,  # noqa: ARG002
         own: Any,  # noqa: ARG002
+        progress: Progress,
     ) -> KernelTree:
-        nodes = FlexibleGrower(rows, coders, rules, self.bandwidth, self.select, self.n_jobs).grow()
+        chosen = (self.bandwidth, self.select, self.n_jobs, progress)
+        nodes = FlexibleGrower(rows, coders, rules, *chosen).grow()
         return build_kernel_tree(nodes, rows, coders, rules, self.bandwidth, self.n_jobs)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unnaive.counts import Summary
 from unnaive.discretize import coarsen
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid, coder_sizes
+from unnaive.models._progress import Progress
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
@@ -35,6 +36,10 @@ class NBTreeClassifier(FoldedTreeClassifier):
         and another model.
     min_error_reduction : float, default=0.05
         A split must cut the node's error by more than this share.
+    significance : float or None, default=0.1
+        A split must also be better beyond chance: of the held-out rows that only the node or only
+        its children get right, more go to the children, at this level of a one-sided test. None
+        leaves this out, as the paper does: the best of many splits is then often luck.
     min_node_size : float, default=30
         Nodes with less weight than this many rows are not split.
     min_weight_fraction_leaf : float, default=0.0
@@ -88,6 +93,7 @@ class NBTreeClassifier(FoldedTreeClassifier):
         cv: Any = 5,
         discretize: str = "node",
         min_error_reduction: float = 0.05,
+        significance: float | None = 0.1,
         min_node_size: float = 30,
         min_weight_fraction_leaf: float = 0.0,
         max_depth: int | None = None,
@@ -103,6 +109,7 @@ class NBTreeClassifier(FoldedTreeClassifier):
         self.cv = cv
         self.discretize = discretize
         self.min_error_reduction = min_error_reduction
+        self.significance = significance
         self.min_node_size = min_node_size
         self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_depth = max_depth
@@ -126,13 +133,14 @@ class NBTreeClassifier(FoldedTreeClassifier):
         rules: Rules,
         summary: Summary,
         own: NDArray[np.float64],
+        progress: Progress,
     ) -> BayesTree:
         cuts = slots = None
         if self.discretize == "global":
             cuts = self._global_cuts(summary, own)
             slots = _coarse_slots(rows, coders, cuts)
-        nodes = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs).grow()
-        return build_tree(nodes, rows, coders, rules, cuts)
+        grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress)
+        return build_tree(grower.grow(), rows, coders, rules, cuts, self.n_jobs)
 
     def _global_cuts(
         self, summary: Summary, factor: NDArray[np.float64]

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import log_likelihood, log_prior
-from unnaive.counts import kernels as count_kernels
 from unnaive.counts import slot_offsets
 from unnaive.discretize import CoarseCoder, midpoints
-from unnaive.discretize import kernels as cut_kernels
 from unnaive.encode import Bins, Categories, Grid, coder_sizes
+from unnaive.models.tree import node_kernels
 from unnaive.models.tree.grow import Node, Rows, Rules
 from unnaive.models.tree.tree import BayesTree, lay_out
+from unnaive.table import in_threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,13 +33,18 @@ def build_tree(
     coders: Sequence[Grid | Categories | None],
     rules: Rules,
     cuts: Sequence[NDArray[np.float64] | None] | None,
+    n_jobs: int | None = None,
 ) -> BayesTree:
     """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
-    fixed = [None] * len(coders) if cuts is None else cuts
-    parts = [
-        [table_part(node, rows, coder, rules, j, fixed[j]) for j, coder in enumerate(coders)]
-        for node in nodes
-    ]
+    given = [None] * len(coders) if cuts is None else cuts
+    fixed = [slots_of_codes(coder, own) for coder, own in zip(coders, given, strict=True)]
+
+    def parts_of(node: Node) -> list[Part]:
+        return [
+            table_part(node, rows, coder, rules, j, *fixed[j]) for j, coder in enumerate(coders)
+        ]
+
+    parts = list(in_threads(parts_of, nodes, n_jobs))
     return BayesTree(**bayes_fields(nodes, rows, coders, parts))
 
 
@@ -98,25 +103,27 @@ def table_part(
     coder: Grid | Categories | None,
     rules: Rules,
     j: int,
-    cuts: NDArray[np.float64] | None = None,
+    cuts: NDArray[np.float64] | None,
+    slots: NDArray[Any] | None,
 ) -> Part:
-    """Naive Bayes of one attribute from the node's rows."""
-    codes, groups = rows.codes[j][node.rows], rows.groups[node.rows]
-    weight = rows.weight[node.rows]
-    if isinstance(coder, Grid) and coder.size:
-        if cuts is None:
-            cells, cumulative = cut_kernels.class_cells(
-                codes, coder.size, groups, weight, rows.n_classes
-            )
-            chosen = cut_kernels.mdl_cuts(cumulative, cut_kernels.boundaries(cumulative))
-            cuts = midpoints(coder.high[cells[chosen - 1] - 1], coder.low[cells[chosen] - 1])
-        codes = Bins(cuts).place(coder.low)[codes]
-        size = len(cuts) + 1
+    """Naive Bayes of one attribute from the node's rows; ``slots`` of its codes, None to cut."""
+    codes, given = rows.codes[j], (rows.groups, rows.weight, rows.n_classes)
+    if slots is None:
+        assert isinstance(coder, Grid)
+        below, above, counts = node_kernels.cut_part(codes, node.rows, coder.size, *given)
+        cuts = midpoints(coder.high[below - 1], coder.low[above - 1])
     else:
-        size, cuts = (0 if coder is None else coder.size), None
-    counts = np.zeros((size + 2, rows.n_classes))
-    count_kernels.count_weighted(codes, 0, np.iinfo(codes.dtype).max, groups, weight, counts)
-    return Part(cuts, log_likelihood(counts.T, rules.alpha, rules.missing))
+        counts = node_kernels.count_part(codes, node.rows, slots, *given)
+    return Part(cuts, log_likelihood(counts, rules.alpha, rules.missing))
+
+
+def slots_of_codes(
+    coder: Grid | Categories | None, cuts: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
+    """Cuts of an attribute and the slots of its codes, where all nodes have the same."""
+    if isinstance(coder, Grid) and coder.size:
+        return cuts, None if cuts is None else Bins(cuts).place(coder.low)
+    return None, np.arange(2 if coder is None else coder.size + 2)
 
 
 def _answers(node: Node, coders: Sequence[Grid | Categories | None]) -> NDArray[Any]:

@@ -14,8 +14,10 @@ from unnaive.density import FLOOR, Scale, choose_widths, delta, middles
 from unnaive.density import kernels as density_kernels
 from unnaive.discretize import kernels as cut_kernels
 from unnaive.encode import Categories, Grid, coder_sizes
+from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
-from unnaive.models.tree.grow import Grower, Node, Rows, Rules, Split, Test, View
+from unnaive.models.tree.grow import Grower, Node, Rows, Rules, Split, Test
+from unnaive.models.tree.view import View
 
 FINE = 8  # cells in the narrowest width, where a node has more cells than that needs
 
@@ -53,7 +55,7 @@ class FlexibleGrower(Grower):
 
     Parameters
     ----------
-    rows, rules, n_jobs :
+    rows, rules, n_jobs, progress :
         As in `Grower`.
     coders : sequence of Grid, Categories or None
         Their numbering of the columns gives codes their positions.
@@ -71,8 +73,9 @@ class FlexibleGrower(Grower):
         bandwidth: Any,
         select: str,
         n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        super().__init__(rows, coder_sizes(coders), rules, None, n_jobs)
+        super().__init__(rows, coder_sizes(coders), rules, None, n_jobs, progress)
         self.bandwidth = bandwidth
         self.select = select
         self.positions = [code_positions(coder) for coder in coders]
@@ -92,7 +95,7 @@ class FlexibleGrower(Grower):
                 split = self._judge_test(view, right, test)
                 if split is not None:
                     node.candidates = {j: split.utility}
-                    return split if self._is_worth(node, split) else None
+                    return split if self._is_better(node, right, split, view) else None
         return None
 
     def _test(self, view: View, j: int) -> Test | None:

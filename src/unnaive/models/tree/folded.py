@@ -7,18 +7,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from unnaive.counts import Summary
 from unnaive.encode import Categories, Grid, draw_folds
 from unnaive.models._base import EvidenceClassifier
+from unnaive.models._progress import Progress
 from unnaive.models.tree.classifier import TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
 from unnaive.models.tree.tree import BayesTree
 from unnaive.table import Block, check_number, check_word
 
 
-class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
+class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassifier):  # type: ignore[misc]
     """A tree of naive Bayes classifiers, whose splits are judged by cross-validation.
 
     Subclasses have the parameters of `NBTreeClassifier` but ``discretize``, and say how the tree is
@@ -29,6 +31,7 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
     alpha: float
     missing: str
     min_error_reduction: float
+    significance: float | None
     min_node_size: float
     min_weight_fraction_leaf: float
     max_depth: int | None
@@ -43,11 +46,13 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
         rules: Rules,
         summary: Summary,
         own: NDArray[np.float64],
+        progress: Progress,
     ) -> BayesTree:
         """The tree of encoded rows; ``own`` is the user's factor of each class."""
 
     # Learning -------------------------------------------------------------------------------
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
@@ -70,19 +75,24 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
             self.alpha,
             self.missing,
             self.min_error_reduction,
+            self.significance,
             self.min_node_size,
             self.min_weight_fraction_leaf * float(rows.weight.sum()),
             self.max_depth,
         )
-        self.tree_ = self._grow(rows, coders, rules, summary, own)
+        progress = Progress(self, "hundredth of rows in leaves", float(rows.weight.sum()))
+        self.tree_ = self._grow(rows, coders, rules, summary, own, progress)
         self.classes_ = summary.labels.classes
         self._remember(summary.schema)
+        progress.end()
         return self
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):
             check_number(self, name, 0)
         check_number(self, "min_weight_fraction_leaf", 0, 0.5)
+        if self.significance is not None:
+            check_number(self, "significance", 0, 1)
         if self.max_depth is not None:
             check_number(self, "max_depth", 0, whole=True)
         check_word(self, "missing", "skip", "value")

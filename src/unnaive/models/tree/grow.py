@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -10,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import validate
-from unnaive.discretize import kernels as cut_kernels
+from unnaive.discretize import part_kernels
+from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
+from unnaive.models.tree.view import View
 from unnaive.table import in_threads
 
-ALONE = 4096  # smaller nodes, with all that is below them, are each grown in one thread
-NO_POSITIONS, NO_WIDTHS = np.empty((0, 0)), np.empty((0, 0, 0))  # no kernel densities
+ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 # Coarse slots, rows x attributes, and numbers of values.
 Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
 
@@ -50,6 +52,7 @@ class Rules:
     alpha: float
     missing: str
     min_error_reduction: float
+    significance: float | None
     min_node_size: float
     min_child_weight: float
     max_depth: int | None
@@ -103,59 +106,12 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """A node that grows: which of its rows are right, and what has grown below it."""
+    """A node that grows: which of its rows are right, its view, and what has grown below it."""
 
     node: Node
     right: NDArray[np.bool_]
+    view: View | None = None
     below: list[Branch] = field(default_factory=list)
-
-
-class View:
-    """The rows of one node, gathered once for all the questions that are tried on them.
-
-    Classes and the values of numbers are renumbered among those that occur: a small node has few.
-
-    Parameters
-    ----------
-    rows : Rows
-    codes : array of shape (attributes, all rows)
-        The rows' codes, as one array.
-    sizes : array of shape (attributes,)
-    chosen : array
-        The node's rows, in order of their folds.
-    slots : pair of arrays or None
-        As in `Grower`.
-    """
-
-    def __init__(
-        self,
-        rows: Rows,
-        codes: NDArray[Any],
-        sizes: NDArray[np.intp],
-        chosen: NDArray[np.intp],
-        slots: Slots | None,
-    ) -> None:
-        n_columns, n_rows = len(codes), len(chosen)
-        self.chosen = chosen
-        self.codes = np.empty((n_columns, n_rows), dtype=codes.dtype)
-        kernels.gather_columns(codes, chosen, self.codes)
-        self.groups, self.n_classes = kernels.renumber(rows.groups, chosen, rows.n_classes)
-        self.weight, self.folds = rows.weight[chosen], rows.folds[chosen]
-        self.ready = None if slots is None else (slots[0][chosen], slots[1])
-        self.numeric = np.flatnonzero(rows.numeric)
-        self.ranks = np.empty_like(self.codes)  # only of numbers
-        self.n_ranks = np.zeros(n_columns, dtype=np.intp)
-        kernels.rank_columns(self.codes, sizes, self.numeric, self.ranks, self.n_ranks)
-        self._order: dict[int, NDArray[np.intp]] = {}
-        if slots is None:
-            self.base = np.empty((n_rows, n_columns), dtype=codes.dtype)
-            kernels.transpose(self.codes, self.base)
-
-    def sorted(self, j: int) -> NDArray[np.intp]:
-        """Rows in ascending order of a numeric attribute."""
-        if j not in self._order:
-            self._order[j] = np.argsort(self.ranks[j], kind="stable")
-        return self._order[j]
 
 
 class Grower:
@@ -172,6 +128,8 @@ class Grower:
         node; None to cut numbers anew at each.
     n_jobs : int or None
         Threads for judging candidates; the tree does not depend on it.
+    progress : Progress or None
+        Is told the weight of rows that have come to a leaf, and may stop the growing.
     """
 
     def __init__(
@@ -181,12 +139,14 @@ class Grower:
         rules: Rules,
         slots: Slots | None = None,
         n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.rows = rows
         self.sizes = np.array(sizes, dtype=np.intp)
         self.rules = rules
         self.slots = slots
         self.n_jobs = n_jobs
+        self.progress = progress
         # Categories with very many values need wider codes than fine cells do.
         wide = np.result_type(np.uint16, *rows.codes)
         self._codes = np.empty((len(sizes), len(rows.groups)), dtype=wide)
@@ -200,15 +160,12 @@ class Grower:
         right = np.zeros(len(everyone), dtype=np.bool_)
         view = self._view(everyone)
         self._cross_validate(view, np.zeros(len(everyone), dtype=np.int32), 1, right)
-        root = Branch(self._node(everyone, right, 0), right)
-        growing, small = [(root, view)], []
+        root = Branch(self._node(everyone, right, 0), right, view)
+        growing: list[Branch] = [root]
+        small: list[Branch] = []
         while growing:
-            branch, view = growing.pop()
-            for child in self._divide(branch, self.n_jobs, view):
-                if len(child.right) < ALONE:
-                    small.append(child)
-                else:
-                    growing.append((child, None))
+            for child in self._divide(growing.pop(), self.n_jobs):
+                (small if len(child.right) < ALONE else growing).append(child)
         small.sort(key=lambda branch: -len(branch.right))  # the longest work first
         in_threads(self._finish, small, self.n_jobs)
         return _flatten(root)
@@ -227,15 +184,14 @@ class Grower:
         whole = weight.sum()
         return Node(chosen, depth, float(whole), float(weight[right].sum() / whole))
 
-    def _divide(self, branch: Branch, n_jobs: int | None, view: View | None = None) -> list[Branch]:
+    def _divide(self, branch: Branch, n_jobs: int | None) -> list[Branch]:
         """Split a node if that is worth it; its new branches."""
         node = branch.node
-        rules = self.rules
-        deep = rules.max_depth is not None and node.depth >= rules.max_depth
-        if deep or node.weight < rules.min_node_size or branch.right.all():
-            return []
-        view = self._view(node.rows) if view is None else view
-        split = self._split(node, branch.right, view, n_jobs)
+        split = None
+        if self._may_split(branch):
+            view, branch.view = branch.view or self._view(node.rows), None
+            split = self._split(node, branch.right, view, n_jobs)
+        settled = node.weight  # rows that stay here
         if split is not None:
             node.test = split.test
             child = self._child(view, split.test)
@@ -244,7 +200,17 @@ class Grower:
                 right = split.right[own]
                 below = self._node(node.rows[own], right, node.depth + 1)
                 branch.below.append(Branch(below, right))
+                settled -= below.weight
+        if self.progress is not None:
+            self.progress.add(settled)
         return branch.below
+
+    def _may_split(self, branch: Branch) -> bool:
+        rules, node = self.rules, branch.node
+        deep = rules.max_depth is not None and node.depth >= rules.max_depth
+        stopped = self.progress is not None and self.progress.stopped
+        few = node.weight < rules.min_node_size
+        return not (deep or stopped or few or branch.right.all())
 
     def _split(
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
@@ -257,12 +223,21 @@ class Grower:
             return None
         node.candidates = {split.test.attribute: split.utility for split in splits}
         best = max(splits, key=lambda split: split.utility)  # the first of equals
-        return best if self._is_worth(node, best) else None
+        return best if self._is_better(node, right, best, view) else None
 
-    def _is_worth(self, node: Node, split: Split) -> bool:
-        """Whether a split cuts the error enough."""
+    def _is_better(self, node: Node, right: NDArray[np.bool_], split: Split, view: View) -> bool:
+        """Whether a split cuts the error by enough, and beyond chance.
+
+        Chance: rows that only the node or only the split gets right are as likely to be either.
+        """
         error, after = 1.0 - node.utility, 1.0 - split.utility
-        return error - after > self.rules.min_error_reduction * error
+        if not error - after > self.rules.min_error_reduction * error:
+            return False
+        if self.rules.significance is None:
+            return True
+        changed = kernels.weight_where(right ^ split.right, view.weight)
+        deviations = (split.utility - node.utility) * view.whole / math.sqrt(changed)
+        return 0.5 * math.erfc(deviations / math.sqrt(2.0)) <= self.rules.significance
 
     def _judge(self, view: View, right: NDArray[np.bool_], j: int) -> Split | None:
         """What asking attribute j would give."""
@@ -281,8 +256,7 @@ class Grower:
                 return None
         after = right.copy()
         self._cross_validate(view, child, test.n_children, after)
-        utility = kernels.weight_where(after, view.weight) / view.weight.sum()
-        return Split(test, float(utility), after)
+        return Split(test, kernels.weight_where(after, view.weight) / view.whole, after)
 
     def _child(self, view: View, test: Test) -> NDArray[np.int32]:
         j = test.attribute
@@ -315,27 +289,26 @@ class Grower:
             self.rows.n_folds,
             self.rules.alpha,
             self.rules.missing == "value",
-            NO_POSITIONS,
-            NO_WIDTHS,
-            0.0,
+            *validate.NO_KERNELS,
             right,
         )
 
     def _part_slots(self, view: View, part: NDArray[np.int32], n_parts: int) -> Slots:
         """Coarse slots of the rows, numbers cut within each part, and the parts' sizes."""
-        if view.ready is not None:
-            return view.ready[0], np.broadcast_to(view.ready[1], (n_parts, len(self.sizes)))
-        slots = view.base.copy()
         n_values = np.empty((n_parts, len(self.sizes)), dtype=np.intp)
+        if view.ready is not None:
+            n_values[:] = view.ready[1]
+            return view.ready[0], n_values
+        slots = view.base.copy()
         n_values[:] = self.sizes
         given = (part, n_parts, view.groups, view.weight, view.n_classes)
         # A table of all cells where it is smaller than the rows, else the rows in order of value.
         small = n_parts * view.n_classes * view.n_ranks[view.numeric] <= 4 * len(part)
-        cut_kernels.discretize_columns(
+        part_kernels.discretize_columns(
             view.ranks, view.n_ranks, view.numeric[small], *given, slots, n_values
         )
         for j in view.numeric[~small].tolist():
-            cut_kernels.discretize_parts(
+            part_kernels.discretize_parts(
                 view.sorted(j), view.ranks[j], *given, slots[:, j], n_values[:, j]
             )
         return slots, n_values

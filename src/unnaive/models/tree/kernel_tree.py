@@ -13,7 +13,7 @@ from unnaive.bayes import missing_evidence
 from unnaive.density import Densities, Scale, densities_at
 from unnaive.encode import Categories, Grid
 from unnaive.models.tree import kernels, node_kernels
-from unnaive.models.tree.build import Part, bayes_fields, table_part
+from unnaive.models.tree.build import Part, bayes_fields, slots_of_codes, table_part
 from unnaive.models.tree.flexible import code_positions
 from unnaive.models.tree.grow import Node, Rows, Rules
 from unnaive.models.tree.tree import ROWS, BayesTree
@@ -105,9 +105,12 @@ def build_kernel_tree(
     scales = tuple(Scale.of(coder) if isinstance(coder, Grid) else None for coder in coders)
     positions = [code_positions(coder) for coder in coders]
 
+    # Numbers without densities are all alike.
+    one_piece = [slots_of_codes(coder, np.empty(0)) for coder in coders]
+
     def estimate(node: Node) -> list[tuple[Part, Densities | None]]:
         return [
-            (table_part(node, rows, coder, rules, j), None)
+            (table_part(node, rows, coder, rules, j, *one_piece[j]), None)
             if scales[j] is None
             else _number(node, rows, j, scales[j], positions[j], rules, bandwidth)
             for j, coder in enumerate(coders)

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.discretize.kernels import class_cells, threshold_cell
+from unnaive.discretize.kernels import boundaries, class_cells, mdl_cuts, threshold_cell
 
 _BLOCK = 1024  # rows that are written column by column while they lie in cache
 _DENSE = 4  # so many times more codes than rows, and the codes of the rows are sorted instead
@@ -56,6 +56,35 @@ def renumber(
 
 
 @njit(cache=True, nogil=True)
+def rank(column: NDArray[Any], size: int, ranks: NDArray[Any]) -> NDArray[np.intp]:
+    """Codes that occur, ascending, and each row's rank among them from 1 (OUT).
+
+    0 is missing in both.
+    """
+    n = len(column)
+    if size > _DENSE * n:
+        present = np.unique(column)
+        cells = present[1:] if n and present[0] == 0 else present
+        for i in range(n):
+            ranks[i] = np.searchsorted(cells, column[i]) + 1 if column[i] else 0
+        return cells.astype(np.intp)
+    place = np.zeros(size + 1, dtype=ranks.dtype)
+    for i in range(n):
+        place[column[i]] = 1
+    cells = np.empty(min(n, size), dtype=np.intp)
+    found = 0
+    for v in range(1, size + 1):
+        if place[v]:
+            cells[found] = v
+            found += 1
+            place[v] = found
+    place[0] = 0
+    for i in range(n):
+        ranks[i] = place[column[i]]
+    return cells[:found]
+
+
+@njit(cache=True, nogil=True)
 def rank_columns(
     codes: NDArray[Any],
     sizes: NDArray[np.intp],
@@ -63,28 +92,9 @@ def rank_columns(
     ranks: NDArray[Any],
     n_ranks: NDArray[np.intp],
 ) -> None:
-    """Rank of each row's code among the codes that occur, from 1 (OUT); 0 is missing in both."""
-    n = codes.shape[1]
+    """`rank` of several columns (OUT, columns x rows) and how many codes each has (OUT)."""
     for j in numeric:
-        column = codes[j]
-        if sizes[j] > _DENSE * n:
-            present = np.unique(column)
-            first = 0 if len(present) and present[0] == 0 else 1
-            n_ranks[j] = len(present) - 1 + first
-            ranks[j] = np.searchsorted(present, column) + first
-            continue
-        place = np.zeros(sizes[j] + 1, dtype=ranks.dtype)
-        for i in range(n):
-            place[column[i]] = 1
-        rank = 0
-        for v in range(1, sizes[j] + 1):
-            if place[v]:
-                rank += 1
-                place[v] = rank
-        place[0] = 0
-        n_ranks[j] = rank
-        for i in range(n):
-            ranks[j, i] = place[column[i]]
+        n_ranks[j] = len(rank(codes[j], sizes[j], ranks[j]))
 
 
 @njit(cache=True, nogil=True)
@@ -105,9 +115,9 @@ def threshold(
     if cut >= 0:
         for i in range(len(codes)):
             if ranks[i] == cut:
-                below = np.int64(codes[i])
+                below = int(codes[i])
             elif ranks[i] == cut + 1:
-                above = np.int64(codes[i])
+                above = int(codes[i])
     return below, above
 
 
@@ -173,3 +183,43 @@ def weight_where(marked: NDArray[np.bool_], weight: NDArray[np.float64]) -> floa
         if marked[i]:
             total += weight[i]
     return total
+
+
+@njit(cache=True, nogil=True)
+def count_part(
+    codes: NDArray[Any],
+    rows: NDArray[np.intp],
+    slots: NDArray[Any],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> NDArray[np.float64]:
+    """Weight per class and slot of the chosen rows; slots (IN) of all codes, ascending."""
+    counts = np.zeros((n_classes, np.int64(slots[-1]) + 1))
+    for i in rows:
+        counts[groups[i], slots[codes[i]]] += weight[i]
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def cut_part(
+    codes: NDArray[Any],
+    rows: NDArray[np.intp],
+    size: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """A number cut by MDL among the chosen rows: the codes below and above each cut, and the weight
+    per class and slot, the last slot for unseen values.
+    """
+    own = codes[rows]
+    ranks = np.empty_like(own)
+    cells = rank(own, size, ranks)
+    _, cumulative = class_cells(ranks, len(cells), groups[rows], weight[rows], n_classes)
+    cuts = mdl_cuts(cumulative, boundaries(cumulative))
+    counts = np.zeros((n_classes, len(cuts) + 3))
+    for k in range(len(rows)):
+        slot = np.searchsorted(cuts, ranks[k]) + 1 if ranks[k] else 0
+        counts[groups[rows[k]], slot] += weight[rows[k]]
+    return cells[cuts - 1], cells[cuts], counts
