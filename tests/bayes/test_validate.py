@@ -10,6 +10,8 @@ from reference_validation import right_rows
 from unnaive.bayes.validate import NO_KERNELS, cross_validate
 from unnaive.encode.intrinsics import add_rows
 
+RULES = (0.5, False, *NO_KERNELS)  # pseudo-count, missing is no value, no densities
+
 
 def made_rows(seed, n_classes, n_parts, n=260, n_values=(3, 2, 5, 0, 4)):
     """Rows in order of folds, some missing, some without a part; values tell classes apart."""
