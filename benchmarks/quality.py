@@ -47,7 +47,9 @@ MODELS: dict[str, Callable[[], Any]] = {
     "nbtree-global": lambda: NBTreeClassifier(discretize="global", random_state=0, n_jobs=2),
     "nbtree-paper": lambda: NBTreeClassifier(alpha=0, significance=None, random_state=0, n_jobs=2),
     "flexible": lambda: FlexibleNBTreeClassifier(random_state=0, n_jobs=2),
-    "flexible-delta": lambda: FlexibleNBTreeClassifier(select="delta", random_state=0, n_jobs=2),
+    "flexible-utility": lambda: FlexibleNBTreeClassifier(
+        select="utility", random_state=0, n_jobs=2
+    ),
 }
 Split = tuple[np.ndarray, np.ndarray]
 

@@ -28,7 +28,7 @@ TREES = [
     NBTreeClassifier(discretize="global", alpha=0.5, missing="value", random_state=0, n_jobs=2),
     FlexibleNBTreeClassifier(random_state=0),
     FlexibleNBTreeClassifier(
-        select="delta", bandwidth=0.5, missing="value", random_state=0, n_jobs=2
+        select="utility", bandwidth=0.5, missing="value", random_state=0, n_jobs=2
     ),
 ]
 TRANSFORMERS = [

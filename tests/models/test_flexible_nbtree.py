@@ -67,7 +67,11 @@ def test_some_of_these_trees_split_numbers_into_three_or_more():
     for seed in range(12):
         X, y, weights = interactions(seed)
         _, splits = folds_and_splits(len(y), 3, seed)
-        tree = FlexibleNBTreeClassifier(cv=splits, significance=None).fit(X, y, weights).tree_
+        tree = (
+            FlexibleNBTreeClassifier(cv=splits, select="utility", significance=None)
+            .fit(X, y, weights)
+            .tree_
+        )
         widest = max([widest, *(len(tree.cuts(n)) for n in range(tree.n_nodes))])
     assert widest >= 2
 
@@ -100,7 +104,7 @@ def test_numbers_are_split_into_several_intervals_at_once():
 
 def test_evidence_of_the_leaf_adds_up_and_gaps_stop_at_their_node():
     X, y, _ = interactions(5)
-    model = FlexibleNBTreeClassifier(random_state=0).fit(X, y)
+    model = FlexibleNBTreeClassifier(random_state=0, select="utility").fit(X, y)
     evidence = model.evidence(X)
     assert (evidence.joint == model.predict_joint_log_proba(X)).all()
     tree = model.tree_
@@ -146,7 +150,7 @@ def test_large_nodes_join_cells_and_stay_close():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30_000, 2))
     y = ((x[:, 0] > 0.4) ^ (x[:, 1] > -0.3)).astype(int)
-    tree = FlexibleNBTreeClassifier(random_state=0, bandwidth=0.5).fit(x, y)
+    tree = FlexibleNBTreeClassifier(random_state=0, bandwidth=0.5, select="utility").fit(x, y)
     assert tree.score(x, y) > 0.97
     assert tree.tree_.utility[0] < 0.8
 
@@ -163,7 +167,7 @@ def test_class_weights_reach_the_tree():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"select": "best"}, "select must be 'utility' or 'delta'; got 'best'"),
+        ({"select": "best"}, "select must be 'delta' or 'utility'; got 'best'"),
         ({"bandwidth": 0}, "bandwidth must be 'cv', 'silverman' or a positive number; got 0"),
         ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
         ({"cv": 1}, "cv must be 2 folds or more; got 1"),

@@ -28,6 +28,10 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
     ----------
     cv : int, splitter or iterable, default=5
         How utilities are cross-validated, as in `NBTreeClassifier`.
+    select : {"delta", "utility"}, default="delta"
+        How attributes are compared: by the Bayes measure, as the paper does, or each by the
+        cross-validated accuracy of its split, as in NBTree; a number of which no cut passes the
+        MDL test then takes NBTree's threshold.
     bandwidth : {"cv", "silverman"} or float, default="cv"
         How wide kernels are, as in `NaiveBayesClassifier`; chosen once for each node, for all
         folds. Columns are scaled by their range in the whole table.
@@ -88,7 +92,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         self,
         *,
         cv: Any = 5,
-        select: str = "utility",
+        select: str = "delta",
         bandwidth: str | float = "cv",
         min_error_reduction: float = 0.05,
         significance: float | None = 0.1,
@@ -125,7 +129,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_word(self, "select", "utility", "delta")
+        check_word(self, "select", "delta", "utility")
         check_bandwidth(self.bandwidth)
 
     def _grow(
