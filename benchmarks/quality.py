@@ -25,7 +25,12 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
-from unnaive import C45Classifier, NaiveBayesClassifier, NBTreeClassifier
+from unnaive import (
+    C45Classifier,
+    FlexibleNBTreeClassifier,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+)
 
 MODELS: dict[str, Callable[[], Any]] = {
     "nb": NaiveBayesClassifier,
@@ -33,11 +38,18 @@ MODELS: dict[str, Callable[[], Any]] = {
     "nb-frequency": lambda: NaiveBayesClassifier(numeric="frequency"),
     "nb-width": lambda: NaiveBayesClassifier(numeric="width"),
     "nb-sigma": lambda: NaiveBayesClassifier(numeric="sigma", alpha=0.1),
+    "nb-bayes": lambda: NaiveBayesClassifier(numeric="bayes", bandwidth="cv"),
+    "nb-kernel": lambda: NaiveBayesClassifier(numeric="kernel"),
+    "nb-kernel-cv": lambda: NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
     "c45": lambda: C45Classifier(n_jobs=2),
     "c45-raw": lambda: C45Classifier(alpha=0, n_jobs=2),
     "nbtree": lambda: NBTreeClassifier(random_state=0, n_jobs=2),
     "nbtree-global": lambda: NBTreeClassifier(discretize="global", random_state=0, n_jobs=2),
     "nbtree-paper": lambda: NBTreeClassifier(alpha=0, significance=None, random_state=0, n_jobs=2),
+    "flexible": lambda: FlexibleNBTreeClassifier(random_state=0, n_jobs=2),
+    "flexible-utility": lambda: FlexibleNBTreeClassifier(
+        select="utility", random_state=0, n_jobs=2
+    ),
 }
 Split = tuple[np.ndarray, np.ndarray]
 

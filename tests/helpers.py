@@ -61,3 +61,31 @@ def mixed_table(n: int, seed: int = 0, classes: int = 3) -> tuple[pd.DataFrame, 
     for name in ("age", "income", "city"):
         table[name] = table[name].where(rng.random(n) > 0.1)
     return table, np.array(["no", "maybe", "yes", "never"])[y]
+
+
+def interactions(seed: int):
+    """Interactions that naive Bayes alone misses: parities of halves of numbers and of values."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(120, 260))
+    shape = ("numeric", "nominal", "mixed")[seed % 3]
+    a, b, c = rng.random((3, n)).round(2)
+    p, q, r = rng.integers(0, 3, (3, n))
+    flips = rng.random(n) < 0.08
+    if shape == "numeric":
+        y = ((a > 0.5) ^ (b > 0.4)) * (1 + (c > 0.6)) ^ flips
+        X = pd.DataFrame({"a": a, "b": b, "c": c, "noise": rng.normal(size=n).round(1)})
+    elif shape == "nominal":
+        y = ((p + q + (r > 1)) % 3).astype(int) ^ flips
+        X = pd.DataFrame({"p": p, "q": q, "r": r}).astype(str)
+    else:
+        y = ((p > 1) ^ (a > 0.5) ^ (q == 0)).astype(int) + flips
+        X = pd.DataFrame({"p": p.astype(str), "a": a, "q": q.astype(str), "b": b})
+    if seed % 2:
+        X = X.mask(rng.random(X.shape) < 0.06)
+    weights = rng.integers(1, 4, n) if seed % 4 > 1 else np.ones(n, dtype=int)
+    return X, y.astype(int), weights
+
+
+def folds_and_splits(n, k, seed):
+    folds = np.random.default_rng(seed).permutation(np.arange(n) % k)
+    return folds, [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(k)]

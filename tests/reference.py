@@ -154,7 +154,7 @@ class NBTree:
         if whole < self.smallest or all(right):
             return node
         best = None
-        for j in range(len(self.kinds)):
+        for j in self.asked(data):
             test = self.test(data, j)
             if test is None:
                 continue
@@ -173,6 +173,10 @@ class NBTree:
             node["children"] = [self.grow(child) for child in children]
             self.prune(node, data, right, test)
         return node
+
+    def asked(self, data):
+        """Attributes to compare."""
+        return range(len(self.kinds))
 
     def joined(self, data, right, test, j, answers):
         """Whether each row is right by its child's answers, or by the node's if it has no child."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.speed import foundation, trees
+from benchmarks.speed import densities, foundation, trees
 from benchmarks.speed.harness import save, show
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
@@ -16,13 +16,17 @@ RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with adult, letter and shuttle")
-    parser.add_argument("--only", choices=["foundation", "trees"])
+    parser.add_argument("--only", choices=["foundation", "trees", "densities"])
     parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
     options = parser.parse_args()
     if options.memory:
         print((foundation.MEMORY | trees.MEMORY)[options.memory]())
         return
-    parts = {"foundation": foundation.rows(), "trees": trees.rows(options.data)}
+    parts = {
+        "foundation": foundation.rows(),
+        "trees": trees.rows(options.data),
+        "densities": densities.rows(options.data),
+    }
     rows = []
     with Console(stderr=True).status("measuring") as status:
         for name, part in parts.items():

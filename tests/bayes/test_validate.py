@@ -7,8 +7,10 @@ import pytest
 from numba import njit
 
 from reference_validation import right_rows
-from unnaive.bayes.validate import cross_validate
+from unnaive.bayes.validate import NO_KERNELS, cross_validate
 from unnaive.encode.intrinsics import add_rows
+
+RULES = (0.5, False, *NO_KERNELS)  # pseudo-count, missing is no value, no densities
 
 
 def made_rows(seed, n_classes, n_parts, n=260, n_values=(3, 2, 5, 0, 4)):
@@ -36,7 +38,18 @@ def test_rows_are_right_where_the_twin_is(n_classes, n_parts, alpha, missing_is_
     before = np.arange(len(groups)) % 2 == 0
     found = before.copy()
     cross_validate(
-        slots, part, sizes, groups, n_classes, weight, folds, 4, alpha, missing_is_value, found
+        slots,
+        part,
+        sizes,
+        groups,
+        n_classes,
+        weight,
+        folds,
+        4,
+        alpha,
+        missing_is_value,
+        *NO_KERNELS,
+        found,
     )
     expected = right_rows(
         slots, part, sizes, groups, weight, folds, alpha, missing_is_value, before
@@ -52,7 +65,9 @@ def test_parts_with_large_tables_are_looked_at_one_by_one():
     found = []
     for n_values in (sizes, wide):
         right = np.zeros(len(groups), dtype=np.bool_)
-        cross_validate(slots, part, n_values, groups, 3, weight, folds, 4, 0.5, False, right)
+        cross_validate(
+            slots, part, n_values, groups, 3, weight, folds, 4, 0.5, False, *NO_KERNELS, right
+        )
         found.append(right)
     np.testing.assert_array_equal(found[0], found[1])
     assert found[0].any()
@@ -63,10 +78,14 @@ def test_classes_without_rows_elsewhere_never_win():
     groups, folds = np.array([0, 1, 1]), np.array([0, 0, 1])
     right = np.ones(3, dtype=np.bool_)
     part, sizes = np.zeros(3, dtype=np.int32), np.array([[1]])
-    cross_validate(slots, part, sizes, groups, 2, np.ones(3), folds, 2, 0.5, False, right)
+    cross_validate(
+        slots, part, sizes, groups, 2, np.ones(3), folds, 2, 0.5, False, *NO_KERNELS, right
+    )
     assert right.tolist() == [False, True, False]  # fold 1 sees a tie: the first class
     alone = np.ones(3, dtype=np.bool_)
-    cross_validate(slots, part, sizes, groups, 2, np.ones(3), 0 * folds, 2, 0.5, False, alone)
+    cross_validate(
+        slots, part, sizes, groups, 2, np.ones(3), 0 * folds, 2, 0.5, False, *NO_KERNELS, alone
+    )
     assert not alone.any()  # nothing to learn from
 
 

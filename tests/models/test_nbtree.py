@@ -11,31 +11,8 @@ from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.model_selection import KFold
 
 import reference
-from helpers import assert_same_model, mixed_table
+from helpers import assert_same_model, folds_and_splits, interactions, mixed_table
 from unnaive import NaiveBayesClassifier, NBTreeClassifier, export_text
-
-
-def made_table(seed: int):
-    """Interactions that naive Bayes alone misses: parities of halves of numbers and of values."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(120, 260))
-    shape = ("numeric", "nominal", "mixed")[seed % 3]
-    a, b, c = rng.random((3, n)).round(2)
-    p, q, r = rng.integers(0, 3, (3, n))
-    flips = rng.random(n) < 0.08
-    if shape == "numeric":
-        y = ((a > 0.5) ^ (b > 0.4)) * (1 + (c > 0.6)) ^ flips
-        X = pd.DataFrame({"a": a, "b": b, "c": c, "noise": rng.normal(size=n).round(1)})
-    elif shape == "nominal":
-        y = ((p + q + (r > 1)) % 3).astype(int) ^ flips
-        X = pd.DataFrame({"p": p, "q": q, "r": r}).astype(str)
-    else:
-        y = ((p > 1) ^ (a > 0.5) ^ (q == 0)).astype(int) + flips
-        X = pd.DataFrame({"p": p.astype(str), "a": a, "q": q.astype(str), "b": b})
-    if seed % 2:
-        X = X.mask(rng.random(X.shape) < 0.06)
-    weights = rng.integers(1, 4, n) if seed % 4 > 1 else np.ones(n, dtype=int)
-    return X, y.astype(int), weights
 
 
 def twin_of(model, X, y, weights, folds):
@@ -73,14 +50,9 @@ def compare(tree, node, expected):
         compare(tree, child, other)
 
 
-def folds_and_splits(n, k, seed):
-    folds = np.random.default_rng(seed).permutation(np.arange(n) % k)
-    return folds, [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(k)]
-
-
 @pytest.mark.parametrize("seed", range(24))
 def test_the_tree_is_the_twins_node_for_node(seed):
-    X, y, weights = made_table(seed)
+    X, y, weights = interactions(seed)
     folds, splits = folds_and_splits(len(y), 5, seed)
     for significance in (None, 0.05):
         model = NBTreeClassifier(
@@ -93,7 +65,7 @@ def test_the_tree_is_the_twins_node_for_node(seed):
 def test_most_of_these_trees_have_three_inner_nodes_or_more():
     inner = []
     for seed in range(24):
-        X, y, weights = made_table(seed)
+        X, y, weights = interactions(seed)
         _, splits = folds_and_splits(len(y), 5, seed)
         for significance in (None, 0.05):
             model = NBTreeClassifier(
@@ -129,7 +101,7 @@ def test_a_tree_of_one_leaf_is_naive_bayes():
 
 @pytest.mark.parametrize("discretize", ["node", "global"])
 def test_threads_do_not_change_the_tree(discretize):
-    X, y, weights = made_table(1)
+    X, y, weights = interactions(1)
     model = NBTreeClassifier(discretize=discretize, random_state=3)
     one = model.set_params(n_jobs=1).fit(X, y, weights)
     two = NBTreeClassifier(discretize=discretize, random_state=3, n_jobs=2).fit(X, y, weights)
@@ -138,7 +110,7 @@ def test_threads_do_not_change_the_tree(discretize):
 
 
 def test_the_leaf_answers_as_naive_bayes_on_its_rows():
-    X, y, _ = made_table(0)
+    X, y, _ = interactions(0)
     model = NBTreeClassifier(alpha=0, significance=None, random_state=0).fit(X, y)
     leaf = model.apply(X)
     assert len(np.unique(leaf)) == model.tree_.n_leaves > 2
@@ -151,7 +123,7 @@ def test_the_leaf_answers_as_naive_bayes_on_its_rows():
 
 
 def test_missing_and_unseen_split_values_stay_with_the_node():
-    X, y, _ = made_table(1)
+    X, y, _ = interactions(1)
     model = NBTreeClassifier(random_state=0).fit(X, y)
     name = X.columns[model.tree_.attribute[0]]
     for value in (None, "never seen"):
@@ -162,7 +134,7 @@ def test_missing_and_unseen_split_values_stay_with_the_node():
 
 
 def test_evidence_of_the_leaf_adds_up():
-    X, y, _ = made_table(2)
+    X, y, _ = interactions(2)
     model = NBTreeClassifier(random_state=0).fit(X, y)
     evidence = model.evidence(X)
     assert (evidence.joint == model.predict_joint_log_proba(X)).all()
@@ -170,7 +142,7 @@ def test_evidence_of_the_leaf_adds_up():
 
 
 def test_text_shows_every_leaf():
-    X, y, _ = made_table(2)
+    X, y, _ = interactions(2)
     model = NBTreeClassifier(random_state=0).fit(X, y)
     text = export_text(model)
     assert text.count("rows") == model.tree_.n_leaves
@@ -226,7 +198,7 @@ def test_bad_parameters_are_named(parameters, words):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("discretize", ["node", "global"])
 def test_order_and_repetition_do_not_matter_given_the_same_folds(seed, discretize):
-    X, y, weights = made_table(seed)
+    X, y, weights = interactions(seed)
     folds, splits = folds_and_splits(len(y), 4, seed)
     model = NBTreeClassifier(cv=splits, discretize=discretize).fit(X, y, weights)
     for rows in (
@@ -315,7 +287,7 @@ class Watch:
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_callbacks_are_told_each_hundredth_of_the_rows_that_reach_a_leaf(n_jobs):
-    X, y, _ = made_table(3)
+    X, y, _ = interactions(3)
     watch = Watch()
     model = NBTreeClassifier(random_state=0, n_jobs=n_jobs).set_callbacks(watch).fit(X, y)
     assert (watch.steps, watch.began, watch.ended) == (100, 101, 101)
@@ -333,6 +305,6 @@ def test_a_callback_can_stop_the_growing():
 
 
 def test_scikit_learns_progress_bar_works(capfd):
-    X, y, _ = made_table(3)
+    X, y, _ = interactions(3)
     NBTreeClassifier(random_state=0).set_callbacks(ProgressBar()).fit(X, y)
     assert "NBTreeClassifier - fit" in capfd.readouterr().out

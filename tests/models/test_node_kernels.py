@@ -43,7 +43,8 @@ def test_a_part_is_cut_as_by_the_twin_and_counted(seed):
 
 def test_children_of_rows():
     codes = np.array([0, 3, 5, 7, 3], dtype=np.uint16)
-    assert kernels.sides(codes, 3).tolist() == [-1, 0, 1, 1, 0]
+    assert kernels.intervals(codes, np.array([3])).tolist() == [-1, 0, 1, 1, 0]
+    assert kernels.intervals(codes, np.array([3, 5])).tolist() == [-1, 0, 1, 2, 0]
     assert kernels.values_present(codes, 8).tolist() == [3, 5, 7]
     assert kernels.branches(codes, np.array([3, 7]), 8).tolist() == [-1, 0, -1, 1, 0]
 

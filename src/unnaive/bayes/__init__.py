@@ -7,11 +7,13 @@ from unnaive.bayes.estimate import (
     given_priors,
     log_likelihood,
     log_prior,
+    missing_evidence,
 )
 from unnaive.bayes.evidence import Evidence
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import (
     GaussianTerm,
+    KernelTerm,
     Scorer,
     TableTerm,
     Term,
@@ -23,6 +25,7 @@ __all__ = [
     "IMPOSSIBLE",
     "Evidence",
     "GaussianTerm",
+    "KernelTerm",
     "Scorer",
     "Smoothing",
     "TableTerm",
@@ -34,5 +37,6 @@ __all__ = [
     "log_likelihood",
     "log_prior",
     "log_probabilities",
+    "missing_evidence",
     "probabilities",
 ]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.estimate import gaussian_parameters, log_likelihood, missing_evidence
-from unnaive.bayes.scoring import GaussianTerm, Scorer, TableTerm, Term
+from unnaive.bayes.scoring import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.counts import Summary
+from unnaive.density import fit_densities
 from unnaive.discretize import Coarse
-from unnaive.encode import Bins
+from unnaive.encode import Bins, Grid
+from unnaive.table import in_threads
 
 SMALLEST_VARIANCE = 1e-280  # below this, a column is constant: squares are no longer floats
 
@@ -24,17 +27,24 @@ class Smoothing:
     alpha: float
     missing: str
     var_smoothing: float
+    bandwidth: Any = 0.5
 
 
 def build_scorer(
     summary: Summary,
     coarse: Coarse,
-    gaussian: Collection[int],
+    methods: Mapping[int, str],
     prior: NDArray[np.float64],
     smoothing: Smoothing,
+    n_jobs: int | None = None,
 ) -> Scorer:
-    """Terms from counts, and normal densities for the columns named in ``gaussian``."""
-    dense = _gaussian_terms(summary, gaussian, coarse.factor, smoothing)
+    """Terms from counts, and densities for the columns whose method is one."""
+    gaussian = [j for j, method in methods.items() if method == "gaussian"]
+    kernel = [j for j, method in methods.items() if method == "kernel"]
+    dense = {
+        **_gaussian_terms(summary, gaussian, coarse.factor, smoothing),
+        **_kernel_terms(summary, kernel, coarse.factor, smoothing, n_jobs),
+    }
     terms = tuple(
         dense.get(j) or _table_term(summary, coarse, j, smoothing)
         for j in range(len(coarse.coders))
@@ -54,7 +64,7 @@ def _table_term(summary: Summary, coarse: Coarse, j: int, smoothing: Smoothing) 
 
 def _gaussian_terms(
     summary: Summary,
-    columns: Collection[int],
+    columns: Sequence[int],
     factor: NDArray[np.float64],
     smoothing: Smoothing,
 ) -> dict[int, Term]:
@@ -80,7 +90,31 @@ def _gaussian_terms(
                 smoothing.var_smoothing,
             )
             terms[j] = GaussianTerm(centre, variance, there, absent)
-        else:  # constant, or nothing there: only whether it is missing can tell
-            logs = np.stack((absent, there, np.zeros_like(there)))
-            terms[j] = TableTerm(Bins(np.empty(0)), logs)
+        else:
+            terms[j] = _presence_term(there, absent)
     return terms
+
+
+def _kernel_terms(
+    summary: Summary,
+    columns: Sequence[int],
+    factor: NDArray[np.float64],
+    smoothing: Smoothing,
+    n_jobs: int | None,
+) -> dict[int, Term]:
+    def term(j: int) -> Term:
+        grid, counts = summary.coders[j], summary.counts.attribute(j) * factor[:, None]
+        there, absent = missing_evidence(
+            counts[:, 1:].sum(axis=1), counts[:, 0], smoothing.alpha, smoothing.missing
+        )
+        found = None
+        if isinstance(grid, Grid):
+            found = fit_densities(grid, counts[:, 1:-1], smoothing.bandwidth)
+        return _presence_term(there, absent) if found is None else KernelTerm(found, there, absent)
+
+    return dict(zip(columns, in_threads(term, columns, n_jobs), strict=True))
+
+
+def _presence_term(there: NDArray[np.float64], absent: NDArray[np.float64]) -> Term:
+    """Evidence of a number that is always the same: only whether it is missing can tell."""
+    return TableTerm(Bins(np.empty(0)), np.stack((absent, there, np.zeros_like(there))))

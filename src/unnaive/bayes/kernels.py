@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.density.kernels import look_up
+
 # Stands for log 0: so low that the class with the fewest impossible values wins, and finite, so
 # that scores add up.
 IMPOSSIBLE = -1e8
@@ -136,6 +138,41 @@ def add_gaussian(
         for c in range(len(peak)):
             z = (x - mean[c]) / deviation[c]
             joint[i, c] += peak[c] - min(0.5 * z * z, FARTHEST)
+    return infinite
+
+
+@njit(cache=True, nogil=True)
+def add_densities(
+    values: NDArray[np.float64],
+    low: float,
+    half_range: float,
+    start: NDArray[np.float64],
+    per_step: NDArray[np.float64],
+    first: NDArray[np.intp],
+    last: NDArray[np.intp],
+    logs: NDArray[np.float64],
+    there: NDArray[np.float64],
+    missing: NDArray[np.float64],
+    joint: NDArray[np.float64],
+) -> int:
+    """Add to each row (OUT) the log density of its value, from tables of nodes (`Densities`).
+
+    Returns the position of the first infinite value, or -1.
+    """
+    infinite = -1
+    inverse = 1.0 / half_range
+    for c in range(len(start)):
+        own = logs[first[c] : last[c]]
+        scale = inverse * per_step[c]
+        shift = start[c] * per_step[c]
+        for i in range(len(values)):
+            x = values[i]
+            if x != x:
+                joint[i, c] += missing[c]
+                continue
+            if infinite < 0 and (x == np.inf or x == -np.inf):
+                infinite = i
+            joint[i, c] += there[c] + look_up((0.5 * x - 0.5 * low) * scale - shift, own)
     return infinite
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
+from unnaive.density import Densities
 from unnaive.encode import Bins, Categories, infinite_error
 from unnaive.table import Block, in_threads
 
@@ -64,7 +65,39 @@ class GaussianTerm:
         return add
 
 
-Term: TypeAlias = TableTerm | GaussianTerm | None
+@dataclass(frozen=True, slots=True, eq=False)
+class KernelTerm:
+    """Evidence by kernel densities, one per class, and the evidence of a missing value."""
+
+    densities: Densities
+    log_weight: NDArray[np.float64]
+    missing: NDArray[np.float64]
+
+    def adder(self, block: Block, j: int) -> Adder:
+        values, own = block.numeric(j), self.densities
+
+        def add(rows: slice, joint: NDArray[np.float64]) -> None:
+            stretch = values[rows]
+            bad = kernels.add_densities(
+                stretch,
+                own.scale.low,
+                own.scale.half_range,
+                own.start,
+                own.per_step,
+                own.first,
+                own.last,
+                own.logs,
+                self.log_weight,
+                self.missing,
+                joint,
+            )
+            if bad >= 0:
+                raise infinite_error(block.schema[j], stretch[bad])
+
+        return add
+
+
+Term: TypeAlias = TableTerm | GaussianTerm | KernelTerm | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,10 +11,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import ABSENT, fill_logs, log_share
+from unnaive.density.kernels import fill_cell_logs
 from unnaive.encode.intrinsics import add_rows
 
 _CELLS = 1 << 17  # cells of the tables that are filled together: they stay in cache
 _LANES = 4  # classes that are scored together
+# Positions, widths and floor where no attribute is a kernel density.
+NO_KERNELS = (np.empty((0, 0)), np.empty((0, 0, 0)), 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -29,6 +32,9 @@ def cross_validate(
     n_folds: int,
     alpha: float,
     missing_is_value: bool,
+    positions: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
     correct: NDArray[np.bool_],
 ) -> None:
     """Which rows their part's naive Bayes gets right when it has not seen their fold (OUT).
@@ -37,6 +43,10 @@ def cross_validate(
     what they have; n_values (IN) parts x attributes; folds (IN) ascending. A fold's model is the
     sum of the other folds' tables: nothing is fitted again. A row for which the other folds have no
     row at all counts as an error; ties go to the first class.
+
+    Attributes with widths (IN, parts x attributes x classes and all together; 0 for others) are
+    kernel densities: their slots are cells at ascending positions (IN, parts x slots of all
+    attributes, as `fill_cell_logs` takes them). Without any, both are empty.
 
     Parts whose tables are small are looked at together, so that rows are read in their order.
     """
@@ -68,6 +78,9 @@ def cross_validate(
             n_folds,
             alpha,
             missing_is_value,
+            positions[first : first + together],
+            widths[first : first + together],
+            floor,
             counts,
             correct,
         )
@@ -133,6 +146,9 @@ def _validate_batch(
     n_folds: int,
     alpha: float,
     missing_is_value: bool,
+    positions: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
     room: NDArray[np.float64],
     correct: NDArray[np.bool_],
 ) -> None:
@@ -162,6 +178,9 @@ def _validate_batch(
     logs = np.zeros((n_parts, widest, padded))
     prior = np.empty((n_parts, padded))
     scratch = np.empty((2, n_classes))
+    dense = len(widths) > 0
+    own_widths = _own_widths(widths, number, n_classes)
+    no_positions, no_widths = np.empty(0), np.zeros((n_attributes, n_classes + 1))
     for f in range(n_folds):
         edges[f + 1] += edges[f]
         if edges[f + 1] == edges[f]:
@@ -177,6 +196,9 @@ def _validate_batch(
                 offsets[q],
                 alpha,
                 missing_is_value,
+                positions[q] if dense else no_positions,
+                own_widths[q] if dense else no_widths,
+                floor,
                 scratch,
                 prior[q],
                 logs[q],
@@ -238,6 +260,9 @@ def _fill_part(
     offsets: NDArray[np.uint32],
     alpha: float,
     missing_is_value: bool,
+    positions: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
     scratch: NDArray[np.float64],
     prior: NDArray[np.float64],
     logs: NDArray[np.float64],
@@ -257,6 +282,21 @@ def _fill_part(
             prior[c] = log_share(others[c], n)
     for j in range(len(offsets) - 1):
         a, b = np.int64(offsets[j]), np.int64(offsets[j + 1])
+        if widths[j, len(totals)] > 0.0:
+            _fill_densities(
+                whole[a:b],
+                counts[a:b],
+                present[j],
+                alpha,
+                missing_is_value,
+                touched[a:b],
+                positions[a:b],
+                widths[j],
+                floor,
+                scratch,
+                logs[a:b],
+            )
+            continue
         fill_logs(
             whole[a:b],
             counts[a:b],
@@ -267,6 +307,51 @@ def _fill_part(
             scratch,
             logs[a:b],
         )
+
+
+@njit(cache=True, nogil=True)
+def _own_widths(
+    widths: NDArray[np.float64], number: NDArray[np.int32], n_classes: int
+) -> NDArray[np.float64]:
+    """Widths of the classes as each part numbers them, then that of all together."""
+    n_parts, n_attributes = widths.shape[0], widths.shape[1]
+    own = np.zeros((n_parts, n_attributes, n_classes + 1))
+    for p in range(n_parts):
+        for j in range(n_attributes):
+            own[p, j, n_classes] = widths[p, j, -1]
+            for c in range(number.shape[1]):
+                if number[p, c] >= 0:
+                    own[p, j, number[p, c]] = widths[p, j, c]
+    return own
+
+
+@njit(cache=True, nogil=True)
+def _fill_densities(
+    counts: NDArray[np.float64],
+    less: NDArray[np.float64],
+    present: NDArray[np.float64],
+    alpha: float,
+    missing_is_value: bool,
+    needed: NDArray[np.bool_],
+    positions: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+    scratch: NDArray[np.float64],
+    logs: NDArray[np.float64],
+) -> None:
+    """`fill_logs` for kernel densities: that a value is there, and its density."""
+    n_classes = counts.shape[1]
+    both, nothing = np.zeros((2, n_classes)), np.zeros((2, n_classes))  # missing, there
+    both[0], both[1] = counts[0] - less[0], present
+    there = np.zeros((2, n_classes))
+    always = np.ones(2, dtype=np.bool_)
+    fill_logs(both, nothing, present, alpha, missing_is_value, always, scratch, there)
+    fill_cell_logs(positions[1:], counts[1:], less[1:], widths, floor, needed[1:], logs[1:])
+    for c in range(n_classes):
+        logs[0, c] = there[0, c]
+        for v in range(1, len(counts)):
+            if needed[v]:
+                logs[v, c] += there[1, c]
 
 
 @njit(cache=True, nogil=True)

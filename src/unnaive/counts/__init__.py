@@ -3,7 +3,7 @@
 from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
-from unnaive.counts.summary import Coder, Summary, Wanted, merge_summaries
+from unnaive.counts.summary import Coder, Summary, Wanted, merge_summaries, row_factor
 from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "Wanted",
     "gather",
     "merge_summaries",
+    "row_factor",
     "slot_offsets",
 ]

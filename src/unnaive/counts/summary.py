@@ -101,6 +101,19 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     return Summary(schema, labels, tuple(coders), counts, moments, n_rows, wanted, limit, closed)
 
 
+def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Weights of the classes in units of rows.
+
+    Weights that are below one on average, such as weights that sum to one, are scaled to mean one:
+    pseudo-counts and description lengths count rows. Larger ones stay, so that a weight of 2 is a
+    row seen twice.
+    """
+    if factor is None:
+        factor = np.ones(len(summary.labels))
+    weight = float((factor * summary.counts.totals).sum())
+    return factor * (summary.n_rows / weight) if weight < summary.n_rows else factor
+
+
 def _refuse_new(announced: Labels, found: Labels) -> None:
     known = announced.classes.tolist()
     new = [label for label in found.classes.tolist() if label not in known]

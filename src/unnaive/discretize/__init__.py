@@ -1,6 +1,6 @@
 """MERGING: fine tables to coarse ones, with or without looking at labels."""
 
-from unnaive.discretize.coarse import Coarse, CoarseCoder, coarsen, group_rare, row_factor
+from unnaive.discretize.coarse import Coarse, CoarseCoder, coarsen, group_rare
 from unnaive.discretize.cuts import METHODS, ColumnCounts, find_cuts, midpoints
 from unnaive.discretize.discretizer import Discretizer, interval_names
 
@@ -15,5 +15,4 @@ __all__ = [
     "group_rare",
     "interval_names",
     "midpoints",
-    "row_factor",
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import CountTable, Summary
+from unnaive.counts import CountTable, Summary, row_factor
 from unnaive.discretize.cuts import ColumnCounts, find_cuts
 from unnaive.encode import Bins, Categories, Grid, coder_sizes
 from unnaive.table import in_threads
@@ -34,12 +34,14 @@ def coarsen(
     methods: Mapping[int, str],
     *,
     n_bins: int = 10,
+    bandwidth: Any = "cv",
     max_categories: int | None = None,
     factor: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
 ) -> Coarse:
     """Cut the numeric columns named in ``methods`` and group rare categories: no pass over rows.
 
+    Other numeric columns that were counted stay in one piece.
     ``factor`` weighs the classes, as if every row of a class had that weight.
     """
     factor = row_factor(summary, factor)
@@ -49,9 +51,11 @@ def coarsen(
     def column(j: int) -> tuple[CoarseCoder, NDArray[np.intp] | None]:
         coder = summary.coders[j]
         if isinstance(coder, Grid) and coder.size:
+            if j not in methods:
+                return _cut(coder, np.empty(0))
             mean, deviation = spread.get(j, (np.nan, np.nan))
             fine = ColumnCounts(coder, counts.values(j), mean, deviation)
-            return _cut(coder, find_cuts(methods[j], fine, n_bins))
+            return _cut(coder, find_cuts(methods[j], fine, n_bins, bandwidth))
         if isinstance(coder, Categories):
             return group_rare(coder, counts.values(j), max_categories)
         return None, None
@@ -61,19 +65,6 @@ def coarsen(
     coders = tuple(coder for coder, _ in found)
     merged = counts.coarsen([place for _, place in found], coder_sizes(coders))
     return Coarse(coders, merged, factor)
-
-
-def row_factor(summary: Summary, factor: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Weights of the classes in units of rows.
-
-    Weights that are below one on average, such as weights that sum to one, are scaled to mean one:
-    pseudo-counts and description lengths count rows. Larger ones stay, so that a weight of 2 is a
-    row seen twice.
-    """
-    if factor is None:
-        factor = np.ones(len(summary.labels))
-    weight = float((factor * summary.counts.totals).sum())
-    return factor * (summary.n_rows / weight) if weight < summary.n_rows else factor
 
 
 def _spread(

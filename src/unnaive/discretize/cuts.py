@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.density import fit_densities, most_probable
 from unnaive.discretize import kernels
 from unnaive.encode import Grid
 
-Method = Literal["mdl", "width", "frequency", "sigma"]
+Method = Literal["mdl", "width", "frequency", "sigma", "bayes"]
 METHODS: tuple[str, ...] = get_args(Method)
+SUPERVISED = ("mdl", "bayes")  # these look at the classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,12 +27,16 @@ class ColumnCounts:
     deviation: float = np.nan
 
 
-def find_cuts(method: str, column: ColumnCounts, n_bins: int) -> NDArray[np.float64]:
+def find_cuts(
+    method: str, column: ColumnCounts, n_bins: int, bandwidth: Any = "cv"
+) -> NDArray[np.float64]:
     """Ascending cuts; values up to and including a cut lie below it."""
     if column.grid.size < 2:
         return np.empty(0)
     if method == "mdl":
         return mdl(column)
+    if method == "bayes":
+        return bayes(column, bandwidth)
     if method == "width":
         return _snap(column.grid, _width(column.grid, n_bins))
     if method == "sigma":
@@ -40,10 +46,27 @@ def find_cuts(method: str, column: ColumnCounts, n_bins: int) -> NDArray[np.floa
 
 def mdl(column: ColumnCounts) -> NDArray[np.float64]:
     """Fayyad and Irani: least class entropy, again and again while it pays for its description."""
-    cumulative = np.zeros((column.grid.size + 1, len(column.counts)))
-    np.cumsum(column.counts.T, axis=0, out=cumulative[1:])
+    cumulative = _cumulative(column)
     cuts = kernels.mdl_cuts(cumulative, kernels.boundaries(cumulative))
     return between(column.grid, cuts)
+
+
+def bayes(column: ColumnCounts, bandwidth: Any) -> NDArray[np.float64]:
+    """Wang and Yuan: the same recursion among the points where the most probable class changes.
+
+    How probable a class is at a value is its kernel density there times its weight.
+    """
+    counts = column.counts
+    densities = fit_densities(column.grid, counts, bandwidth)
+    best = most_probable(column.grid, densities, counts.sum(axis=1))
+    return between(column.grid, kernels.cuts_between(np.ascontiguousarray(counts.T), best))
+
+
+def _cumulative(column: ColumnCounts) -> NDArray[np.float64]:
+    """Counts of classes up to each cell, after a row of zeros."""
+    cumulative = np.zeros((column.grid.size + 1, len(column.counts)))
+    np.cumsum(column.counts.T, axis=0, out=cumulative[1:])
+    return cumulative
 
 
 def between(grid: Grid, cuts: NDArray[np.intp]) -> NDArray[np.float64]:

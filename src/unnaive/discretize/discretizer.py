@@ -13,8 +13,9 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.counts import AdditiveEstimator, Summary, Wanted
+from unnaive.density import check_bandwidth
 from unnaive.discretize.coarse import coarsen
-from unnaive.discretize.cuts import METHODS
+from unnaive.discretize.cuts import METHODS, SUPERVISED
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.table import (
     Block,
@@ -37,14 +38,17 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     Parameters
     ----------
-    method : {"mdl", "width", "frequency", "sigma"} or dict, default="mdl"
+    method : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="mdl"
         ``"mdl"`` is Fayyad and Irani's: cut where the class entropy is least, as long as the cut
-        pays for its own description (needs y). ``"width"`` makes ``n_bins`` intervals of equal
-        width, ``"frequency"`` of about equal frequency, ``"sigma"`` cuts at the mean plus whole
-        standard deviations. A dict maps columns (names or positions) to one of these; columns it
-        leaves out use ``"mdl"``.
+        pays for its own description (needs y). ``"bayes"`` is Wang and Yuan's: the same, but only
+        where the most probable class changes by kernel densities (needs y). ``"width"`` makes
+        ``n_bins`` intervals of equal width, ``"frequency"`` of about equal frequency, ``"sigma"``
+        cuts at the mean plus whole standard deviations. A dict maps columns (names or positions)
+        to one of these; columns it leaves out use ``"mdl"``.
     n_bins : int, default=10
         Number of intervals for ``"width"`` and ``"frequency"``.
+    bandwidth : {"cv", "silverman"} or float, default="cv"
+        Widths of the kernels for ``"bayes"``, as in `NaiveBayesClassifier`.
     encode : {"ordinal", "interval"}, default="ordinal"
         Give intervals as numbers from 0, NaN for missing, or as text such as ``"(2.5, 4]"``.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
@@ -80,6 +84,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         method: str | Mapping[Any, str] = "mdl",
         *,
         n_bins: int = 10,
+        bandwidth: str | float = "cv",
         encode: str = "ordinal",
         categorical_features: Any = "from_dtype",
         grid_limit: int = GRID_LIMIT,
@@ -87,6 +92,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
     ) -> None:
         self.method = method
         self.n_bins = n_bins
+        self.bandwidth = bandwidth
         self.encode = encode
         self.categorical_features = categorical_features
         self.grid_limit = grid_limit
@@ -101,7 +107,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         ----------
         X : table of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
-            Labels; only ``"mdl"`` looks at them.
+            Labels; only ``"mdl"`` and ``"bayes"`` look at them.
         sample_weight : array-like of shape (n_samples,) or None, default=None
 
         Returns
@@ -129,14 +135,21 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
     def _check_parameters(self) -> None:
         check_word(self, "encode", "ordinal", "interval")
         check_number(self, "n_bins", 2, whole=True)
+        check_bandwidth(self.bandwidth)
 
     def _supervised(self, y: Any) -> bool:
-        return self.method == "mdl" or (isinstance(self.method, Mapping) and y is not None)
+        if isinstance(self.method, Mapping):
+            return y is not None
+        return self.method in SUPERVISED
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
         summary = super()._gather(X, y, sample_weight, fitted)
-        if y is None and "mdl" in self._methods(summary.schema).values():
-            raise ValueError("method 'mdl' requires y to be passed: it cuts where classes change.")
+        if y is None:
+            for method in self._methods(summary.schema).values():
+                if method in SUPERVISED:
+                    raise ValueError(
+                        f"method {method!r} requires y to be passed: it cuts where classes change."
+                    )
         return summary
 
     def _methods(self, schema: Schema) -> dict[int, str]:
@@ -149,7 +162,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     def _finish(self, summary: Summary) -> None:
         methods = self._methods(summary.schema)
-        coarse = coarsen(summary, methods, n_bins=self.n_bins, n_jobs=self.n_jobs)
+        coarse = coarsen(
+            summary, methods, n_bins=self.n_bins, bandwidth=self.bandwidth, n_jobs=self.n_jobs
+        )
         self.cuts_: list[NDArray[np.float64] | None] = [
             None if column.kind == "categorical" else getattr(coder, "cuts", np.empty(0))
             for column, coder in zip(summary.schema, coarse.coders, strict=True)
@@ -202,7 +217,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.method == "mdl"
+        tags.target_tags.required = self.method in SUPERVISED
         return tags
 
 

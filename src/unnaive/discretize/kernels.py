@@ -168,6 +168,27 @@ def mdl_cuts(cumulative: NDArray[np.float64], candidate: NDArray[np.bool_]) -> N
 
 
 @njit(cache=True, nogil=True)
+def cuts_between(counts: NDArray[np.float64], best: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Cuts that the recursion accepts among those where the best class of a cell (IN) changes.
+
+    counts (IN) cells x classes. Only what lies between two changes is looked at, so that the
+    recursion sees no other cut.
+    """
+    changes = np.flatnonzero(best[1:] != best[:-1]) + 1
+    cumulative = np.zeros((len(changes) + 2, counts.shape[1]))
+    stretch = 0
+    for i in range(len(best)):
+        if stretch < len(changes) and i == changes[stretch]:
+            stretch += 1
+            cumulative[stretch + 1] = cumulative[stretch]
+        elif i == 0:
+            cumulative[1] = cumulative[0]
+        cumulative[stretch + 1] += counts[i]
+    chosen = mdl_cuts(cumulative, np.ones(len(cumulative), dtype=np.bool_))
+    return changes[chosen - 1]
+
+
+@njit(cache=True, nogil=True)
 def boundaries(cumulative: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which cuts are boundary points: the only ones where entropy can be least."""
     n_cells = cumulative.shape[0] - 1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unnaive.encode import kernels
 
 UNSORTED_ROWS = 4096  # below this, sorting is as quick
-BITMAP_BITS = 24
+BITMAP_BITS = (24, 26)  # a second try costs less than sorting, if there are rows enough
 GRID_LIMIT = 65_534  # with missing and unseen, the most that 16-bit codes can name
 
 
@@ -70,8 +70,8 @@ def number_values(
     n, first, last = kernels.key_range(bits)
     if n < 0:
         return None
-    if n >= UNSORTED_ROWS:
-        found = _number_unsorted(bits, int(first), int(last), limit)
+    for size in BITMAP_BITS[: 0 if n < UNSORTED_ROWS else 1 if n <= limit else 2]:
+        found = _number_unsorted(bits, int(first), int(last), size, limit)
         if found is not None:
             return found
     keys = np.empty(n, dtype=np.uint64)
@@ -82,14 +82,14 @@ def number_values(
 
 
 def _number_unsorted(
-    bits: NDArray[np.uint64], first: int, last: int, limit: int
+    bits: NDArray[np.uint64], first: int, last: int, size: int, limit: int
 ) -> tuple[Grid, NDArray[np.uint16]] | None:
-    """The same without sorting, by marking the leading bits of each key in a bitmap.
+    """The same without sorting, by marking the leading bits of each key in a bitmap of 2**size.
 
     Enough when these bits alone tell more than ``limit`` keys apart, or when no two different
     values share them; None otherwise.
     """
-    coarse = np.uint64(max(0, (last - first).bit_length() - BITMAP_BITS))
+    coarse = np.uint64(max(0, (last - first).bit_length() - size))
     base = np.uint64(first >> int(coarse))
     words = np.zeros((((last >> int(coarse)) - int(base)) >> 6) + 1, dtype=np.uint64)
     kernels.mark_bits(bits, coarse, base, words)
@@ -100,8 +100,8 @@ def _number_unsorted(
     more = kernels.smallest_shift(cells, limit)
     merged = cells >> np.uint64(more)
     place = np.concatenate(([0], np.cumsum(merged[1:] != merged[:-1]))).astype(np.uint16)
-    size = int(place[-1]) + 1
-    low, high = np.full(size, ~np.uint64(0)), np.zeros(size, dtype=np.uint64)
+    n_cells = int(place[-1]) + 1
+    low, high = np.full(n_cells, ~np.uint64(0)), np.zeros(n_cells, dtype=np.uint64)
     codes = np.empty(len(bits), dtype=np.uint16)
     kernels.bitmap_codes(bits, coarse, base, words, rank, place, low, high, codes)
     if more == 0 and not (low == high).all():

@@ -1,9 +1,17 @@
 """CLASSIFIERS: one file per model."""
 
 from unnaive.models.c45 import C45Classifier
+from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
 from unnaive.models.merge import merge
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.models.nbtree import NBTreeClassifier
 from unnaive.models.tree.export import export_text
 
-__all__ = ["C45Classifier", "NBTreeClassifier", "NaiveBayesClassifier", "export_text", "merge"]
+__all__ = [
+    "C45Classifier",
+    "FlexibleNBTreeClassifier",
+    "NBTreeClassifier",
+    "NaiveBayesClassifier",
+    "export_text",
+    "merge",
+]

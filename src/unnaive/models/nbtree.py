@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
 
 from unnaive.counts import Summary
 from unnaive.discretize import coarsen
-from unnaive.encode import (
-    GRID_LIMIT,
-    Bins,
-    Categories,
-    Grid,
-    coder_sizes,
-    draw_folds,
-)
-from unnaive.models._base import EvidenceClassifier
+from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid, coder_sizes
 from unnaive.models._progress import Progress
 from unnaive.models.tree.build import build_tree
-from unnaive.models.tree.classifier import TreeClassifier, encoded
+from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
 from unnaive.models.tree.tree import BayesTree
-from unnaive.table import Block, check_number, check_word
+from unnaive.table import check_word
 
 
-class NBTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassifier):  # type: ignore[misc]
+class NBTreeClassifier(FoldedTreeClassifier):
     """A decision tree that splits a table where naive Bayes is then more often right.
 
     A node is split on the attribute whose children, each with a naive Bayes of its own, are the
@@ -133,50 +123,25 @@ class NBTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassifier)
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    tree_: BayesTree
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_word(self, "discretize", "node", "global")
 
-    # Learning -------------------------------------------------------------------------------
-
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        source, summary, own = self._read_for_tree(X, y, sample_weight)
-        coders = self._fine_coders(summary, own)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rows = source.map(lambda block: self._rows(block, coders, summary, own, seed))
-        rules = Rules(
-            self.alpha,
-            self.missing,
-            self.min_error_reduction,
-            self.significance,
-            self.min_node_size,
-            self.min_weight_fraction_leaf * float(rows.weight.sum()),
-            self.max_depth,
-        )
+    def _grow(
+        self,
+        rows: Rows,
+        coders: list[Grid | Categories | None],
+        rules: Rules,
+        summary: Summary,
+        own: NDArray[np.float64],
+        progress: Progress,
+    ) -> BayesTree:
         cuts = slots = None
         if self.discretize == "global":
             cuts = self._global_cuts(summary, own)
             slots = _coarse_slots(rows, coders, cuts)
-        progress = Progress(self, "hundredth of rows in leaves", float(rows.weight.sum()))
         grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress)
-        nodes = grower.grow()
-        self.tree_ = build_tree(nodes, rows, coders, rules, cuts, self.n_jobs)
-        self.classes_ = summary.labels.classes
-        self._remember(summary.schema)
-        progress.end()
-        return self
+        return build_tree(grower.grow(), rows, coders, rules, cuts, self.n_jobs)
 
     def _global_cuts(
         self, summary: Summary, factor: NDArray[np.float64]
@@ -184,59 +149,6 @@ class NBTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassifier)
         methods = dict.fromkeys(self._wanted(summary.schema).counts, "mdl")
         coarse = coarsen(summary, methods, factor=factor, n_jobs=self.n_jobs)
         return [coder.cuts if isinstance(coder, Bins) else None for coder in coarse.coders]
-
-    def _check_parameters(self) -> None:
-        for name in ("alpha", "min_error_reduction", "min_node_size"):
-            check_number(self, name, 0)
-        check_number(self, "min_weight_fraction_leaf", 0, 0.5)
-        if self.significance is not None:
-            check_number(self, "significance", 0, 1)
-        if self.max_depth is not None:
-            check_number(self, "max_depth", 0, whole=True)
-        check_word(self, "missing", "skip", "value")
-        check_word(self, "discretize", "node", "global")
-
-    def _rows(
-        self,
-        block: Block,
-        coders: list[Grid | Categories | None],
-        summary: Summary,
-        own: NDArray[np.float64],
-        seed: int,
-    ) -> Rows:
-        """Rows as growing sees them."""
-        codes, groups, weight = encoded(block, coders, summary, own)
-        numeric = tuple(isinstance(coder, Grid) for coder in coders)
-        folds, n_folds = self._folds(block, seed)
-        return Rows(codes, numeric, groups, weight, folds, len(summary.labels), n_folds)
-
-    def _folds(self, block: Block, seed: int) -> tuple[NDArray[np.int64], int]:
-        """A fold for every row, drawn once for the tree."""
-        if isinstance(self.cv, (int, np.integer)):
-            if self.cv < 2:
-                raise ValueError(f"cv must be 2 folds or more; got {self.cv!r}.")
-            return draw_folds(seed, block.row_ids, int(self.cv)), int(self.cv)
-        if hasattr(self.cv, "split"):
-            splits = list(self.cv.split(np.zeros(block.n_rows), block.target))
-            ids = np.arange(block.n_rows)
-        else:
-            splits, ids = list(self.cv), block.row_ids  # positions in the table as it was given
-        found = np.full(max(block.n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
-        for k, (_, test) in enumerate(splits):
-            if (found[test] >= 0).any():
-                raise ValueError("cv puts a row into two test sets; use a splitter that does not.")
-            found[test] = k
-        if (found[ids] < 0).any():
-            raise ValueError("cv leaves rows out of every test set; each must be in one.")
-        return found[ids], len(splits)
-
-    # Answering ------------------------------------------------------------------------------
-
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        return self.tree_.joint(block, self.n_jobs)
-
-    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return self.tree_.evidence(block)
 
 
 def _coarse_slots(rows: Rows, coders: list[Any], cuts: list[NDArray[np.float64] | None]) -> Slots:

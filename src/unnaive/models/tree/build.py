@@ -37,12 +37,24 @@ def build_tree(
 ) -> BayesTree:
     """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
     given = [None] * len(coders) if cuts is None else cuts
-    fixed = [_slots_of_codes(coder, own) for coder, own in zip(coders, given, strict=True)]
+    fixed = [slots_of_codes(coder, own) for coder, own in zip(coders, given, strict=True)]
 
     def parts_of(node: Node) -> list[Part]:
-        return [_part(node, rows, coder, rules, j, *fixed[j]) for j, coder in enumerate(coders)]
+        return [
+            table_part(node, rows, coder, rules, j, *fixed[j]) for j, coder in enumerate(coders)
+        ]
 
     parts = list(in_threads(parts_of, nodes, n_jobs))
+    return BayesTree(**bayes_fields(nodes, rows, coders, parts))
+
+
+def bayes_fields(
+    nodes: Sequence[Node],
+    rows: Rows,
+    coders: Sequence[Grid | Categories | None],
+    parts: Sequence[Sequence[Part]],
+) -> dict[str, Any]:
+    """The fields of a `BayesTree`, given what each node says about each attribute."""
     attribute = np.array([-1 if n.test is None else n.test.attribute for n in nodes])
     answers = [_answers(node, coders) for node in nodes]
     numbering = tuple(
@@ -59,18 +71,18 @@ def build_tree(
             logs.append(part.logs)
             filled += len(part.logs)
     totals = np.array([_class_weight(node, rows) for node in nodes])
-    return BayesTree(
+    return {
         **lay_out(numbering, attribute, answers, _parents(nodes)),
-        depth=np.array([node.depth for node in nodes]),
-        utility=np.array([node.utility for node in nodes]),
-        candidates=np.array(
+        "depth": np.array([node.depth for node in nodes]),
+        "utility": np.array([node.utility for node in nodes]),
+        "candidates": np.array(
             [[n.candidates.get(j, np.nan) for j in range(len(coders))] for n in nodes]
         ),
-        class_weight=totals,
-        place=place,
-        logs=np.concatenate(logs),
-        log_prior=np.array([log_prior(t, 0.0, None) for t in totals]),
-    )
+        "class_weight": totals,
+        "place": place,
+        "logs": np.concatenate(logs),
+        "log_prior": np.array([log_prior(t, 0.0, None) for t in totals]),
+    }
 
 
 def _class_weight(node: Node, rows: Rows) -> NDArray[np.float64]:
@@ -85,7 +97,7 @@ def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:
     return parent
 
 
-def _part(
+def table_part(
     node: Node,
     rows: Rows,
     coder: Grid | Categories | None,
@@ -105,7 +117,7 @@ def _part(
     return Part(cuts, log_likelihood(counts, rules.alpha, rules.missing))
 
 
-def _slots_of_codes(
+def slots_of_codes(
     coder: Grid | Categories | None, cuts: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64] | None, NDArray[Any] | None]:
     """Cuts of an attribute and the slots of its codes, where all nodes have the same."""
@@ -120,7 +132,8 @@ def _answers(node: Node, coders: Sequence[Grid | Categories | None]) -> NDArray[
         return np.array(() if node.test is None else node.test.values, dtype=np.intp)
     grid = coders[node.test.attribute]
     assert isinstance(grid, Grid)
-    return midpoints(grid.high[[node.test.below - 1]], grid.low[[node.test.above - 1]])
+    below, above = np.array(node.test.below), np.array(node.test.above)
+    return midpoints(grid.high[below - 1], grid.low[above - 1])
 
 
 def _union(

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.bayes import check_class_weight, class_factor
-from unnaive.counts import Summary, TableEstimator, Wanted
-from unnaive.discretize import group_rare, row_factor
+from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
+from unnaive.discretize import group_rare
 from unnaive.encode import Categories, Grid, column_slots, groups_of
 from unnaive.models._base import TableClassifier
 from unnaive.models.tree.tree import Tree

@@ -62,24 +62,24 @@ class Rules:
 class Test:
     """A question about one attribute: which child a slot leads to.
 
-    A numeric test has two children, up to ``below`` and from ``above`` (codes of the cells on both
-    sides of the threshold); a discrete one has a child for each of ``values`` (codes).
+    A numeric test has a child for every interval between cuts: cut k lies between the cells of
+    codes ``below[k]`` and ``above[k]``. A discrete one has a child for each of ``values`` (codes).
     """
 
     attribute: int
-    below: int = 0
-    above: int = 0
+    below: tuple[int, ...] = ()
+    above: tuple[int, ...] = ()
     values: tuple[int, ...] = ()
 
     @property
     def n_children(self) -> int:
-        return len(self.values) or 2
+        return len(self.values) or len(self.below) + 1
 
     def child(self, codes: NDArray[Any], size: int) -> NDArray[np.int32]:
         """Child of each code of a node's rows, -1 for missing and for values without a child."""
         if self.values:
             return kernels.branches(codes, np.array(self.values), size)
-        return kernels.sides(codes, self.below)
+        return kernels.intervals(codes, np.array(self.below))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,17 +247,23 @@ class Grower:
             return None
         node.candidates = {split.test.attribute: split.utility for split in splits}
         best = max(splits, key=lambda split: split.utility)  # the first of equals
-        error, after = 1.0 - node.utility, 1.0 - best.utility
-        return best if error - after > self.rules.min_error_reduction * error else None
+        return best if self._is_better(node, best) else None
+
+    def _is_better(self, node: Node, split: Split) -> bool:
+        """Whether a split cuts the node's error by enough."""
+        error, after = 1.0 - node.utility, 1.0 - split.utility
+        return error - after > self.rules.min_error_reduction * error
 
     def _judge(self, view: View, right: NDArray[np.bool_], j: int) -> Split | None:
-        """What asking attribute j would give.
+        """What asking attribute j would give."""
+        test = self._test(view, j)
+        return None if test is None else self._judge_test(view, right, test)
+
+    def _judge_test(self, view: View, right: NDArray[np.bool_], test: Test) -> Split | None:
+        """What a question would give.
 
         Rows without a child (their value is missing) stay with the node's own naive Bayes.
         """
-        test = self._test(view, j)
-        if test is None:
-            return None
         child = self._child(view, test)
         if self.rules.min_child_weight > 0.0:
             weights = np.bincount(child[child >= 0], view.weight[child >= 0], test.n_children)
@@ -280,7 +286,7 @@ class Grower:
         below, above = kernels.threshold(
             codes, view.ranks[j], view.n_ranks[j], view.groups, view.weight, view.n_classes
         )
-        return Test(j, below, above) if below else None
+        return Test(j, (below,), (above,)) if below else None
 
     def _cross_validate(
         self, view: View, part: NDArray[np.int32], n_parts: int, right: NDArray[np.bool_]
@@ -298,6 +304,7 @@ class Grower:
             self.rows.n_folds,
             self.rules.alpha,
             self.rules.missing == "value",
+            *validate.NO_KERNELS,
             right,
         )
 

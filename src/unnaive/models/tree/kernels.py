@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.density.kernels import look_up
+
 
 class Routing(NamedTuple):
     """How rows find their way; see `Tree`. ``unseen`` is the last slot of each attribute."""
@@ -21,6 +23,16 @@ class Routing(NamedTuple):
     child: NDArray[np.intp]
     route_start: NDArray[np.intp]
     route: NDArray[np.intp]
+
+
+class DensityTables(NamedTuple):
+    """Kernel densities of one attribute, nodes x classes; see `Densities`. None end at 0."""
+
+    start: NDArray[np.float64]
+    per_step: NDArray[np.float64]
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+    logs: NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
@@ -77,6 +89,35 @@ def add_evidence(
             at = own[offsets[j] + slots[i, j]]
             for c in range(n_classes):
                 joint[i, c] += logs[at, c]
+
+
+@njit(cache=True, nogil=True)
+def add_densities(
+    values: NDArray[np.float64],
+    slots: NDArray[np.uint16],
+    node: NDArray[np.intp],
+    place: NDArray[np.int32],
+    logs: NDArray[np.float64],
+    low: float,
+    half_range: float,
+    tables: DensityTables,
+    joint: NDArray[np.float64],
+) -> None:
+    """Add to each row (OUT) the evidence of one number at its node: by slot, and by density.
+
+    place (IN) nodes x slots of this attribute.
+    """
+    inverse = 1.0 / half_range
+    for i in range(len(values)):
+        at, n = place[node[i], slots[i]], node[i]
+        for c in range(joint.shape[1]):
+            found = logs[at, c]
+            if slots[i] != 0 and tables.last[n, c] > 0:
+                own = tables.logs[tables.first[n, c] : tables.last[n, c]]
+                scale, shift = inverse * tables.per_step[n, c], tables.start[n, c]
+                x = (0.5 * values[i] - 0.5 * low) * scale - shift * tables.per_step[n, c]
+                found += look_up(x, own)
+            joint[i, c] += found
 
 
 @njit(cache=True, nogil=True)

@@ -131,12 +131,36 @@ def values_present(codes: NDArray[Any], size: int) -> NDArray[np.intp]:
 
 
 @njit(cache=True, nogil=True)
-def sides(codes: NDArray[Any], below: int) -> NDArray[np.int32]:
-    """Child of each row under a threshold: 0 up to ``below``, else 1; -1 for missing."""
+def intervals(codes: NDArray[Any], below: NDArray[np.intp]) -> NDArray[np.int32]:
+    """Child of each row: how many cuts, whose codes below them ascend (IN), it lies above; -1 for
+    missing.
+    """
     child = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):
-        child[i] = -1 if codes[i] == 0 else codes[i] > below
+        k = 0
+        while k < len(below) and codes[i] > below[k]:
+            k += 1
+        child[i] = -1 if codes[i] == 0 else k
     return child
+
+
+@njit(cache=True, nogil=True)
+def count_cells(
+    codes: NDArray[Any],
+    ranks: NDArray[Any],
+    n_ranks: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Code of each rank, and the weight of each class there, after a row for missing values."""
+    cells = np.empty(n_ranks, dtype=np.intp)
+    counts = np.zeros((n_ranks + 1, n_classes))
+    for i in range(len(codes)):
+        if ranks[i] > 0:
+            cells[ranks[i] - 1] = codes[i]
+        counts[ranks[i], groups[i]] += weight[i]
+    return cells, counts
 
 
 @njit(cache=True, nogil=True)

@@ -39,6 +39,7 @@ class View:
         slots: Slots | None,
     ) -> None:
         n_columns, n_rows = len(codes), len(chosen)
+        self.chosen = chosen
         self.codes = np.empty((n_columns, n_rows), dtype=codes.dtype)
         kernels.gather_columns(codes, chosen, self.codes)
         self.groups, self.n_classes = kernels.renumber(rows.groups, chosen, rows.n_classes)

@@ -1,0 +1,118 @@
+"""Kernel densities: against direct sums, a normal density, Weka; Flexible NBTree against NBTree."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.quality import data_sets
+from benchmarks.speed.foundation import labels, numbers
+from benchmarks.speed.harness import Row, at_most, best_of, seconds
+from benchmarks.speed.trees import weka_jar, write_arff
+from unnaive import FlexibleNBTreeClassifier, NaiveBayesClassifier, NBTreeClassifier
+from unnaive.density import CANDIDATES
+
+ROWS, COLUMNS = 100_000, 20
+DIRECT_ROWS = 2_000  # the direct sum is timed on so many rows of one column, and scaled up
+WEKA_ROWS = 1_000  # rows that Weka answers for, after learning from all
+THREADS = 2
+
+
+def rows(data: Path | None) -> Iterator[Row]:
+    X, y = numbers(ROWS), labels(ROWS)
+    yield from fit_rows(X, y)
+    yield from predict_rows(X, y)
+    if data is not None:
+        yield from tree_rows(data)
+
+
+def kernel(**parameters: object) -> NaiveBayesClassifier:
+    return NaiveBayesClassifier(numeric="kernel", n_jobs=THREADS, **parameters)
+
+
+def direct_leave_one_out(x: np.ndarray) -> float:
+    """The paper's sum over all pairs of rows, for every candidate width."""
+    scaled = (x - x.min()) / np.ptp(x)
+    squares = (scaled[:, None] - scaled) ** 2
+    best = -np.inf
+    for c in CANDIDATES:
+        h = c / np.sqrt(len(x))
+        sums = np.exp(squares * (-0.5 / h**2)).sum(axis=1) - 1
+        best = max(best, float(np.log(sums / ((len(x) - 1) * h) + 1e-10).sum()))
+    return best
+
+
+def fit_rows(X: np.ndarray, y: np.ndarray) -> Iterator[Row]:
+    size = f"{ROWS:,} x {COLUMNS}"
+    few = X[y == 0, 0][:DIRECT_ROWS]
+    ours, direct = best_of(
+        3, lambda: kernel(bandwidth="cv").fit(X, y), lambda: direct_leave_one_out(few)
+    )
+    # Two classes of half the rows each, and the square of their rows.
+    scaled = direct * COLUMNS * 2 * (ROWS / 2 / DIRECT_ROWS) ** 2
+    yield Row(
+        f"kernel NB fit, 61 widths, {size}", seconds(ours),
+        f"direct leave-one-out {seconds(scaled)} (extrapolated from {DIRECT_ROWS:,} rows)",
+        scaled / ours, ">=", 1000,
+    )  # fmt: skip
+    yield at_most(
+        f"kernel NB fit, 61 widths, {size}", lambda: kernel(bandwidth="cv").fit(X, y),
+        lambda: NaiveBayesClassifier(numeric="gaussian", n_jobs=THREADS).fit(X, y),
+        "gaussian fit", 10, runs=7,
+    )  # fmt: skip
+
+
+def predict_rows(X: np.ndarray, y: np.ndarray) -> Iterator[Row]:
+    if weka_jar() is None:
+        return
+    model = kernel(bandwidth="cv").fit(X, y)
+    (ours,) = best_of(5, lambda: model.predict_proba(X))
+    theirs = weka_kernel_predict(X, y)
+    yield Row(
+        f"kernel NB predict_proba, {ROWS:,} x {COLUMNS}, per row", f"{ours / ROWS * 1e6:.3g} us",
+        f"Weka -K {theirs / WEKA_ROWS * 1e6:.3g} us (on {WEKA_ROWS:,} rows)",
+        (theirs / WEKA_ROWS) / (ours / ROWS), ">=", 50,
+    )  # fmt: skip
+
+
+def weka_kernel_predict(X: np.ndarray, y: np.ndarray) -> float:
+    """Seconds that Weka takes for predicting, as it says itself or beyond learning alone."""
+    took = []
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{part}.arff" for part in ("train", "many", "one")]
+        table, names = pd.DataFrame(X), pd.Series(np.where(y, "b", "a"))
+        write_arff(paths[0], table, names)
+        write_arff(paths[1], table[:WEKA_ROWS], names[:WEKA_ROWS])
+        write_arff(paths[2], table[:1].reindex([0, 0]), pd.Series(["a", "b"]))
+        for test in paths[1:]:
+            call = [
+                "java", "-Xmx6g", "-cp", str(weka_jar()), "weka.classifiers.bayes.NaiveBayes",
+                "-K", "-t", str(paths[0]), "-T", str(test), "-o", "-v",
+            ]  # fmt: skip
+            (seconds_,) = best_of(1, lambda: _run(call))
+            took.append(seconds_)
+    return took[0] - took[1]
+
+
+def _run(call: list[str]) -> None:
+    found = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+    if re.search(r"Correctly Classified Instances", found) is None:  # Weka exits with 0 always
+        raise RuntimeError(f"Weka printed no result: {found[-300:]}")
+
+
+def tree_rows(data: Path) -> Iterator[Row]:
+    for name, table, target in data_sets(data, ["letter"]):
+        train = table[table["split"] == "train"].drop(columns="split")
+        X, y = train.drop(columns=target), train[target].astype(str)
+        yield at_most(
+            f"Flexible NBTree, {name}, {len(X):,} x {X.shape[1]}",
+            lambda: FlexibleNBTreeClassifier(random_state=0, n_jobs=THREADS).fit(X, y),
+            lambda: NBTreeClassifier(random_state=0, n_jobs=THREADS).fit(X, y),
+            "NBTree, node", 10, runs=2,
+        )  # fmt: skip

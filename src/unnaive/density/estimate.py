@@ -1,0 +1,176 @@
+"""Kernel densities of one column, as tables that are looked up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.density import kernels
+from unnaive.density.widths import choose_widths, fast_length, places_of
+from unnaive.encode import Grid
+
+NODES = 4.0  # per width and unit of reach: straight lines between them are off by less than 0.01
+DEEPEST = 5.3  # widths from the nearest row: there the density is 1e-6 of a kernel's peak
+NOISE = 1e-13  # of a class's peak: less than this is rounding
+FEW = 1 << 15  # kernels times nodes that are quicker added one by one
+# Added to every class's density everywhere, where rows spread evenly over the range have one: far
+# away all classes are alike, so that the prior decides.
+FLOOR = 0.1
+NARROWEST = 1 / 4096  # of the range: narrower kernels would need too long tables
+# Narrowest width, of the mean gap between neighbouring values. Where values repeat (whole numbers,
+# two values), narrower kernels tell nothing, and a larger class would seem denser for having them.
+GAP = 1 / 6
+SMALLEST_RANGE = 1e-280  # below this, a column is constant
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Values in units of the column's range: 0 is the smallest, 1 the largest.
+
+    ``half_range`` is half the distance, which is finite whatever the values are; no kernel is
+    narrower than ``narrowest``.
+    """
+
+    low: float
+    half_range: float
+    narrowest: float
+
+    @classmethod
+    def of(cls, grid: Grid) -> Scale | None:
+        """The scale of a column's grid; None where all values are alike."""
+        half_range = float(0.5 * grid.high[-1] - 0.5 * grid.low[0]) if grid.size else 0.0
+        if half_range <= SMALLEST_RANGE:
+            return None
+        narrowest = max(GAP / max(grid.size - 1, 1), NARROWEST)
+        return cls(float(grid.low[0]), half_range, narrowest)
+
+    def positions(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (0.5 * values - 0.5 * self.low) / self.half_range
+
+    @property
+    def log_range(self) -> float:
+        return float(np.log(2.0) + np.log(self.half_range))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Densities:
+    """Log density of one numeric column in each class, at nodes of its own for each class.
+
+    Attributes
+    ----------
+    scale : Scale
+        Positions and widths are in units of the column's range.
+    widths : array of shape (classes,)
+        Widths of the kernels.
+    factor : float
+        The c of width = c / sqrt(n), NaN where another rule made the widths.
+    start, per_step : arrays of shape (classes,)
+        Position of each class's first node, and nodes per unit.
+    first, last : arrays of shape (classes,)
+        Where each class's nodes begin and end in ``logs``.
+    logs : array
+    """
+
+    scale: Scale
+    widths: NDArray[np.float64]
+    factor: float
+    start: NDArray[np.float64]
+    per_step: NDArray[np.float64]
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+    logs: NDArray[np.float64]
+
+    def at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log density of each value in each class: values x classes."""
+        out = np.empty((len(values), len(self.widths)))
+        kernels.fill_log_densities(
+            self.scale.positions(values),
+            self.start,
+            self.per_step,
+            self.first,
+            self.last,
+            self.logs,
+            out,
+        )
+        return out
+
+
+def fit_densities(
+    grid: Grid, counts: NDArray[np.float64], bandwidth: Any, floor: float = FLOOR
+) -> Densities | None:
+    """Densities from counts of classes in fine cells (classes x cells); None if constant."""
+    scale = Scale.of(grid)
+    if scale is None:
+        return None
+    return densities_at(scale, scale.positions(middles(grid)), counts, bandwidth, floor)
+
+
+def middles(grid: Grid) -> NDArray[np.float64]:
+    """What stands for the values of each cell."""
+    return 0.5 * grid.low + 0.5 * grid.high
+
+
+def densities_at(
+    scale: Scale,
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    bandwidth: Any,
+    floor: float = FLOOR,
+) -> Densities | None:
+    """The same from positions, ascending, of cells; None if there is no row.
+
+    A class without rows looks like all classes together.
+    """
+    totals = counts.sum(axis=1)
+    if not totals.any():
+        return None
+    widths, factor = choose_widths(positions, counts, bandwidth, floor, scale.narrowest)
+    n = len(totals)
+    start, per_step = np.empty(n), np.empty(n)
+    first, last = np.empty(n, dtype=np.intp), np.empty(n, dtype=np.intp)
+    tables: list[NDArray[np.float64]] = []
+    filled = 0
+    absent = np.flatnonzero(totals <= 0)
+    groups = [np.array([c]) for c in np.flatnonzero(totals > 0)]
+    for classes in [*groups, absent] if len(absent) else groups:
+        own = counts.sum(axis=0) if classes is absent else counts[classes[0]]
+        begin, step, density = _nodes(*places_of(positions, own), widths[classes[0]], floor)
+        tables.append(np.log(density + floor) - scale.log_range)
+        start[classes], per_step[classes] = begin, step
+        first[classes], last[classes] = filled, filled + len(density)
+        filled += len(density)
+    logs = np.concatenate(tables)
+    return Densities(scale, widths[:-1], factor, start, per_step, first, last, logs)
+
+
+def _nodes(
+    positions: NDArray[np.float64], weight: NDArray[np.float64], width: float, floor: float
+) -> tuple[float, float, NDArray[np.float64]]:
+    """First node, nodes per unit, and densities at the nodes; the first and last have none.
+
+    Kernels added one by one, or rows spread over nodes and one convolution.
+    """
+    depth = np.sqrt(2 * np.log(max(1 / (kernels.ROOT_2_PI * width * floor), np.e)))
+    nodes = float(np.ceil(NODES * min(depth, DEEPEST)))
+    reach = kernels.reach_of(width, floor) * nodes
+    margin = np.ceil(reach) + 2
+    places = (positions - positions[0]) * (nodes / width) + margin
+    size = int(places[-1] + margin) + 2
+    if len(places) * 2 * reach <= FEW:
+        density = np.zeros(size)
+        kernels.add_kernels(places, weight, nodes, reach, density)
+        density /= kernels.ROOT_2_PI * width * weight.sum()
+    else:
+        length = fast_length(size)
+        binned = np.zeros(length)
+        kernels.spread_rows(places, weight, binned)
+        spectrum = np.fft.rfft(binned)
+        wave = (2 * np.pi * nodes / length) * np.arange(len(spectrum))
+        density = np.fft.irfft(spectrum * np.exp(-0.5 * wave**2), length)[:size]
+        density *= nodes / (width * weight.sum())
+        density[density < NOISE * density.max()] = 0.0
+    density[[0, -1]] = 0.0
+    return float(positions[0] - margin * width / nodes), nodes / width, density

@@ -1,0 +1,219 @@
+"""Growing Wang and Yuan's Flexible NBTree: kernel densities in the search and in the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import validate
+from unnaive.density import FLOOR, Scale, choose_widths, delta, middles
+from unnaive.density import kernels as density_kernels
+from unnaive.discretize import kernels as cut_kernels
+from unnaive.encode import Categories, Grid, coder_sizes
+from unnaive.models._progress import Progress
+from unnaive.models.tree import node_kernels as kernels
+from unnaive.models.tree.grow import Grower, Node, Rows, Rules, Split, Test
+from unnaive.models.tree.view import View
+
+FINE = 8  # cells in the narrowest width, where a node has more cells than that needs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """One numeric attribute at one node.
+
+    Attributes
+    ----------
+    codes : array of shape (cells,)
+        Fine code of each cell, ascending; the highest one where codes were joined.
+    positions : array of shape (cells,)
+    counts : array of shape (cells + 1, classes)
+        Weight of each class, first of the rows without a value.
+    widths : array of shape (classes + 1,)
+        Widths of the classes' kernels, then that of all together.
+    place : array of shape (ranks + 1,)
+        Slot of each rank among the node's codes: 0 missing, then the cells.
+    """
+
+    codes: NDArray[np.intp]
+    positions: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    place: NDArray[np.intp]
+
+
+class FlexibleGrower(Grower):
+    """Grow a tree that splits on the attribute of highest Bayes measure.
+
+    Numbers are cut where the most probable class changes, if that passes MDL: one child for every
+    interval. Where no cut passes, the next attribute is asked. Whether the split is kept is
+    decided as in NBTree, by cross-validated accuracy of kernel naive Bayes.
+
+    Parameters
+    ----------
+    rows, rules, n_jobs, progress :
+        As in `Grower`.
+    coders : sequence of Grid, Categories or None
+        Their numbering of the columns gives codes their positions.
+    bandwidth : str or float
+        How kernels get their widths, once for each node.
+    select : {"utility", "delta"}
+        Whether attributes are compared by what their split gives, or by the Bayes measure.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        coders: Sequence[Grid | Categories | None],
+        rules: Rules,
+        bandwidth: Any,
+        select: str,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(rows, coder_sizes(coders), rules, None, n_jobs, progress)
+        self.bandwidth = bandwidth
+        self.select = select
+        self.positions = [code_positions(coder) for coder in coders]
+        self.scales = [Scale.of(coder) if isinstance(coder, Grid) else None for coder in coders]
+
+    def _split(
+        self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
+    ) -> Split | None:
+        """The question of highest Bayes measure that divides the rows, if it is worth asking."""
+        if self.select == "utility":
+            return super()._split(node, right, view, n_jobs)
+        measures = [self._measure(view, j) for j in range(len(self.sizes))]
+        # The first of equals, as NBTree takes it.
+        for j in np.argsort([-m[0] for m in measures], kind="stable").tolist():
+            share, test = measures[j]
+            if share > 0.0 and test is not None:
+                split = self._judge_test(view, right, test)
+                if split is not None:
+                    node.candidates = {j: split.utility}
+                    return split if self._is_better(node, split) else None
+        return None
+
+    def _test(self, view: View, j: int) -> Test | None:
+        """Where no cut passes MDL, NBTree's threshold: the split is still to be judged."""
+        return self._measure(view, j)[1] or super()._test(view, j)
+
+    def _measure(self, view: View, j: int) -> tuple[float, Test | None]:
+        """Share of the rows whose class is the most probable given attribute j, and its test."""
+        totals = np.bincount(view.groups, view.weight, view.n_classes).astype(np.float64)
+        if not self.rows.numeric[j]:
+            counts = np.zeros((int(self.sizes[j]) + 2, view.n_classes))
+            np.add.at(counts, (view.codes[j], view.groups), view.weight)
+            values = counts[1:].T
+            share = delta(values, counts[0], totals, values.argmax(axis=0))
+            return share, super()._test(view, j)
+        cells = self._cells(view, j)
+        if cells is None:
+            return 0.0, None
+        counts = cells.counts[1:]
+        logs = np.empty_like(counts)
+        everywhere = np.ones(len(counts), dtype=np.bool_)
+        density_kernels.fill_cell_logs(
+            cells.positions, counts, np.zeros_like(counts), cells.widths, FLOOR, everywhere, logs
+        )
+        best = (logs + np.log(totals)).argmax(axis=1)
+        share = delta(counts.T, cells.counts[0], totals, best)
+        return share, _cut_where_classes_change(j, cells, best)
+
+    def _cells(self, view: View, j: int) -> Cells | None:
+        """Numbers of attribute j at a node; None where it has no value or is always the same."""
+        scaled, scale = self.positions[j], self.scales[j]
+        if scaled is None or scale is None or not view.n_ranks[j]:
+            return None
+        codes, counts = kernels.count_cells(
+            view.codes[j],
+            view.ranks[j],
+            view.n_ranks[j],
+            view.groups,
+            view.weight,
+            view.n_classes,
+        )
+        positions = scaled[codes - 1]
+        by_class = np.ascontiguousarray(counts[1:].T)
+        widths, _ = choose_widths(positions, by_class, self.bandwidth, FLOOR, scale.narrowest)
+        place = np.arange(len(codes) + 1)
+        step = widths.min() / FINE
+        if (positions[-1] - positions[0]) / step < len(codes) / 2:  # far more cells than needed
+            whole = np.floor(positions / step)
+            last = np.append(whole[1:] != whole[:-1], True)
+            place[1:] = np.cumsum(np.append(True, last[:-1]))
+            joined = np.zeros((int(place[-1]) + 1, view.n_classes))
+            np.add.at(joined, place, counts)
+            codes, counts, positions = codes[last], joined, (whole[last] + 0.5) * step
+        return Cells(codes, positions, counts, widths, place)
+
+    def _cross_validate(
+        self, view: View, part: NDArray[np.int32], n_parts: int, right: NDArray[np.bool_]
+    ) -> None:
+        """Mark, for rows of any part, whether the part's naive Bayes gets them right (OUT)."""
+        for p in range(n_parts):
+            own = np.flatnonzero(part == p)
+            if len(own) == 0:
+                continue
+            whole = len(own) == len(part)
+            right[own] = self._validate(view if whole else self._view(view.chosen[own]))
+
+    def _validate(self, view: View) -> NDArray[np.bool_]:
+        """Which of a node's rows kernel naive Bayes gets right when it has not seen their fold."""
+        slots, n_values = view.base.copy(), self.sizes.copy()
+        widths = np.zeros((1, len(self.sizes), view.n_classes + 1))
+        found: dict[int, Cells] = {}
+        for j in view.numeric.tolist():
+            cells = self._cells(view, j)
+            if cells is None:
+                slots[:, j] = 0
+                n_values[j] = 0
+                continue
+            found[j] = cells
+            slots[:, j] = cells.place[view.ranks[j]]
+            n_values[j] = len(cells.codes)
+            widths[0, j] = cells.widths
+        starts = np.concatenate(([0], np.cumsum(n_values + 1)))
+        positions = np.zeros((1, starts[-1]))
+        for j, cells in found.items():
+            positions[0, starts[j] + 1 : starts[j + 1]] = cells.positions
+        right = np.zeros(len(view.groups), dtype=np.bool_)
+        validate.cross_validate(
+            slots,
+            np.zeros(len(right), dtype=np.int32),
+            n_values[None],
+            view.groups,
+            view.n_classes,
+            view.weight,
+            view.folds,
+            self.rows.n_folds,
+            self.rules.alpha,
+            self.rules.missing == "value",
+            positions,
+            widths,
+            FLOOR,
+            right,
+        )
+        return right
+
+
+def code_positions(coder: Grid | Categories | None) -> NDArray[np.float64] | None:
+    """Position of each code of a number in the column's range; None where it has no range."""
+    scale = Scale.of(coder) if isinstance(coder, Grid) else None
+    if scale is None:
+        return None
+    assert isinstance(coder, Grid)
+    return scale.positions(middles(coder))
+
+
+def _cut_where_classes_change(j: int, cells: Cells, best: NDArray[np.intp]) -> Test | None:
+    """The test that cuts where the most probable class changes, as far as that passes MDL."""
+    cuts = cut_kernels.cuts_between(cells.counts[1:], best)
+    if len(cuts) == 0:
+        return None
+    below, above = cells.codes[cuts - 1], cells.codes[cuts]
+    return Test(j, tuple(below.tolist()), tuple(above.tolist()))

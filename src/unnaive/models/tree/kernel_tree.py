@@ -1,0 +1,175 @@
+"""A tree with a kernel naive Bayes at every node, and how grown nodes become one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import missing_evidence
+from unnaive.density import Densities, Scale, densities_at
+from unnaive.encode import Categories, Grid
+from unnaive.models.tree import kernels, node_kernels
+from unnaive.models.tree.build import Part, bayes_fields, slots_of_codes, table_part
+from unnaive.models.tree.flexible import code_positions
+from unnaive.models.tree.grow import Node, Rows, Rules
+from unnaive.models.tree.tree import ROWS, BayesTree
+from unnaive.table import Block, in_threads
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class KernelTree(BayesTree):
+    """A tree with a kernel naive Bayes at every node.
+
+    What `BayesTree` has for numbers says only whether they are there; their densities are tables
+    that are looked up (`Densities`), one for each node, attribute and class.
+
+    Attributes
+    ----------
+    scales : tuple of Scale or None
+        The range of each attribute at the root; None where it has no densities.
+    factor : array of shape (nodes, attributes)
+        The c of kernel width = c / sqrt(n); NaN where there is none.
+    start, per_step : arrays of shape (attributes, nodes, classes)
+        Position of a table's first node, and nodes per unit.
+    first, last : arrays of shape (attributes, nodes, classes)
+        Where a table begins and ends in ``densities``; both 0 where there is none.
+    densities : array
+    """
+
+    scales: tuple[Scale | None, ...]
+    factor: NDArray[np.float64]
+    start: NDArray[np.float64]
+    per_step: NDArray[np.float64]
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+    densities: NDArray[np.float64]
+
+    def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        out = np.empty((block.n_rows, self.log_prior.shape[1]))
+
+        def score(start: int) -> None:
+            rows = block.slice(start, start + ROWS)
+            slots = self._slots(rows)
+            node = self._arrive(slots)
+            part = out[start : start + ROWS]
+            part[:] = self.log_prior[node]
+            for j in range(len(self.coders)):
+                self._add(rows, j, slots, node, part)
+
+        list(in_threads(score, range(0, block.n_rows, ROWS), n_jobs))
+        return out
+
+    def evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        slots = self._slots(block)
+        node = self._arrive(slots)
+        bars = np.zeros((block.n_rows, len(self.coders), self.log_prior.shape[1]))
+        for j in range(len(self.coders)):
+            self._add(block, j, slots, node, bars[:, j])
+        return self.log_prior[node], bars
+
+    def _add(
+        self,
+        block: Block,
+        j: int,
+        slots: NDArray[np.uint16],
+        node: NDArray[np.intp],
+        joint: NDArray[np.float64],
+    ) -> None:
+        """Add the evidence of one attribute to rows (OUT)."""
+        scale = self.scales[j]
+        if scale is None:
+            at = self.offsets[j : j + 1]
+            kernels.add_evidence(slots[:, j : j + 1], node, at, self.place, self.logs, joint)
+            return
+        tables = kernels.DensityTables(
+            self.start[j], self.per_step[j], self.first[j], self.last[j], self.densities
+        )
+        place = self.place[:, self.offsets[j] : self.offsets[j + 1]]
+        given = (slots[:, j], node, place, self.logs, scale.low, scale.half_range, tables)
+        kernels.add_densities(block.numeric(j), *given, joint)
+
+
+def build_kernel_tree(
+    nodes: Sequence[Node],
+    rows: Rows,
+    coders: Sequence[Grid | Categories | None],
+    rules: Rules,
+    bandwidth: Any,
+    n_jobs: int | None = None,
+) -> KernelTree:
+    """Flat arrays of a grown tree, with densities from the rows of every node."""
+    scales = tuple(Scale.of(coder) if isinstance(coder, Grid) else None for coder in coders)
+    positions = [code_positions(coder) for coder in coders]
+
+    # Numbers without densities are all alike.
+    one_piece = [slots_of_codes(coder, np.empty(0)) for coder in coders]
+
+    def estimate(node: Node) -> list[tuple[Part, Densities | None]]:
+        return [
+            (table_part(node, rows, coder, rules, j, *one_piece[j]), None)
+            if scales[j] is None
+            else _number(node, rows, j, scales[j], positions[j], rules, bandwidth)
+            for j, coder in enumerate(coders)
+        ]
+
+    found = list(in_threads(estimate, nodes, n_jobs))
+    shape = (len(coders), len(nodes), rows.n_classes)
+    start, per_step = np.zeros(shape), np.zeros(shape)
+    first, last = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
+    factor = np.full((len(nodes), len(coders)), np.nan)
+    tables, filled = [np.empty(0)], 0
+    for n, own in enumerate(found):
+        for j, (_, density) in enumerate(own):
+            if density is None:
+                continue
+            factor[n, j] = density.factor
+            start[j, n], per_step[j, n] = density.start, density.per_step
+            first[j, n], last[j, n] = filled + density.first, filled + density.last
+            tables.append(density.logs)
+            filled += len(density.logs)
+    parts = [[part for part, _ in own] for own in found]
+    return KernelTree(
+        **bayes_fields(nodes, rows, coders, parts),
+        scales=scales,
+        factor=factor,
+        start=start,
+        per_step=per_step,
+        first=first,
+        last=last,
+        densities=np.concatenate(tables),
+    )
+
+
+def _number(
+    node: Node,
+    rows: Rows,
+    j: int,
+    scale: Scale | None,
+    positions: NDArray[np.float64] | None,
+    rules: Rules,
+    bandwidth: Any,
+) -> tuple[Part, Densities | None]:
+    """Naive Bayes of one number from the node's rows."""
+    assert scale is not None
+    assert positions is not None
+    codes = rows.codes[j][node.rows]
+    present, ranks = np.unique(codes, return_inverse=True)
+    missing = int(len(present) > 0 and present[0] == 0)
+    ranks = ranks + 1 - missing
+    cells, counts = node_kernels.count_cells(
+        codes,
+        ranks,
+        len(present) - missing,
+        rows.groups[node.rows],
+        rows.weight[node.rows],
+        rows.n_classes,
+    )
+    by_class = np.ascontiguousarray(counts[1:].T)
+    there, absent = missing_evidence(by_class.sum(axis=1), counts[0], rules.alpha, rules.missing)
+    logs = np.stack((absent, there, np.zeros_like(there)))
+    density = densities_at(scale, positions[cells - 1], by_class, bandwidth)
+    return Part(np.empty(0), logs), density
