@@ -1,6 +1,7 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
 from unnaive.bayes.build import Smoothing, build_scorer
+from unnaive.bayes.coded import cell_logs, coded_scores, judge
 from unnaive.bayes.estimate import (
     check_class_weight,
     class_factor,
@@ -8,15 +9,17 @@ from unnaive.bayes.estimate import (
     log_likelihood,
     log_prior,
 )
-from unnaive.bayes.evidence import Evidence
+from unnaive.bayes.evidence import Evidence, Votes
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import (
     GaussianTerm,
     Scorer,
     TableTerm,
     Term,
+    add_scorers,
     log_probabilities,
     probabilities,
+    stack_scorers,
 )
 
 __all__ = [
@@ -27,12 +30,18 @@ __all__ = [
     "Smoothing",
     "TableTerm",
     "Term",
+    "Votes",
+    "add_scorers",
     "build_scorer",
+    "cell_logs",
     "check_class_weight",
     "class_factor",
+    "coded_scores",
     "given_priors",
+    "judge",
     "log_likelihood",
     "log_prior",
     "log_probabilities",
     "probabilities",
+    "stack_scorers",
 ]

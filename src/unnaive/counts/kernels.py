@@ -131,3 +131,34 @@ def scatter_slots(
     for g in range(counts.shape[0]):
         for s in range(counts.shape[1]):
             out[g, place[s]] += counts[g, s]
+
+
+@njit(cache=True, nogil=True)
+def count_cells(
+    codes: NDArray[np.uint16],
+    starts: NDArray[np.intp],
+    groups: NDArray[Any],
+    n_groups: int,
+    weight: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
+    """Weight per (cell, group) of joint codes (IN, runs x rows), added in the rows' order (OUT).
+
+    Weights are floats, or words in which several small numbers lie side by side. The cells of run r
+    begin at ``starts[r]``; after the last run comes the weight of whole groups.
+    """
+    n_runs, n_rows = codes.shape
+    cells = np.empty(_CHUNK, dtype=np.int32)
+    for first in range(0, n_rows, _CHUNK):
+        m = min(_CHUNK, n_rows - first)
+        of, w = groups[first : first + m], weight[first : first + m]
+        for r in range(n_runs):
+            own = codes[r, first : first + m]
+            table = out[starts[r] * n_groups : starts[r + 1] * n_groups]
+            for i in range(m):
+                cells[i] = np.int32(own[i]) * np.int32(n_groups) + np.int32(of[i])
+            for i in range(m):
+                table[cells[i]] += w[i]
+        table = out[starts[n_runs] * n_groups :]
+        for i in range(m):
+            table[of[i]] += w[i]

@@ -14,8 +14,8 @@ from unnaive.bayes import Evidence, log_probabilities, probabilities
 from unnaive.table import Block, Schema, Source, open_table
 
 
-class TableClassifier(ClassifierMixin):  # type: ignore[misc]
-    """A classifier of tables. Subclasses say how a block of rows scores.
+class RowClassifier(ClassifierMixin):  # type: ignore[misc]
+    """A classifier of tables. Subclasses say how probable the classes are for a block of rows.
 
     They set ``schema_`` and ``classes_`` when fitted, and have the parameter ``n_jobs``.
     """
@@ -25,29 +25,16 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
     n_jobs: int | None
 
     @abstractmethod
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        """Joint log probability of each row and class."""
+    def _probabilities(self, block: Block) -> NDArray[np.float64]:
+        """Probability of each class for each row."""
 
     @abstractmethod
-    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Baseline (rows x classes) and bars (rows x attributes x classes) of each row."""
+    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
+        """Log probability of each class for each row."""
 
     def _open(self, X: Any) -> Source:
         check_is_fitted(self)
         return open_table(self, X, fitted=self.schema_)
-
-    def predict_joint_log_proba(self, X: Any) -> Any:
-        """Log P(class, row) for each row and class: what the evidence adds up to.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        return self._open(X).map(self._joint)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class for each row.
@@ -60,7 +47,7 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._open(X).map(lambda block: log_probabilities(self._joint(block)))
+        return self._open(X).map(self._log_probabilities)
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class for each row.
@@ -93,6 +80,31 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
             lambda block: self.classes_[self._probabilities(block).argmax(axis=1)]
         )
 
+
+class TableClassifier(RowClassifier):
+    """A classifier whose evidence adds up. Subclasses say how a block of rows scores."""
+
+    @abstractmethod
+    def _joint(self, block: Block) -> NDArray[np.float64]:
+        """Joint log probability of each row and class."""
+
+    @abstractmethod
+    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Baseline (rows x classes) and bars (rows x attributes x classes) of each row."""
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """Log P(class, row) for each row and class: what the evidence adds up to.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._open(X).map(self._joint)
+
     def evidence(self, X: Any) -> Evidence:
         """Why: one bar per row, attribute and class, adding up to the joint log probability.
 
@@ -117,3 +129,6 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
 
     def _probabilities(self, block: Block) -> NDArray[np.float64]:
         return probabilities(self._joint(block), self.n_jobs)
+
+    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
+        return log_probabilities(self._joint(block))
