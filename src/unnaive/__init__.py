@@ -4,6 +4,7 @@ from unnaive.discretize import Discretizer
 from unnaive.models import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
+    HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
     export_text,
@@ -16,6 +17,7 @@ __all__ = [
     "BaggedNaiveBayesClassifier",
     "BoostedNaiveBayesClassifier",
     "Discretizer",
+    "HierarchicalMixtureClassifier",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "__version__",

@@ -72,7 +72,7 @@ def test_one_bag_without_drawing_is_naive_bayes():
 
 def test_blocks_of_rows_give_the_same_model(monkeypatch):
     X, y = mixed_table(500)
-    model = BAGGED(n_estimators=7, oob_score=True, random_state=0)
+    model = BAGGED(n_estimators=30, oob_score=True, random_state=0)
     whole = clone(model).fit(X, y)
     split_memory(monkeypatch, [0, 1, 130, 411, 500])
     assert_same_model(whole, clone(model).fit(X, y))
@@ -89,9 +89,9 @@ def test_more_rows_than_a_lane_holds():
 @pytest.mark.parametrize("voting", ["soft", "hard"])
 def test_out_of_bag_rows_are_judged_by_the_other_bags(voting):
     X, y = mixed_table(120)
-    model = BAGGED(n_estimators=12, voting=voting, oob_score=True, random_state=0).fit(X, y)
+    model = BAGGED(n_estimators=30, voting=voting, oob_score=True, random_state=0).fit(X, y)
     drawn = np.array(draws_of(model, len(y)))
-    votes = model.evidence(X).votes * 12
+    votes = model.evidence(X).votes * 30
     expected = np.stack([votes[i][drawn[:, i] == 0].mean(axis=0) for i in range(len(y))])
     np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)
     right = model.classes_[expected.argmax(axis=1)] == y

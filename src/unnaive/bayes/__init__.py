@@ -1,6 +1,6 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
-from unnaive.bayes.build import Smoothing, build_scorer
+from unnaive.bayes.build import Smoothing, build_scorer, table_scorer
 from unnaive.bayes.coded import cell_logs, coded_scores, judge
 from unnaive.bayes.estimate import (
     check_class_weight,
@@ -44,4 +44,5 @@ __all__ = [
     "log_probabilities",
     "probabilities",
     "stack_scorers",
+    "table_scorer",
 ]

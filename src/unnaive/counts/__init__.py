@@ -4,7 +4,7 @@ from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator
 from unnaive.counts.coded import GRAIN, CodedRows, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
-from unnaive.counts.summary import Coder, Summary, Wanted, merge_summaries
+from unnaive.counts.summary import Coder, Summary, Wanted, merge_summaries, refuse_new
 from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 
 __all__ = [
@@ -25,5 +25,6 @@ __all__ = [
     "count_coded",
     "gather",
     "merge_summaries",
+    "refuse_new",
     "slot_offsets",
 ]

@@ -6,7 +6,14 @@ Every coded attribute has the same slots: 0 is missing, 1 to V its values, V + 1
 from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
-from unnaive.encode.draws import branch_seeds, draw_folds, draw_poisson, draw_uniform, lane
+from unnaive.encode.draws import (
+    branch_seeds,
+    draw_folds,
+    draw_order,
+    draw_poisson,
+    draw_uniform,
+    lane,
+)
 from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
 from unnaive.encode.joint import JointCodes, joint_codes, joint_runs
 from unnaive.encode.labels import Labels, groups_of, label_groups, merge_labels, read_target
@@ -24,6 +31,7 @@ __all__ = [
     "coder_sizes",
     "column_slots",
     "draw_folds",
+    "draw_order",
     "draw_poisson",
     "draw_uniform",
     "groups_of",

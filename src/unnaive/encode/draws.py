@@ -44,6 +44,11 @@ def draw_uniform(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     return (row_bits(seed, row_ids) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
+def draw_order(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The rows' positions in a random order."""
+    return np.argsort(row_bits(seed, row_ids), kind="stable")
+
+
 def branch_seeds(seed: int, n: int) -> NDArray[np.uint64]:
     """Seeds for n independent streams of draws, all from one seed."""
     return row_bits(seed, np.arange(n))

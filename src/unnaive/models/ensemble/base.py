@@ -13,13 +13,14 @@ from sklearn.utils import check_random_state
 from unnaive.bayes import (
     Scorer,
     Smoothing,
-    build_scorer,
     check_class_weight,
     class_factor,
     log_prior,
+    table_scorer,
 )
 from unnaive.counts import CodedRows, CountTable, Summary, TableEstimator, Wanted, code_rows
 from unnaive.discretize import METHODS, Coarse, coarsen
+from unnaive.encode import Labels
 from unnaive.models._base import RowClassifier
 from unnaive.table import (
     Block,
@@ -55,9 +56,8 @@ class Start:
 
     def scorer(self, counts: CountTable, smoothing: Smoothing, prior_alpha: float) -> Scorer:
         """Naive Bayes on counts in the coarse slots."""
-        coarse = Coarse(self.coarse.coders, counts, self.coarse.factor)
         prior = log_prior(counts.totals, prior_alpha, None)
-        return build_scorer(self.summary, coarse, (), prior, smoothing)
+        return table_scorer(self.summary.schema, self.coarse.coders, counts, prior, smoothing)
 
 
 class EnsembleClassifier(RowClassifier, TableEstimator):
@@ -82,9 +82,11 @@ class EnsembleClassifier(RowClassifier, TableEstimator):
         check_number(self, "n_bins", 2, whole=True)
         check_word(self, "missing", "skip", "value")
 
-    def _begin(self, X: Any, y: Any, sample_weight: Any) -> Start:
+    def _begin(self, X: Any, y: Any, sample_weight: Any, announced: Labels | None = None) -> Start:
         """The first pass, cuts, and the seed of all draws."""
         source, summary = self._read(X, y, sample_weight)
+        if announced is not None:
+            summary = summary.announce(announced)
         classes = summary.labels.classes
         check_class_weight(self.class_weight, classes)
         coarse = coarsen(
