@@ -15,7 +15,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, CLASSIFIERS, ESTIMATORS, ORDERLESS
+from registry import ADDITIVE, BAGGED, BOOSTED, CLASSIFIERS, ESTIMATORS, ORDERLESS
 from unnaive import NaiveBayesClassifier, merge
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
@@ -53,7 +53,7 @@ every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
 ADDING_UP = [c for c in CLASSIFIERS if hasattr(c, "predict_joint_log_proba")]
-VOTING = [c for c in CLASSIFIERS if c not in ADDING_UP]
+VOTING = [*BOOSTED[1:], *BAGGED]
 limits = pytest.mark.parametrize("limit", [8, 65_534])
 
 

@@ -7,6 +7,7 @@ from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.draws import (
+    assign_folds,
     branch_seeds,
     draw_folds,
     draw_order,
@@ -26,6 +27,7 @@ __all__ = [
     "Grid",
     "JointCodes",
     "Labels",
+    "assign_folds",
     "branch_seeds",
     "categories_of",
     "coder_sizes",

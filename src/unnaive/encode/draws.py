@@ -9,6 +9,7 @@ row's number is the state.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -37,6 +38,33 @@ def draw_folds(seed: int, row_ids: NDArray[np.int64], n_folds: int) -> NDArray[n
     """A fold for each row, each equally likely."""
     high = row_bits(seed, row_ids) >> _32
     return ((high * np.uint64(n_folds)) >> _32).astype(np.int64)
+
+
+def assign_folds(
+    cv: Any, seed: int, row_ids: NDArray[np.int64], target: NDArray[Any]
+) -> tuple[NDArray[np.int64], int]:
+    """A fold for every row, and how many folds there are.
+
+    ``cv`` is a number of folds to draw, a scikit-learn splitter, or ready (train, test) positions
+    in the table as it was given.
+    """
+    if isinstance(cv, (int, np.integer)):
+        if cv < 2:
+            raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
+        return draw_folds(seed, row_ids, int(cv)), int(cv)
+    n_rows = len(row_ids)
+    if hasattr(cv, "split"):
+        splits, ids = list(cv.split(np.zeros(n_rows), target)), np.arange(n_rows)
+    else:
+        splits, ids = list(cv), row_ids
+    found = np.full(max(n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
+    for k, (_, test) in enumerate(splits):
+        if (found[test] >= 0).any():
+            raise ValueError("cv puts a row into two test sets; use a splitter that does not.")
+        found[test] = k
+    if (found[ids] < 0).any():
+        raise ValueError("cv leaves rows out of every test set; each must be in one.")
+    return found[ids], len(splits)
 
 
 def draw_uniform(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
 from unnaive.counts import refuse_new
@@ -16,8 +17,8 @@ from unnaive.discretize import CoarseCoder
 from unnaive.encode import (
     GRID_LIMIT,
     Labels,
+    assign_folds,
     branch_seeds,
-    draw_folds,
     label_groups,
     read_target,
 )
@@ -36,6 +37,14 @@ from unnaive.table import Block, check_number, check_word, in_threads, open_tabl
 
 LEAST_GAMMA = 1e-6
 MOST_EXPERTS = 1 << 12
+
+
+def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
+    if isinstance(model.layers, str):
+        raise AttributeError(
+            "layers='grow' judges architectures on all rows: call fit, or give the layers."
+        )
+    return True
 
 
 class HierarchicalMixtureClassifier(EnsembleClassifier):
@@ -74,8 +83,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         How numeric columns are cut, once, before training; see `NaiveBayesClassifier`.
     n_bins, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
-    cv : int, default=5
-        Folds that judge an architecture, for ``layers="grow"``.
+    cv : int, splitter or iterable, default=5
+        Folds that judge architectures, for ``layers="grow"``: how many to draw, a scikit-learn
+        splitter, or ready (train, test) positions.
     max_experts : int, default=16
         Largest architecture that ``layers="grow"`` tries.
     random_state : int, RandomState instance or None, default=None
@@ -129,7 +139,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,
-        cv: int = 5,
+        cv: Any = 5,
         max_experts: int = 16,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -185,6 +195,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._know(start)
         return self._settle(shape, counters)
 
+    @available_if(_has_layers)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One sweep over more rows.
 
@@ -204,10 +215,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         """
         self._check_parameters()
         layers = self._given_layers()
-        if layers is None:
-            raise ValueError(
-                "layers='grow' judges architectures on all rows: call fit, or give the layers."
-            )
+        assert layers is not None
         if not hasattr(self, "table_"):
             announced = None if classes is None else label_groups(read_target(classes))[0]
             start = self._begin(X, y, sample_weight, announced)
@@ -231,7 +239,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         return self._settle(shape, counters)
 
     def _check_parameters(self) -> None:
-        for name, low in (("n_sweeps", 1), ("n_bins", 2), ("cv", 2), ("max_experts", 1)):
+        for name, low in (("n_sweeps", 1), ("n_bins", 2), ("max_experts", 1)):
             check_number(self, name, low, whole=True)
         check_number(self, "sigma", 0, 100)
         check_number(self, "gamma", LEAST_GAMMA)
@@ -242,9 +250,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         """The layers, checked; None to grow them."""
         if isinstance(self.layers, str) and self.layers == "grow":
             return None
-        given = self.layers
+        given: Any = self.layers
         whole = not isinstance(given, (str, numbers.Integral)) and all(
-            isinstance(b, numbers.Integral) and b >= 1 for b in given
+            isinstance(b, numbers.Integral) and int(b) >= 1 for b in given
         )
         if not whole or len(given) == 0:
             raise ValueError(
@@ -289,7 +297,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     def _accuracy(self, start: Start, rows: SlotRows, layers: tuple[int, ...]) -> float:
         """Cross-validated accuracy of an architecture, on folds drawn once."""
-        folds = draw_folds(start.seed, rows.row_ids, self.cv)
+        folds, n_folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups)
         shape, manner = Shape.of(layers, start.n_classes), self._manner()
 
         def right(fold: int) -> float:
@@ -303,7 +311,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             hit = counters.answer(rows, held_out, manner) == rows.groups[held_out]
             return float(rows.weight[held_out] @ hit)
 
-        hits = in_threads(right, range(self.cv), self.n_jobs)
+        hits = in_threads(right, range(n_folds), self.n_jobs)
         return math.fsum(hits) / float(rows.weight.sum())
 
     def _settle(self, shape: Shape, counters: Counters) -> Self:

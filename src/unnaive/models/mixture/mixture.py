@@ -106,7 +106,6 @@ def explain(
     """Bars of all units, taken apart by gates and experts."""
     shape, scorer = mixture.shape, mixture.scorer
     bars = scorer.evidence(block, n_jobs)
-    rows, attributes, _ = bars.shape
     folded = mixture.fold(block, n_jobs)
     gates = shape.n_gate_units
 
@@ -115,7 +114,7 @@ def explain(
         found = units.reshape(*units.shape[:-1], shape.n_classes, shape.n_experts)
         return np.swapaxes(found, -1, -2)
 
-    baseline = np.tile(scorer.log_prior, (rows, 1))
+    baseline = np.tile(scorer.log_prior, (block.n_rows, 1))
     return MixtureEvidence(
         baseline[:, :gates],
         bars[:, :, :gates],
