@@ -300,15 +300,20 @@ def judge_two(
     """`judge_many` for two classes, whose logs and prior (IN) are centred: only the row's own
     class is looked up.
     """
+    least = np.array([-TIE / 2, TIE / 2])  # the first class wins ties
     for first in range(0, len(groups), _JUDGED):
         m = min(_JUDGED, len(groups) - first)
         own, of = margin[first : first + m], groups[first : first + m]
         for i in range(m):
             own[i] = prior[of[i]]
-        for r in range(len(codes)):
-            table = logs[starts[r] : starts[r + 1]]
-            code = codes[r, first : first + m]
+        for r in range(0, len(codes) - 1, 2):  # two runs at a time
+            one, two = logs[starts[r] : starts[r + 1]], logs[starts[r + 1] : starts[r + 2]]
+            code, next_code = codes[r, first : first + m], codes[r + 1, first : first + m]
             for i in range(m):
-                own[i] += table[code[i], of[i]]
+                own[i] += one[code[i], of[i]] + two[next_code[i], of[i]]
+        if len(codes) % 2:
+            one, code = logs[starts[-2] :], codes[-1, first : first + m]
+            for i in range(m):
+                own[i] += one[code[i], of[i]]
         for i in range(m):
-            hit[first + i] = own[i] > TIE / 2 or (of[i] == 0 and own[i] >= -TIE / 2)
+            hit[first + i] = own[i] >= least[of[i]]

@@ -1,7 +1,7 @@
 """COUNTING: the additive tables that every model learns from."""
 
 from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator
-from unnaive.counts.coded import GRAIN, CodedRows, add_marginals, code_rows, count_coded
+from unnaive.counts.coded import GRAIN, CodedRows, add_lanes, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
 from unnaive.counts.summary import Coder, Summary, Wanted, merge_summaries, refuse_new
@@ -20,6 +20,7 @@ __all__ = [
     "Summary",
     "TableEstimator",
     "Wanted",
+    "add_lanes",
     "add_marginals",
     "code_rows",
     "count_coded",

@@ -201,8 +201,9 @@ def _count_raw(
         n_groups,
         out,
     )
-    tables = np.zeros((JOINT_COLUMNS, max(sizes), n_groups))
-    kernels.marginals(out, widths, tables)
+    tables = np.zeros((len(sizes), max(sizes), n_groups))
+    whole = out.sum(axis=0, dtype=np.uint64).reshape(-1, n_groups)
+    kernels.marginals(whole, np.array(sizes, dtype=np.intp), tables)
     return [tables[k, :size] for k, size in enumerate(sizes)]
 
 

@@ -7,6 +7,9 @@ from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.draws import (
+    LANE_BITS,
+    LANE_ROWS,
+    LANES,
     assign_folds,
     branch_seeds,
     draw_folds,
@@ -21,6 +24,9 @@ from unnaive.encode.labels import Labels, groups_of, label_groups, merge_labels,
 
 __all__ = [
     "GRID_LIMIT",
+    "LANES",
+    "LANE_BITS",
+    "LANE_ROWS",
     "AnyCoder",
     "Bins",
     "Categories",

@@ -23,8 +23,10 @@ _ONE = np.uint64(1)
 _30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 _ALL = 2**64 - 1
 _ROWS = 1024
+_MOST_DRAWS = 15
 LANES = 3  # small numbers that share a word
-LANE_BITS = 21  # room for the sum of 2**16 numbers up to 31
+LANE_BITS = 21
+LANE_ROWS = 1 << 17  # rows whose words may be added: draws are at most 15
 
 
 def row_bits(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -97,15 +99,15 @@ def draw_poisson(
 
 
 def lane(words: NDArray[np.uint64], k: int) -> NDArray[np.uint64]:
-    """The numbers of seed k in words, or in sums of at most 2**16 of them."""
+    """The numbers of seed k in words, or in sums of at most LANE_ROWS of them."""
     return (words[k // LANES] >> np.uint64(k % LANES * LANE_BITS)) & np.uint64(2**LANE_BITS - 1)
 
 
 def _poisson_limits(mean: float) -> NDArray[np.uint32]:
     """Limits of 32-bit numbers: a number is drawn as often as it reaches limits."""
-    limits = []
+    limits: list[int] = []
     chance = below = math.exp(-mean)
-    while below * 2.0**32 < 2.0**32 - 0.5:
+    while below * 2.0**32 < 2.0**32 - 0.5 and len(limits) < _MOST_DRAWS:
         limits.append(round(below * 2.0**32))
         chance *= mean / len(limits)
         below += chance

@@ -34,7 +34,8 @@ class JointCodes:
     runs : tuple of tuples of int
         Columns that share a code; columns without a coder are in none.
     places : tuple
-        For each column, where its own slots (missing, then values) belong among the coder's.
+        For each column, where its own slots (missing if there are any, then values) belong among
+        the coder's.
     starts : array of shape (runs + 1,)
         Where the cells of each run begin when joint tables are laid end to end.
     codes : array of shape (runs, rows)
@@ -45,10 +46,6 @@ class JointCodes:
     places: tuple[NDArray[np.intp], ...]
     starts: NDArray[np.intp]
     codes: NDArray[np.uint16]
-
-    def shape(self, run: int) -> tuple[int, ...]:
-        """Number of slots of each column of a run."""
-        return tuple(len(self.places[j]) for j in self.runs[run])
 
 
 def joint_runs(
@@ -69,21 +66,29 @@ def joint_runs(
 
 
 def joint_codes(
-    block: Block, coders: Sequence[AnyCoder], n_groups: int, n_jobs: int | None = None
+    block: Block,
+    coders: Sequence[AnyCoder],
+    gaps: Sequence[bool],
+    n_groups: int,
+    n_jobs: int | None = None,
 ) -> JointCodes:
-    """Code the rows of a block, whose values the coders have all seen."""
+    """Code the rows of a block, whose values the coders have all seen.
+
+    ``gaps`` says which columns have missing values: the others need no room for them.
+    """
     speaking = [j for j, coder in enumerate(coders) if coder is not None]
     none = np.zeros(1, dtype=np.intp)
     places = [none] * len(coders)
     columns: list[NDArray[Any]] = [none] * len(coders)
     wraps = [0] * len(coders)
     for j, (own, wrap, place) in zip(
-        speaking, in_threads(lambda j: _own_slots(block, j, coders[j]), speaking, n_jobs),
+        speaking, in_threads(lambda j: _own_slots(block, j, coders[j], gaps[j]), speaking, n_jobs),
         strict=True,
     ):  # fmt: skip
         columns[j], wraps[j], places[j] = own, wrap, place
     found = joint_runs([len(places[j]) for j in speaking], max(CELLS // n_groups, 1))
-    runs = tuple(tuple(speaking[k] for k in run) for run in found)
+    # A table without a value has one run of no columns: all rows are in its one cell.
+    runs = tuple(tuple(speaking[k] for k in run) for run in found) or ((),)
     codes = np.zeros((len(runs), block.n_rows), dtype=np.uint16)
 
     def fill(r: int) -> None:
@@ -98,14 +103,18 @@ def joint_codes(
     return JointCodes(runs, tuple(places), starts, codes)
 
 
-def _own_slots(block: Block, j: int, coder: AnyCoder) -> tuple[NDArray[Any], int, NDArray[np.intp]]:
-    """Codes of one column, what to add to get slots, and where these slots belong."""
+def _own_slots(
+    block: Block, j: int, coder: AnyCoder, gaps: bool
+) -> tuple[NDArray[Any], int, NDArray[np.intp]]:
+    """Codes of one column, what to add to number them from 0, and where these slots belong."""
     assert coder is not None
     if isinstance(coder, Categories):
         raw = block.categorical(j)
         if len(raw.values) <= 2 * coder.size and len(raw.values) < 2**16 - 1:
-            return raw.codes, 1, coder.slots(raw.values)
-    return column_slots(block, j, coder), 0, np.arange(coder.size + 1)
+            place = coder.slots(raw.values)
+            return (raw.codes, 1, place) if gaps else (raw.codes, 0, place[1:])
+    first = 0 if gaps else 1
+    return column_slots(block, j, coder), -first & 0xFFFF, np.arange(first, coder.size + 1)
 
 
 @njit(cache=True, nogil=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, coded_scores
-from unnaive.counts import CodedRows, CountTable, add_marginals
+from unnaive.counts import CodedRows, CountTable, add_lanes, add_marginals
+from unnaive.encode import LANE_ROWS as ROWS
 from unnaive.encode import AnyCoder, coder_sizes, draw_poisson, lane
 from unnaive.table import in_threads
 
@@ -25,19 +27,22 @@ def count_bags(
     tables = [CountTable.empty(n_groups, coder_sizes(coders)) for _ in seeds]
     for rows in blocks:
 
-        def count(part: slice, rows: CodedRows = rows) -> list[NDArray[np.float64]]:
+        def count(part: slice, rows: CodedRows = rows) -> NDArray[Any]:
             words = draw_poisson(seeds, rows.row_ids[part], mean)
             if rows.weight is None:  # bags that share a word are counted together
-                found = np.stack([rows.count(part, n_groups, word) for word in words])
-                return [lane(found, b).astype(np.float64) for b in range(len(seeds))]
+                return np.stack([rows.count(part, n_groups, word) for word in words])
             given = rows.weight[part]
-            return [rows.count(part, n_groups, lane(words, b) * given) for b in range(len(seeds))]
+            own = [rows.count(part, n_groups, lane(words, b) * given) for b in range(len(seeds))]
+            return np.stack(own)
 
-        sums = [np.zeros(1)] * len(seeds)
-        for found in in_threads(count, rows.stretches(), n_jobs):
-            sums = [whole + own for whole, own in zip(sums, found, strict=True)]
-        for table, whole in zip(tables, sums, strict=True):
-            add_marginals(rows.joint, whole, table)
+        whole = np.zeros((len(seeds), rows.joint.starts[-1] * n_groups))
+        for found in in_threads(count, rows.stretches(ROWS), n_jobs):
+            if rows.weight is None:
+                add_lanes(found, whole)
+            else:
+                whole += found
+        for table, own in zip(tables, whole, strict=True):
+            add_marginals(rows.joint, own, table)
     return tables
 
 

@@ -52,7 +52,9 @@ class Start:
     def rows(self) -> list[CodedRows]:
         """The rows, coded by the coarse coders, a list entry for each block."""
         summary, coarse = self.summary, self.coarse
-        return code_rows(self.source, coarse.coders, summary.labels, coarse.factor, self.n_jobs)
+        return code_rows(
+            self.source, coarse.coders, coarse.counts, summary.labels, coarse.factor, self.n_jobs
+        )
 
     def scorer(self, counts: CountTable, smoothing: Smoothing, prior_alpha: float) -> Scorer:
         """Naive Bayes on counts in the coarse slots."""

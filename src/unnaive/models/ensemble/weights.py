@@ -42,19 +42,23 @@ class RowWeights:
 
     def lower_by_margins(self, margins: Sequence[NDArray[np.float64]], vote: float) -> None:
         """Divide the weight of each row by e to the vote times its margin."""
-        tops = self._each(
-            lambda k, part: kernels.lower_by_margin(
-                self.logs[k][part], margins[k][part], vote, STEEPEST
-            )
-        )
-        self._scale(max(tops))
+
+        def lower(k: int, part: slice) -> float:
+            log = self.logs[k][part]
+            kernels.lower_by_margin(log, margins[k][part], vote, STEEPEST)
+            return float(log.max())
+
+        self._scale(max(self._each(lower)))
 
     def lower_by_hits(self, hits: Sequence[NDArray[np.bool_]], vote: float) -> None:
         """Divide the weight of each row that is hit by e to the vote."""
-        tops = self._each(
-            lambda k, part: kernels.lower_by_hit(self.logs[k][part], hits[k][part], vote)
-        )
-        self._scale(max(tops))
+
+        def lower(k: int, part: slice) -> float:
+            log = self.logs[k][part]
+            kernels.lower_by_hit(log, hits[k][part], vote)
+            return float(log.max())
+
+        self._scale(max(self._each(lower)))
 
     def refresh(self, seed: int) -> None:
         """Forget everything: weights between 0.9 and 1.1, by seed and row."""
@@ -75,16 +79,18 @@ class RowWeights:
         self.current = [np.empty_like(log) for log in self.logs]
 
         def spread(k: int, part: slice) -> float:
-            relative = np.exp(self.logs[k][part] - top, out=self.current[k][part])
-            whole, given = np.rint(relative * fine), self.blocks[k].weight
-            return float(whole.sum() if given is None else whole @ given[part])
+            relative = np.subtract(self.logs[k][part], top, out=self.current[k][part])
+            np.exp(relative, out=relative)
+            return kernels.exact_total(relative, fine, self._given(k, part))
 
         def fix(k: int, part: slice) -> float:
-            weight, given = self.current[k][part], self.blocks[k].weight
-            weight *= factor
-            np.rint(weight, out=weight)
-            weight *= GRAIN if given is None else GRAIN * given[part]
-            return float(weight.sum())
+            weight = self.current[k][part]
+            return kernels.round_weights(weight, scale, GRAIN, self._given(k, part))
 
-        factor = self.given * fine / math.fsum(self._each(spread)) / GRAIN
+        scale = self.given * fine / math.fsum(self._each(spread))
         self.total = math.fsum(self._each(fix))
+
+    def _given(self, k: int, part: slice) -> NDArray[np.float64]:
+        """The rows' own weights; empty where all are 1."""
+        weight = self.blocks[k].weight
+        return np.empty(0) if weight is None else weight[part]
