@@ -37,19 +37,20 @@ from unnaive import (
 
 
 class Numbered(BaseEstimator):
-    """A table as the numbers that scikit-learn's ensembles hand on; categories are told apart
-    again by the classifier they are put around.
+    """A table as the numbers that scikit-learn's ensembles hand on, which take no gaps: a missing
+    category is one of its own, a missing number the mean of its column.
     """
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> Numbered:  # noqa: ARG002
         self.categories_ = {c: pd.Categorical(X[c]).categories for c in X if not _numeric(X[c])}
+        self.means_ = {c: np.nan_to_num(X[c].mean()) for c in X if _numeric(X[c])}
         return self
 
     def transform(self, X: pd.DataFrame) -> np.ndarray:
         columns = [
-            np.where((k := pd.Categorical(X[c], self.categories_[c]).codes) < 0, np.nan, k)
+            pd.Categorical(X[c], self.categories_[c]).codes.astype(float)
             if c in self.categories_
-            else X[c].to_numpy(float, na_value=np.nan)
+            else X[c].to_numpy(float, na_value=self.means_[c])
             for c in X
         ]
         return np.stack(columns, axis=1)
