@@ -95,7 +95,7 @@ grid_limit :
     Notes
     -----
     With T rounds, e rows, f columns and v values each, time is O(T e f) and memory O(T f v) beside
-    the coded rows (about half a byte for each small column) and two numbers per row. A round
+    the coded rows (about half a byte for each small column) and three numbers per row. A round
     without error decides alone, and is the last.
 
     References

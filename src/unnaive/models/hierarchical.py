@@ -181,17 +181,17 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._check_parameters()
         start = self._begin(X, y, sample_weight)
         rows = self._rows(start)
-        self.growth_: Growth = []
+        growth: Growth = []
         layers = self._given_layers()
         if layers is None:
-            layers, self.growth_ = grow_layers(
+            layers, growth = grow_layers(
                 lambda tried: self._accuracy(start, rows, tried), self.max_experts
             )
         shape = Shape.of(layers, start.n_classes)
         counters = self._new_counters(shape, start.coarse.coders, start.seed)
         for seed in branch_seeds(start.seed, self.n_sweeps):
             counters.sweep(rows, self._visits(rows, int(seed)), self._manner(), self.n_jobs)
-        self.n_sweeps_ = self.n_sweeps
+        self.growth_, self.n_sweeps_ = growth, self.n_sweeps
         self._know(start)
         return self._settle(shape, counters)
 
@@ -216,6 +216,10 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._check_parameters()
         layers = self._given_layers()
         assert layers is not None
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: call fit, or give a dict."
+            )
         if not hasattr(self, "table_"):
             announced = None if classes is None else label_groups(read_target(classes))[0]
             start = self._begin(X, y, sample_weight, announced)
