@@ -48,6 +48,8 @@ class Boosting:
             found = [self.classes[best(s)] for s in scores]
             missed = sum(w for w, f, y in zip(weights, found, labels, strict=True) if f != y)
             error = missed / sum(weights)
+            if not restarts and not self.rounds:
+                self.first_error = error
             if error == 0 and self.algorithm != "real":
                 self.rounds = []
             elif error >= chance:
@@ -69,7 +71,11 @@ class Boosting:
                     relative[i] *= math.exp(-vote)
             weights, self.prior_alpha = self.weigh(relative, given), 0.5
         if not self.rounds:
-            self.rounds = [(self.vote(0.0, sum(given)), list(given), 0.0, error)]
+            n = sum(given)
+            first = min(max(self.first_error, 0.5 / (n + 1)), 1 - 0.5 / (n + 1))
+            vote = max(math.log((1 - first) * (n_classes - 1) / first), 2.0**-20)
+            vote = self.rate if self.algorithm == "real" else vote
+            self.rounds = [(vote, list(given), 0.0, self.first_error)]
         self.restarts = restarts
         return self
 

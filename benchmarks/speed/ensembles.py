@@ -103,7 +103,7 @@ def mixture_rows() -> Iterator[Row]:
     for layers in ((4,), (2, 2)):
         shape = Shape.of(layers, 2)
         counters = Counters.of_table(shape, coders, first_table(shape, coders, 0.01, 0))
-        visits, manner = np.arange(n), Manner(0.1, 0.1, batch=False)
+        visits, manner = np.arange(n), Manner(0.1, 0.1, 0.01, batch=False, shuffle=False)
         taken = cpu_seconds(7, lambda: counters.sweep(coded, visits, manner))
         name = "-".join(str(b) for b in ((1, *layers) if len(layers) == 1 else layers))
         yield Row(

@@ -108,6 +108,8 @@ def test_nothing_better_than_chance_leaves_naive_bayes():
     assert model.n_restarts_ == 25
     assert len(model.estimator_weights_) == 1
     assert (model.predict(X) == NaiveBayesClassifier().fit(X, y).predict(X)).all()
+    share = model.score(X, y)  # as sure as it is right
+    np.testing.assert_allclose(model.predict_proba(X).max(axis=1), max(share, 0.25), atol=1e-6)
 
 
 def test_one_class_only():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -13,7 +11,6 @@ from sklearn.utils.metaestimators import available_if
 
 from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
 from unnaive.counts import refuse_new
-from unnaive.discretize import CoarseCoder
 from unnaive.encode import (
     GRID_LIMIT,
     Labels,
@@ -23,20 +20,20 @@ from unnaive.encode import (
     read_target,
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.mixture.grow import Growth, grow_layers
+from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
 from unnaive.models.mixture.mixture import Mixture, MixtureEvidence, explain
-from unnaive.models.mixture.shape import Shape
+from unnaive.models.mixture.shape import Shape, check_layers
 from unnaive.models.mixture.training import (
     Counters,
     Manner,
     SlotRows,
     first_table,
     slot_rows,
+    train,
 )
-from unnaive.table import Block, check_number, check_word, in_threads, open_table
+from unnaive.table import Block, check_number, check_word, open_table
 
 LEAST_GAMMA = 1e-6
-MOST_EXPERTS = 1 << 12
 
 
 def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
@@ -181,16 +178,15 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._check_parameters()
         start = self._begin(X, y, sample_weight)
         rows = self._rows(start)
-        growth: Growth = []
-        layers = self._given_layers()
-        if layers is None:
-            layers, growth = grow_layers(
-                lambda tried: self._accuracy(start, rows, tried), self.max_experts
-            )
+        coders, growth = start.coarse.coders, Growth()
+        if isinstance(self.layers, str):
+            layers, growth = self._grow(start, rows)
+        else:
+            layers = check_layers(self.layers)
         shape = Shape.of(layers, start.n_classes)
-        counters = self._new_counters(shape, start.coarse.coders, start.seed)
-        for seed in branch_seeds(start.seed, self.n_sweeps):
-            counters.sweep(rows, self._visits(rows, int(seed)), self._manner(), self.n_jobs)
+        counters = train(
+            rows, shape, coders, self._manner(), self.n_sweeps, start.seed, n_jobs=self.n_jobs
+        )
         self.growth_, self.n_sweeps_ = growth, self.n_sweeps
         self._know(start)
         return self._settle(shape, counters)
@@ -214,8 +210,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self
         """
         self._check_parameters()
-        layers = self._given_layers()
-        assert layers is not None
+        layers = check_layers(self.layers)
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows at once: call fit, or give a dict."
@@ -227,7 +222,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             self._know(start)
             self.growth_, self.n_sweeps_ = [], 0
             shape = Shape.of(layers, start.n_classes)
-            counters = self._new_counters(shape, self.coders_, start.seed)
+            table = first_table(shape, self.coders_, self.noise, start.seed)
         else:
             rows = self._more_rows(X, y, sample_weight)
             shape = self.mixture_.shape
@@ -236,10 +231,11 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
                     f"layers is now {layers}, but the model was begun with {shape.layers}; set it "
                     "back, or fit again."
                 )
-            counters = Counters.of_table(shape, self.coders_, self.table_)
+            table = self.table_
+        counters, manner = Counters.of_table(shape, self.coders_, table), self._manner()
         self.n_sweeps_ += 1
         seed = int(branch_seeds(self.seed_, self.n_sweeps_)[-1])
-        counters.sweep(rows, self._visits(rows, seed), self._manner(), self.n_jobs)
+        counters.sweep(rows, manner.visits(rows, seed), manner, self.n_jobs)
         return self._settle(shape, counters)
 
     def _check_parameters(self) -> None:
@@ -249,27 +245,6 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_number(self, "gamma", LEAST_GAMMA)
         check_number(self, "noise", 0)
         check_word(self, "training", "online", "batch")
-
-    def _given_layers(self) -> tuple[int, ...] | None:
-        """The layers, checked; None to grow them."""
-        if isinstance(self.layers, str) and self.layers == "grow":
-            return None
-        given: Any = self.layers
-        whole = not isinstance(given, (str, numbers.Integral)) and all(
-            isinstance(b, numbers.Integral) and int(b) >= 1 for b in given
-        )
-        if not whole or len(given) == 0:
-            raise ValueError(
-                "layers must be 'grow' or whole numbers, 1 or more, such as (4,) or (2, 2); "
-                f"got {given!r}."
-            )
-        layers = tuple(int(b) for b in given)
-        if math.prod(layers) > MOST_EXPERTS:
-            raise ValueError(
-                f"layers asks for {math.prod(layers):,} experts; at most {MOST_EXPERTS:,} can be "
-                "trained."
-            )
-        return layers
 
     def _rows(self, start: Start) -> SlotRows:
         coarse = start.coarse
@@ -291,32 +266,22 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._remember(start.summary.schema)
 
     def _manner(self) -> Manner:
-        return Manner(float(self.sigma), float(self.gamma), self.training == "batch")
+        batch = self.training == "batch"
+        return Manner(float(self.sigma), float(self.gamma), float(self.noise), batch, self.shuffle)
 
-    def _visits(self, rows: SlotRows, seed: int) -> NDArray[np.intp]:
-        return rows.visits(seed if self.shuffle and self.training == "online" else None)
+    def _grow(self, start: Start, rows: SlotRows) -> tuple[tuple[int, ...], Growth]:
+        """The best architecture, judged on folds drawn once."""
+        if self.layers != "grow":
+            check_layers(self.layers)
+        folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups)
 
-    def _new_counters(self, shape: Shape, coders: Sequence[CoarseCoder], seed: int) -> Counters:
-        return Counters.of_table(shape, coders, first_table(shape, coders, self.noise, seed))
+        def judge(layers: tuple[int, ...]) -> float:
+            return held_out_accuracy(
+                rows, layers, start.coarse.coders, self._manner(), self.n_sweeps, start.seed,
+                folds, start.n_classes, self.n_jobs,
+            )  # fmt: skip
 
-    def _accuracy(self, start: Start, rows: SlotRows, layers: tuple[int, ...]) -> float:
-        """Cross-validated accuracy of an architecture, on folds drawn once."""
-        folds, n_folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups)
-        shape, manner = Shape.of(layers, start.n_classes), self._manner()
-
-        def right(fold: int) -> float:
-            held_out = np.flatnonzero(folds == fold)
-            if not 0 < len(held_out) < len(folds):
-                return 0.0
-            counters = self._new_counters(shape, start.coarse.coders, start.seed)
-            for seed in branch_seeds(start.seed, self.n_sweeps):
-                visits = self._visits(rows, int(seed))
-                counters.sweep(rows, visits[folds[visits] != fold], manner)
-            hit = counters.answer(rows, held_out, manner) == rows.groups[held_out]
-            return float(rows.weight[held_out] @ hit)
-
-        hits = in_threads(right, range(n_folds), self.n_jobs)
-        return math.fsum(hits) / float(rows.weight.sum())
+        return grow_layers(judge, self.max_experts)
 
     def _settle(self, shape: Shape, counters: Counters) -> Self:
         """Counters to a mixture that answers."""

@@ -14,6 +14,7 @@ from unnaive.counts import CodedRows, CountTable, count_coded
 from unnaive.encode import AnyCoder, branch_seeds
 from unnaive.models.ensemble.weights import STEEPEST, RowWeights
 
+LEAST_VOTE = 2.0**-20
 MOST_RESTARTS = 25  # as often as Bauer and Kohavi start again
 
 
@@ -90,6 +91,7 @@ class Booster:
         self.weights = RowWeights(blocks, n_jobs)
         self.seeds = branch_seeds(rules.seed, MOST_RESTARTS)
         self.found = Boosted()
+        self.first_error = 1.0
         self.outlook: list[NDArray[np.float64]] = []
 
     def run(self, first: Scorer) -> Boosted:
@@ -100,8 +102,11 @@ class Booster:
         while True:
             margins, hits = judge(self.blocks, scorer, self.n_jobs)
             error = self.weights.error(hits)
+            if scorer is first:
+                self.first_error = error
             if error == 0.0 and not real:
                 found.cut(0)  # a round without error decides alone
+                self.outlook.clear()
             elif error >= limit and n_classes > 1:
                 if real or found.restarts == MOST_RESTARTS:
                     break
@@ -120,7 +125,7 @@ class Booster:
                 self.weights.lower_by_hits(hits, vote)
             scorer = self.next_scorer(n_classes)
         if not found.scorers:  # no round was better than chance: naive Bayes answers
-            found.keep(first, self._vote(0.0, n_classes), error)
+            found.keep(first, self._lone_vote(n_classes), self.first_error)
         if found.losses:
             found.cut(int(np.argmin(found.losses)) + 1)
         return found
@@ -139,6 +144,14 @@ class Booster:
         if self.rules.algorithm == "samme":
             vote += math.log(max(n_classes - 1, 1))
         return self.rules.learning_rate * vote
+
+    def _lone_vote(self, n_classes: int) -> float:
+        """A vote that makes naive Bayes, alone, as sure as it is often right."""
+        if self.rules.algorithm == "real":
+            return self.rules.learning_rate
+        floor = 0.5 / (self.weights.given + 1.0)
+        error = min(max(self.first_error, floor), 1.0 - floor)
+        return max(math.log((1.0 - error) * (n_classes - 1) / error), LEAST_VOTE)
 
     def _look_ahead(self, scorer: Scorer, vote: float) -> None:
         """Log loss on the held-out rows with this round."""

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.encode import AnyCoder
+from unnaive.models.mixture.shape import Shape
+from unnaive.models.mixture.training import Manner, SlotRows, train
+from unnaive.table import in_threads
 
 Layers: TypeAlias = tuple[int, ...]
 # Each architecture tried, with its cross-validated accuracy, in the order of trying.
-Growth: TypeAlias = list[tuple[Layers, float]]
+Growth = list[tuple[Layers, float]]
 
 SEEDLINGS: tuple[Layers, ...] = ((1,), (2,), (4,), (2, 2))
 
@@ -37,3 +45,30 @@ def grow_layers(judge: Callable[[Layers], float], max_experts: int) -> tuple[Lay
 
 def fits(layers: Layers, max_experts: int) -> bool:
     return math.prod(layers) <= max_experts and not (layers[0] == 1 and len(layers) > 1)
+
+
+def held_out_accuracy(
+    rows: SlotRows,
+    layers: Layers,
+    coders: Sequence[AnyCoder],
+    manner: Manner,
+    n_sweeps: int,
+    seed: int,
+    folds: tuple[NDArray[np.int64], int],
+    n_classes: int,
+    n_jobs: int | None = None,
+) -> float:
+    """Cross-validated accuracy of an architecture: share of the weight that is right."""
+    fold, n_folds = folds
+    shape = Shape.of(layers, n_classes)
+
+    def right(k: int) -> float:
+        held_out = np.flatnonzero(fold == k)
+        if not 0 < len(held_out) < len(fold):
+            return 0.0
+        counters = train(rows, shape, coders, manner, n_sweeps, seed, fold != k)
+        hit = counters.answer(rows, held_out, manner) == rows.groups[held_out]
+        return float(rows.weight[held_out] @ hit)
+
+    hits = in_threads(right, range(n_folds), n_jobs)
+    return math.fsum(hits) / float(rows.weight.sum())

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+MOST_EXPERTS = 1 << 12
+
+
+def check_layers(layers: Any) -> tuple[int, ...]:
+    """Layers as a user gives them, as whole numbers."""
+    listed = not isinstance(layers, (str, numbers.Integral))
+    if not (
+        listed
+        and len(layers) > 0
+        and all(isinstance(b, numbers.Integral) and int(b) >= 1 for b in layers)
+    ):
+        raise ValueError(
+            "layers must be 'grow' or whole numbers, 1 or more, such as (4,) or (2, 2); "
+            f"got {layers!r}."
+        )
+    found = tuple(int(b) for b in layers)
+    n = math.prod(found)
+    if n > MOST_EXPERTS:
+        raise ValueError(f"layers asks for {n:,} experts; at most {MOST_EXPERTS:,} can be trained.")
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

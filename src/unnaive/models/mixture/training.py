@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import GRAIN, CountTable
-from unnaive.encode import AnyCoder, Labels, coder_sizes, column_slots, draw_order, groups_of
+from unnaive.encode import (
+    AnyCoder,
+    Labels,
+    branch_seeds,
+    coder_sizes,
+    column_slots,
+    draw_order,
+    groups_of,
+)
 from unnaive.models.mixture import kernels
 from unnaive.models.mixture.shape import Shape
 from unnaive.table import Block, Source, in_threads
@@ -69,7 +77,13 @@ class Manner:
 
     sigma: float
     gamma: float
+    noise: float
     batch: bool
+    shuffle: bool
+
+    def visits(self, rows: SlotRows, seed: int) -> NDArray[np.intp]:
+        """The order of a sweep, which only online training minds."""
+        return rows.visits(seed if self.shuffle and not self.batch else None)
 
 
 class Counters:
@@ -159,3 +173,22 @@ def first_table(shape: Shape, coders: Sequence[AnyCoder], noise: float, seed: in
     for j in range(table.n_attributes):
         table.values(j)[:] = noise * rng.random(table.values(j).shape)
     return table
+
+
+def train(
+    rows: SlotRows,
+    shape: Shape,
+    coders: Sequence[AnyCoder],
+    manner: Manner,
+    n_sweeps: int,
+    seed: int,
+    kept: NDArray[np.bool_] | None = None,
+    n_jobs: int | None = None,
+) -> Counters:
+    """All sweeps, over all rows or those that are kept."""
+    table = first_table(shape, coders, manner.noise, seed)
+    counters = Counters.of_table(shape, coders, table)
+    for own in branch_seeds(seed, n_sweeps):
+        visits = manner.visits(rows, int(own))
+        counters.sweep(rows, visits if kept is None else visits[kept[visits]], manner, n_jobs)
+    return counters
