@@ -23,14 +23,68 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from unnaive import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
     C45Classifier,
     FlexibleNBTreeClassifier,
+    HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
 )
+
+
+class Numbered(BaseEstimator):
+    """A table as the numbers that scikit-learn's ensembles hand on, which take no gaps: a missing
+    category is one of its own, a missing number the mean of its column.
+    """
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Numbered:  # noqa: ARG002
+        self.categories_ = {c: pd.Categorical(X[c]).categories for c in X if not _numeric(X[c])}
+        self.means_ = {c: np.nan_to_num(X[c].mean()) for c in X if _numeric(X[c])}
+        return self
+
+    def transform(self, X: pd.DataFrame) -> np.ndarray:
+        columns = [
+            pd.Categorical(X[c], self.categories_[c]).codes.astype(float)
+            if c in self.categories_
+            else X[c].to_numpy(float, na_value=self.means_[c])
+            for c in X
+        ]
+        return np.stack(columns, axis=1)
+
+
+def _numeric(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column) and column.dtype != bool
+
+
+class Around(ClassifierMixin, BaseEstimator):
+    """A scikit-learn ensemble around an NBTree."""
+
+    def __init__(self, ensemble: Any = BaggingClassifier, n_estimators: int = 10) -> None:
+        self.ensemble = ensemble
+        self.n_estimators = n_estimators
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Around:
+        self.numbered_ = Numbered().fit(X)
+        nominal = [j for j, c in enumerate(X) if c in self.numbered_.categories_]
+        tree = NBTreeClassifier(random_state=0, categorical_features=nominal or "from_dtype")
+        self.model_ = self.ensemble(tree, n_estimators=self.n_estimators, random_state=0)
+        self.model_.fit(self.numbered_.transform(X), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
+        return self.model_.predict_proba(self.numbered_.transform(X))
+
+
+def around(ensemble: Any) -> Around:
+    return Around(ensemble)
+
 
 MODELS: dict[str, Callable[[], Any]] = {
     "nb": NaiveBayesClassifier,
@@ -50,6 +104,17 @@ MODELS: dict[str, Callable[[], Any]] = {
     "flexible-utility": lambda: FlexibleNBTreeClassifier(
         select="utility", random_state=0, n_jobs=2
     ),
+    "boosted": lambda: BoostedNaiveBayesClassifier(random_state=0, n_jobs=2),
+    "boosted-m1": lambda: BoostedNaiveBayesClassifier(algorithm="m1", random_state=0, n_jobs=2),
+    "boosted-samme": lambda: BoostedNaiveBayesClassifier(
+        algorithm="samme", random_state=0, n_jobs=2
+    ),
+    "bagged": lambda: BaggedNaiveBayesClassifier(random_state=0, n_jobs=2),
+    "mixture-1-4": lambda: HierarchicalMixtureClassifier(random_state=0, n_jobs=2),
+    "mixture-2-2": lambda: HierarchicalMixtureClassifier(layers=(2, 2), random_state=0, n_jobs=2),
+    "mixture-grow": lambda: HierarchicalMixtureClassifier(layers="grow", random_state=0, n_jobs=2),
+    "adaboost-nbtree": lambda: around(AdaBoostClassifier),
+    "bagging-nbtree": lambda: around(BaggingClassifier),
 }
 Split = tuple[np.ndarray, np.ndarray]
 

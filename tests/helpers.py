@@ -89,3 +89,17 @@ def interactions(seed: int):
 def folds_and_splits(n, k, seed):
     folds = np.random.default_rng(seed).permutation(np.arange(n) % k)
     return folds, [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(k)]
+
+
+def nominal_table(
+    seed: int, n: int = 60, classes: int = 2
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Categories with gaps, labels that depend on pairs of them, whole weights."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (n, 4))
+    y = ((codes[:, 0] > 0) ^ (codes[:, 1] == 2)).astype(int) + (codes[:, 2] == 0) * (classes > 2)
+    y = np.where(rng.random(n) < 0.15, rng.integers(0, classes, n), y)
+    cells = np.array([["a", "b", None], ["x", "y", "z"], ["q", "r", "s"], ["m", None, "m"]])
+    values = [[cells[j][c] for j, c in enumerate(row)] for row in codes]
+    X = pd.DataFrame(values, columns=list("pqrs"), dtype=object)
+    return X, y, rng.integers(1, 4, n)

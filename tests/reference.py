@@ -96,13 +96,15 @@ def _mdl(cells: list[tuple[float, Counter]]) -> list[float]:
     return [*_mdl(cells[:i]), cut, *_mdl(cells[i:])]
 
 
-def naive_bayes_joint(train, labels, weights, row, alpha: float, classes) -> list[float]:
+def naive_bayes_joint(
+    train, labels, weights, row, alpha: float, classes, prior_alpha: float = 0.0
+) -> list[float]:
     """Log P(class, row) from tables of values, None for missing: counts, Laplace, logs."""
     joint = []
-    whole = sum(weights)
+    whole = sum(weights) + prior_alpha * len(classes)
     for c in classes:
         own = [(r, w) for r, label, w in zip(train, labels, weights, strict=True) if label == c]
-        score = math.log(sum(w for _, w in own) / whole)
+        score = math.log((sum(w for _, w in own) + prior_alpha) / whole)
         for j, value in enumerate(row):
             values = {r[j] for r in train if r[j] is not None}
             if value not in values:

@@ -3,8 +3,11 @@
 from unnaive.density import bayes_measure
 from unnaive.discretize import Discretizer
 from unnaive.models import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
     C45Classifier,
     FlexibleNBTreeClassifier,
+    HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
     export_text,
@@ -14,9 +17,12 @@ from unnaive.models import (
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "BaggedNaiveBayesClassifier",
+    "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "Discretizer",
     "FlexibleNBTreeClassifier",
+    "HierarchicalMixtureClassifier",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "__version__",

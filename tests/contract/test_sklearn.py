@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -19,13 +20,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unnaive
 from helpers import assert_same_model, mixed_table
-from registry import CLASSIFIERS, ESTIMATORS, EXCUSED
+from registry import CLASSIFIERS, ESTIMATORS, EXCUSED, excused
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    ESTIMATORS, expected_failed_checks=lambda e: EXCUSED.get(type(e).__name__, {})
-)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=excused)
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 
@@ -94,3 +93,12 @@ def test_works_inside_scikit_learn_tools():
         assert score >= alone - 0.05
     chain = make_pipeline(unnaive.Discretizer(), unnaive.NaiveBayesClassifier())
     assert chain.fit(numbers, y).score(numbers, y) > chance
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+@pytest.mark.parametrize("wrapper", [AdaBoostClassifier, BaggingClassifier])
+def test_scikit_learns_boosting_and_bagging_work_around_it(estimator, wrapper):
+    X, y = load_iris(return_X_y=True)
+    ensemble = wrapper(clone(estimator), n_estimators=3, random_state=0).fit(X, y)
+    assert ensemble.score(X, y) > 0.8
+    np.testing.assert_allclose(ensemble.predict_proba(X).sum(axis=1), 1, atol=1e-9)

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.special import softmax
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, CLASSIFIERS, ESTIMATORS
+from registry import ADDITIVE, BAGGED, BOOSTED, CLASSIFIERS, ESTIMATORS, ORDERLESS
 from unnaive import NaiveBayesClassifier, merge
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
@@ -50,6 +51,9 @@ LAW = settings(
 every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
+orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
+ADDING_UP = [c for c in CLASSIFIERS if hasattr(c, "predict_joint_log_proba")]
+VOTING = [*BOOSTED[1:], *BAGGED]
 limits = pytest.mark.parametrize("limit", [8, 65_534])
 
 
@@ -71,7 +75,7 @@ def test_chunks_and_merged_parts_equal_the_whole(estimator, limit, data, cuts):
     assert_same_model(whole, merge([*models[1:], models[0]]))
 
 
-@additive
+@orderless
 @limits
 @LAW
 @given(data=tables(), seed=st.integers(0, 1000))
@@ -82,7 +86,7 @@ def test_the_order_of_rows_does_not_matter(estimator, limit, data, seed):
     assert_same_model(a, limited(estimator, limit).fit(X.iloc[order], y[order]))
 
 
-@additive
+@orderless
 @limits
 @LAW
 @given(data=tables(), weights=st.lists(st.integers(0, 3), min_size=40, max_size=40))
@@ -104,7 +108,7 @@ def test_the_number_of_threads_does_not_matter(estimator):
     assert_same_model(a, b)
 
 
-@pytest.mark.parametrize("estimator", [c for c in CLASSIFIERS if hasattr(c, "evidence")], ids=repr)
+@pytest.mark.parametrize("estimator", ADDING_UP, ids=repr)
 @LAW
 @given(data=tables())
 def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, data):
@@ -113,6 +117,20 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
     evidence = model.evidence(X)
     assert evidence.bars.shape == (len(X), 3, len(model.classes_))
     assert (evidence.joint == model.predict_joint_log_proba(X)).all()
+
+
+@pytest.mark.parametrize("estimator", VOTING, ids=repr)
+@LAW
+@given(data=tables())
+def test_votes_add_up_to_the_probabilities(estimator, data):
+    X, y = data
+    model = clone(estimator).fit(X, y)
+    votes = model.evidence(X)
+    total = votes.total
+    assert votes.votes.shape == (len(X), votes.votes.shape[1], len(model.classes_))
+    if hasattr(model, "algorithm"):  # rounds add log-odds, bags probabilities
+        total = softmax(total, axis=1)
+    np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("numeric", ["mdl", "frequency", "sigma", "gaussian"])

@@ -1,6 +1,7 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
-from unnaive.bayes.build import Smoothing, build_scorer
+from unnaive.bayes.build import Smoothing, build_scorer, table_scorer
+from unnaive.bayes.coded import cell_logs, coded_scores, judge
 from unnaive.bayes.estimate import (
     check_class_weight,
     class_factor,
@@ -9,7 +10,7 @@ from unnaive.bayes.estimate import (
     log_prior,
     missing_evidence,
 )
-from unnaive.bayes.evidence import Evidence
+from unnaive.bayes.evidence import Evidence, Votes
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import (
     GaussianTerm,
@@ -17,8 +18,10 @@ from unnaive.bayes.scoring import (
     Scorer,
     TableTerm,
     Term,
+    add_scorers,
     log_probabilities,
     probabilities,
+    stack_scorers,
 )
 
 __all__ = [
@@ -30,13 +33,20 @@ __all__ = [
     "Smoothing",
     "TableTerm",
     "Term",
+    "Votes",
+    "add_scorers",
     "build_scorer",
+    "cell_logs",
     "check_class_weight",
     "class_factor",
+    "coded_scores",
     "given_priors",
+    "judge",
     "log_likelihood",
     "log_prior",
     "log_probabilities",
     "missing_evidence",
     "probabilities",
+    "stack_scorers",
+    "table_scorer",
 ]

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.estimate import gaussian_parameters, log_likelihood, missing_evidence
 from unnaive.bayes.scoring import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
-from unnaive.counts import Summary
+from unnaive.counts import CountTable, Summary
 from unnaive.density import fit_densities
-from unnaive.discretize import Coarse
+from unnaive.discretize import Coarse, CoarseCoder
 from unnaive.encode import Bins, Grid
-from unnaive.table import in_threads
+from unnaive.table import Column, Schema, in_threads
 
 SMALLEST_VARIANCE = 1e-280  # below this, a column is constant: squares are no longer floats
 
@@ -45,18 +45,35 @@ def build_scorer(
         **_gaussian_terms(summary, gaussian, coarse.factor, smoothing),
         **_kernel_terms(summary, kernel, coarse.factor, smoothing, n_jobs),
     }
+    coders, counts = coarse.coders, coarse.counts
     terms = tuple(
-        dense.get(j) or _table_term(summary, coarse, j, smoothing)
-        for j in range(len(coarse.coders))
+        dense.get(j) or _table_term(summary.schema[j], coder, counts.attribute(j), smoothing)
+        for j, coder in enumerate(coders)
     )
     return Scorer(prior, terms)
 
 
-def _table_term(summary: Summary, coarse: Coarse, j: int, smoothing: Smoothing) -> Term:
-    coder, counts = coarse.coders[j], coarse.counts.attribute(j)
+def table_scorer(
+    schema: Schema,
+    coders: Sequence[CoarseCoder],
+    table: CountTable,
+    prior: NDArray[np.float64],
+    smoothing: Smoothing,
+) -> Scorer:
+    """Terms from counts alone, by whatever groups the table has."""
+    terms = tuple(
+        _table_term(schema[j], coder, table.attribute(j), smoothing)
+        for j, coder in enumerate(coders)
+    )
+    return Scorer(prior, terms)
+
+
+def _table_term(
+    column: Column, coder: CoarseCoder, counts: NDArray[np.float64], smoothing: Smoothing
+) -> Term:
     if coder is not None:
         return TableTerm(coder, log_likelihood(counts, smoothing.alpha, smoothing.missing))
-    if summary.schema[j].kind == "numeric":
+    if column.kind == "numeric":
         # No evidence, but numbers are still checked when they come.
         return TableTerm(Bins(np.empty(0)), np.zeros((3, len(counts))))
     return None

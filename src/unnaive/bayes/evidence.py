@@ -46,3 +46,32 @@ class Evidence:
     def __repr__(self) -> str:
         rows, attributes, classes = self.bars.shape
         return f"Evidence of {attributes} attributes for {classes} classes in {rows} rows"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Votes:
+    """Why models that answer together answer so: what each of them adds for each class.
+
+    Attributes
+    ----------
+    votes : array of shape (rows, models, classes)
+    classes : array
+    """
+
+    votes: NDArray[np.float64]
+    classes: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.votes)
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """All votes together, in the order of the models: rows x classes."""
+        out = np.zeros((len(self.votes), len(self.classes)))
+        for k in range(self.votes.shape[1]):
+            out += self.votes[:, k]
+        return out
+
+    def __repr__(self) -> str:
+        rows, models, classes = self.votes.shape
+        return f"Votes of {models} models for {classes} classes in {rows} rows"

@@ -20,6 +20,10 @@ IMPOSSIBLE = -1e8
 ABSENT = -1e12
 # A value more than 100 standard deviations away tells classes apart no further.
 FARTHEST = 0.5 * 100.0**2
+# Scores closer than this differ by rounding only.
+TIE = 1e-9
+_JUDGED = 2048  # rows whose scores stay in cache
+_NO_MASK = 0xFFFF
 
 
 @njit(cache=True, nogil=True)
@@ -189,3 +193,77 @@ def normalize(joint: NDArray[np.float64]) -> None:
             total += joint[i, c]
         for c in range(joint.shape[1]):
             joint[i, c] /= total
+
+
+@njit(cache=True, nogil=True)
+def add_cells(
+    codes: NDArray[np.uint16],
+    starts: NDArray[np.intp],
+    logs: NDArray[np.float64],
+    joint: NDArray[np.float64],
+) -> None:
+    """Add to each row (OUT, rows x classes) the evidence of its cells (IN, runs x rows)."""
+    for r in range(len(codes)):
+        add_table(codes[r], 0, _NO_MASK, logs[starts[r] : starts[r + 1]], joint)
+
+
+@njit(cache=True, nogil=True)
+def judge_many(
+    codes: NDArray[np.uint16],
+    starts: NDArray[np.intp],
+    logs: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    groups: NDArray[Any],
+    margin: NDArray[np.float64],
+    hit: NDArray[np.bool_],
+) -> None:
+    """Margin of each row's own class over the mean, and whether it is found (both OUT)."""
+    n_classes = len(prior)
+    scores = np.empty((_JUDGED, n_classes))
+    for first in range(0, len(groups), _JUDGED):
+        m = min(_JUDGED, len(groups) - first)
+        for i in range(m):
+            scores[i] = prior
+        add_cells(codes[:, first : first + m], starts, logs, scores[:m])
+        for i in range(m):
+            largest, total = -np.inf, 0.0
+            for c in range(n_classes):
+                total += scores[i, c]
+                largest = max(largest, scores[i, c])
+            best = 0
+            while scores[i, best] < largest - TIE:
+                best += 1
+            margin[first + i] = scores[i, groups[first + i]] - total / n_classes
+            hit[first + i] = best == groups[first + i]
+
+
+@njit(cache=True, nogil=True)
+def judge_two(
+    codes: NDArray[np.uint16],
+    starts: NDArray[np.intp],
+    logs: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    groups: NDArray[Any],
+    margin: NDArray[np.float64],
+    hit: NDArray[np.bool_],
+) -> None:
+    """`judge_many` for two classes, whose logs and prior (IN) are centred: only the row's own
+    class is looked up.
+    """
+    least = np.array([-TIE / 2, TIE / 2])  # the first class wins ties
+    for first in range(0, len(groups), _JUDGED):
+        m = min(_JUDGED, len(groups) - first)
+        own, of = margin[first : first + m], groups[first : first + m]
+        for i in range(m):
+            own[i] = prior[of[i]]
+        for r in range(0, len(codes) - 1, 2):  # two runs at a time
+            one, two = logs[starts[r] : starts[r + 1]], logs[starts[r + 1] : starts[r + 2]]
+            code, next_code = codes[r, first : first + m], codes[r + 1, first : first + m]
+            for i in range(m):
+                own[i] += one[code[i], of[i]] + two[next_code[i], of[i]]
+        if len(codes) % 2:
+            one, code = logs[starts[-2] :], codes[-1, first : first + m]
+            for i in range(m):
+                own[i] += one[code[i], of[i]]
+        for i in range(m):
+            hit[first + i] = own[i] >= least[of[i]]

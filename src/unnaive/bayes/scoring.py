@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,24 @@ class Scorer:
             return j, term.adder(block, j)
 
         return list(in_threads(prepare, speaking, n_jobs))
+
+
+def stack_scorers(scorers: Sequence[Scorer]) -> Scorer:
+    """One scorer for several models of the same columns: its classes are theirs, end to end."""
+    return _combine(scorers, np.hstack)
+
+
+def add_scorers(scorers: Sequence[Scorer], votes: Sequence[float]) -> Scorer:
+    """One scorer whose evidence is the sum of the models' evidence, each times its vote."""
+    return _combine(scorers, lambda logs: sum(v * own for v, own in zip(votes, logs, strict=True)))
+
+
+def _combine(scorers: Sequence[Scorer], join: Callable[[list[Any]], Any]) -> Scorer:
+    terms: list[Term] = []
+    for each in zip(*(scorer.terms for scorer in scorers), strict=True):
+        first, logs = each[0], [term.logs for term in each if isinstance(term, TableTerm)]
+        terms.append(TableTerm(first.coder, join(logs)) if isinstance(first, TableTerm) else None)
+    return Scorer(join([scorer.log_prior for scorer in scorers]), tuple(terms))
 
 
 def probabilities(joint: NDArray[np.float64], n_jobs: int | None = None) -> NDArray[np.float64]:

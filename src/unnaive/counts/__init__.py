@@ -1,14 +1,24 @@
 """COUNTING: the additive tables that every model learns from."""
 
 from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator
+from unnaive.counts.coded import GRAIN, CodedRows, add_lanes, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
-from unnaive.counts.summary import Coder, Summary, Wanted, merge_summaries, row_factor
+from unnaive.counts.summary import (
+    Coder,
+    Summary,
+    Wanted,
+    merge_summaries,
+    refuse_new,
+    row_factor,
+)
 from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 
 __all__ = [
     "EXTRA_SLOTS",
+    "GRAIN",
     "AdditiveEstimator",
+    "CodedRows",
     "Coder",
     "CountTable",
     "Moments",
@@ -17,8 +27,13 @@ __all__ = [
     "Summary",
     "TableEstimator",
     "Wanted",
+    "add_lanes",
+    "add_marginals",
+    "code_rows",
+    "count_coded",
     "gather",
     "merge_summaries",
+    "refuse_new",
     "row_factor",
     "slot_offsets",
 ]

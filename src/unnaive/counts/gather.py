@@ -24,6 +24,7 @@ from unnaive.encode import (
     categories_of,
     coder_sizes,
     infinite_error,
+    joint_runs,
     label_groups,
     number_values,
 )
@@ -166,18 +167,12 @@ def _count_categorical(
 
 def _joint_columns(raw: dict[int, RawCodes], n_groups: int, joint: bool) -> list[list[int]]:
     """Columns to count together: up to four small ones whose joint table stays in cache."""
-    runs: list[list[int]] = []
-    cells = JOINT_CELLS
-    for j, column in raw.items():
-        width = len(column.values) + 1
-        small = joint and column.codes.dtype == np.uint8
-        if small and runs and len(runs[-1]) < JOINT_COLUMNS and cells * width <= JOINT_CELLS:
-            runs[-1].append(j)
-            cells *= width
-        else:
-            runs.append([j])
-            cells = width * n_groups if small else JOINT_CELLS
-    return runs
+    columns = list(raw)
+    widths = [
+        len(c.values) + 1 if joint and c.codes.dtype == np.uint8 else None for c in raw.values()
+    ]
+    runs = joint_runs(widths, JOINT_CELLS // n_groups, JOINT_COLUMNS)
+    return [[columns[k] for k in run] for run in runs]
 
 
 def _count_raw(
@@ -206,8 +201,9 @@ def _count_raw(
         n_groups,
         out,
     )
-    tables = np.zeros((JOINT_COLUMNS, max(sizes), n_groups))
-    kernels.marginals(out, widths, tables)
+    tables = np.zeros((len(sizes), max(sizes), n_groups))
+    whole = out.sum(axis=0, dtype=np.uint64).reshape(-1, n_groups)
+    kernels.marginals(whole, np.array(sizes, dtype=np.intp), tables)
     return [tables[k, :size] for k, size in enumerate(sizes)]
 
 

@@ -78,20 +78,32 @@ def count_joint(
 
 
 @njit(cache=True, nogil=True)
-def marginals(
-    joint: NDArray[np.uint32], widths: NDArray[np.uint16], out: NDArray[np.float64]
+def marginals(joint: NDArray[Any], widths: NDArray[np.intp], out: NDArray[np.float64]) -> None:
+    """The tables of single columns (OUT, columns x slots x groups) in a joint one (IN, cells x
+    groups), in which the last column's slots vary fastest.
+    """
+    n_cells, n_groups = joint.shape
+    for cell in range(n_cells):
+        rest = cell
+        for k in range(len(widths) - 1, -1, -1):
+            slot = rest % widths[k]
+            rest //= widths[k]
+            for g in range(n_groups):
+                out[k, slot, g] += joint[cell, g]
+
+
+@njit(cache=True, nogil=True)
+def add_lanes(
+    words: NDArray[np.uint64], lanes: int, lane_bits: int, out: NDArray[np.float64]
 ) -> None:
-    """The tables of single columns (OUT, columns x slots x groups) in a joint one (IN)."""
-    n_groups = out.shape[2]
-    for cell in range(joint.shape[1]):
-        n = np.int64(joint[0, cell]) + joint[1, cell] + joint[2, cell] + joint[3, cell]
-        if n:
-            g = cell % n_groups
-            rest = cell // n_groups
-            for k in range(3, -1, -1):
-                width = np.int64(widths[k])
-                out[k, rest % width, g] += n
-                rest //= width
+    """Numbers that lie side by side in words (IN, words x cells) added one by one (OUT)."""
+    mask = np.uint64((1 << lane_bits) - 1)
+    for b in range(len(out)):
+        shift = np.uint64(b % lanes * lane_bits)
+        word = words[b // lanes]
+        own = out[b]
+        for cell in range(len(own)):
+            own[cell] += np.float64((word[cell] >> shift) & mask)
 
 
 @njit(cache=True, nogil=True)
@@ -131,3 +143,31 @@ def scatter_slots(
     for g in range(counts.shape[0]):
         for s in range(counts.shape[1]):
             out[g, place[s]] += counts[g, s]
+
+
+@njit(cache=True, nogil=True)
+def count_cells(
+    codes: NDArray[np.uint16],
+    starts: NDArray[np.intp],
+    groups: NDArray[Any],
+    n_groups: int,
+    weight: NDArray[Any],
+    out: NDArray[Any],
+) -> None:
+    """Weight per (cell, group) of joint codes (IN, runs x rows), added in the rows' order (OUT).
+
+    Weights are floats, or words in which several small numbers lie side by side. The cells of run r
+    begin at ``starts[r]``.
+    """
+    n_runs, n_rows = codes.shape
+    cells = np.empty(_CHUNK, dtype=np.int32)
+    for first in range(0, n_rows, _CHUNK):
+        m = min(_CHUNK, n_rows - first)
+        of, w = groups[first : first + m], weight[first : first + m]
+        for r in range(n_runs):
+            own = codes[r, first : first + m]
+            table = out[starts[r] * n_groups : starts[r + 1] * n_groups]
+            for i in range(m):
+                cells[i] = np.int32(own[i]) * np.int32(n_groups) + np.int32(of[i])
+            for i in range(m):
+                table[cells[i]] += w[i]

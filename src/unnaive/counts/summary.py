@@ -59,7 +59,7 @@ class Summary:
     def announce(self, labels: Labels) -> Summary:
         """The same with groups for all classes that will ever come."""
         merged, (_, place) = merge_labels([labels, self.labels])
-        _refuse_new(labels, self.labels)
+        refuse_new(labels, self.labels)
         counts = self.counts.sum_groups(place, len(merged))
         moments = self.moments.sum_groups(place, len(merged))
         return replace(self, labels=merged, counts=counts, moments=moments, closed=True)
@@ -76,7 +76,7 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     for part in parts:
         if part.closed:
             for other in parts:
-                _refuse_new(part.labels, other.labels)
+                refuse_new(part.labels, other.labels)
     labels, group_places = merge_labels([p.labels for p in parts])
     coders: list[Coder] = []
     places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
@@ -114,7 +114,8 @@ def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> N
     return factor * (summary.n_rows / weight) if weight < summary.n_rows else factor
 
 
-def _refuse_new(announced: Labels, found: Labels) -> None:
+def refuse_new(announced: Labels, found: Labels) -> None:
+    """Raise an error that names a label which was not announced."""
     known = announced.classes.tolist()
     new = [label for label in found.classes.tolist() if label not in known]
     if new:

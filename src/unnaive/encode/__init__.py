@@ -6,24 +6,48 @@ Every coded attribute has the same slots: 0 is missing, 1 to V its values, V + 1
 from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
-from unnaive.encode.draws import draw_folds
+from unnaive.encode.draws import (
+    LANE_BITS,
+    LANE_ROWS,
+    LANES,
+    assign_folds,
+    branch_seeds,
+    draw_folds,
+    draw_order,
+    draw_poisson,
+    draw_uniform,
+    lane,
+)
 from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
+from unnaive.encode.joint import JointCodes, joint_codes, joint_runs
 from unnaive.encode.labels import Labels, groups_of, label_groups, merge_labels, read_target
 
 __all__ = [
     "GRID_LIMIT",
+    "LANES",
+    "LANE_BITS",
+    "LANE_ROWS",
     "AnyCoder",
     "Bins",
     "Categories",
     "Grid",
+    "JointCodes",
     "Labels",
+    "assign_folds",
+    "branch_seeds",
     "categories_of",
     "coder_sizes",
     "column_slots",
     "draw_folds",
+    "draw_order",
+    "draw_poisson",
+    "draw_uniform",
     "groups_of",
     "infinite_error",
+    "joint_codes",
+    "joint_runs",
     "label_groups",
+    "lane",
     "merge_categories",
     "merge_grids",
     "merge_labels",

@@ -94,11 +94,11 @@ def label_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
     return Labels(classes), groups.astype(code_dtype(len(classes)))
 
 
-def groups_of(labels: Labels, target: NDArray[Any]) -> NDArray[np.intp]:
+def groups_of(labels: Labels, target: NDArray[Any]) -> NDArray[Any]:
     """Each row's class number among known classes."""
     found, groups = label_groups(target)
-    _, (_, place) = merge_labels([labels, found])
-    return place[groups]
+    merged, (_, place) = merge_labels([labels, found])
+    return groups if len(found) == len(merged) else place.astype(code_dtype(len(merged)))[groups]
 
 
 def _dense_groups(

@@ -1,15 +1,21 @@
 """CLASSIFIERS: one file per model."""
 
+from unnaive.models.bagged import BaggedNaiveBayesClassifier
+from unnaive.models.boosted import BoostedNaiveBayesClassifier
 from unnaive.models.c45 import C45Classifier
 from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
+from unnaive.models.hierarchical import HierarchicalMixtureClassifier
 from unnaive.models.merge import merge
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.models.nbtree import NBTreeClassifier
 from unnaive.models.tree.export import export_text
 
 __all__ = [
+    "BaggedNaiveBayesClassifier",
+    "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "FlexibleNBTreeClassifier",
+    "HierarchicalMixtureClassifier",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "export_text",

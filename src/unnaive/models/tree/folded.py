@@ -11,7 +11,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from unnaive.counts import Summary
-from unnaive.encode import Categories, Grid, draw_folds
+from unnaive.encode import Categories, Grid, assign_folds
 from unnaive.models._base import EvidenceClassifier
 from unnaive.models._progress import Progress
 from unnaive.models.tree.classifier import TreeClassifier, encoded
@@ -108,28 +108,9 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
         """Rows as growing sees them."""
         codes, groups, weight = encoded(block, coders, summary, own)
         numeric = tuple(isinstance(coder, Grid) for coder in coders)
-        folds, n_folds = self._folds(block, seed)
+        assert block.target is not None
+        folds, n_folds = assign_folds(self.cv, seed, block.row_ids, block.target)
         return Rows(codes, numeric, groups, weight, folds, len(summary.labels), n_folds)
-
-    def _folds(self, block: Block, seed: int) -> tuple[NDArray[np.int64], int]:
-        """A fold for every row, drawn once for the tree."""
-        if isinstance(self.cv, (int, np.integer)):
-            if self.cv < 2:
-                raise ValueError(f"cv must be 2 folds or more; got {self.cv!r}.")
-            return draw_folds(seed, block.row_ids, int(self.cv)), int(self.cv)
-        if hasattr(self.cv, "split"):
-            splits = list(self.cv.split(np.zeros(block.n_rows), block.target))
-            ids = np.arange(block.n_rows)
-        else:
-            splits, ids = list(self.cv), block.row_ids  # positions in the table as it was given
-        found = np.full(max(block.n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
-        for k, (_, test) in enumerate(splits):
-            if (found[test] >= 0).any():
-                raise ValueError("cv puts a row into two test sets; use a splitter that does not.")
-            found[test] = k
-        if (found[ids] < 0).any():
-            raise ValueError("cv leaves rows out of every test set; each must be in one.")
-        return found[ids], len(splits)
 
     # Answering ------------------------------------------------------------------------------
 

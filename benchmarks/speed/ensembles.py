@@ -1,0 +1,112 @@
+"""Boosted and bagged naive Bayes and hierarchical mixtures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.naive_bayes import CategoricalNB
+
+from benchmarks.speed.foundation import COLUMNS, ROWS, THREADS, categories, nb
+from benchmarks.speed.harness import Row, at_most, faster, seconds
+from unnaive import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
+    HierarchicalMixtureClassifier,
+)
+from unnaive.models.mixture.shape import Shape
+from unnaive.models.mixture.training import Counters, Manner, SlotRows, first_table
+
+MODELS = 10
+SMALLER = 5  # the peers take minutes on all rows: both sides get a fifth of them
+
+
+def rows() -> Iterator[Row]:
+    yield from count_rows()
+    yield from mixture_rows()
+
+
+def boosted(**parameters: object) -> BoostedNaiveBayesClassifier:
+    return BoostedNaiveBayesClassifier(
+        n_estimators=MODELS, random_state=0, n_jobs=THREADS, **parameters
+    )
+
+
+def bagged() -> BaggedNaiveBayesClassifier:
+    return BaggedNaiveBayesClassifier(n_estimators=MODELS, random_state=0, n_jobs=THREADS)
+
+
+def noisy_labels(codes: np.ndarray) -> np.ndarray:
+    """Classes that depend on two columns, so that no round is the last."""
+    rng = np.random.default_rng(1)
+    score = (codes[:, 0] > 2) + (codes[:, 1] > 1) + rng.normal(size=len(codes))
+    return (score > 1).astype(int)
+
+
+def count_rows() -> Iterator[Row]:
+    table = categories(ROWS)
+    codes = np.stack([table[c].cat.codes for c in table], axis=1)
+    y = noisy_labels(codes)
+    size = f"{ROWS:,} x {COLUMNS}"
+    for algorithm in ("real", "m1"):
+        yield at_most(
+            f"boosted NB ({algorithm}), {MODELS} rounds, {size} codes",
+            lambda: boosted(algorithm=algorithm).fit(table, y), lambda: nb().fit(table, y),
+            "one NB fit", 14, runs=7,
+        )  # fmt: skip
+    yield at_most(
+        f"bagged NB, {MODELS} bags, {size} codes",
+        lambda: bagged().fit(table, y), lambda: nb().fit(table, y), "one NB fit", 5, runs=7,
+    )  # fmt: skip
+    n = ROWS // SMALLER
+    part, few, own = table.head(n), codes[:n], y[:n]
+    size = f"{n:,} x {COLUMNS}"
+    yield faster(
+        f"boosted NB (m1), {MODELS} rounds, {size} codes",
+        lambda: boosted(algorithm="m1").fit(part, own),
+        lambda: AdaBoostClassifier(CategoricalNB(), n_estimators=MODELS, random_state=0).fit(
+            few, own
+        ),
+        "AdaBoostClassifier(CategoricalNB())", 20, runs=2,
+    )  # fmt: skip
+    yield faster(
+        f"bagged NB, {MODELS} bags, {size} codes",
+        lambda: bagged().fit(part, own),
+        lambda: BaggingClassifier(
+            CategoricalNB(), n_estimators=MODELS, max_samples=0.9, random_state=0
+        ).fit(few, own),
+        "BaggingClassifier(CategoricalNB())", 20, runs=2,
+    )  # fmt: skip
+
+
+def cpu_seconds(runs: int, work: Callable[[], object]) -> float:
+    """Least seconds of one core's time: the work has one thread, the machine may have others."""
+    work()
+    best = float("inf")
+    for _ in range(runs):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def mixture_rows() -> Iterator[Row]:
+    """Row updates a second, on one core, from rows that are already coded."""
+    n = ROWS // SMALLER
+    table = categories(n)
+    codes = np.stack([table[c].cat.codes for c in table], axis=1)
+    y = noisy_labels(codes)
+    coded = SlotRows((codes + 1).astype(np.uint16), y, np.ones(n), np.arange(n))
+    coders = HierarchicalMixtureClassifier(n_sweeps=1).fit(table.head(1000), y[:1000]).coders_
+    for layers in ((4,), (2, 2)):
+        shape = Shape.of(layers, 2)
+        counters = Counters.of_table(shape, coders, first_table(shape, coders, 0.01, 0))
+        visits, manner = np.arange(n), Manner(0.1, 0.1, 0.01, batch=False, shuffle=False)
+        taken = cpu_seconds(7, lambda: counters.sweep(coded, visits, manner))
+        name = "-".join(str(b) for b in ((1, *layers) if len(layers) == 1 else layers))
+        yield Row(
+            f"HM {name} online, {COLUMNS} attributes: million row updates a second",
+            seconds(taken), f"{n:,} rows, one core", n / taken / 1e6, ">=", 1.0,
+        )  # fmt: skip

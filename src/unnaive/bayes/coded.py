@@ -1,0 +1,77 @@
+"""Coded rows through a scorer: what a model under training says about its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import kernels
+from unnaive.bayes.scoring import Scorer, TableTerm
+from unnaive.counts import CodedRows
+from unnaive.encode import JointCodes
+from unnaive.table import in_threads
+
+
+def cell_logs(joint: JointCodes, scorer: Scorer) -> NDArray[np.float64]:
+    """Evidence of every cell of the joint tables: cells x classes."""
+    n_classes = len(scorer.log_prior)
+    tables = []
+    for run in joint.runs:
+        table = np.zeros((1, n_classes))
+        for j in run:
+            term = scorer.terms[j]
+            assert isinstance(term, TableTerm)
+            # The slots of the next column vary fastest.
+            own = term.logs[joint.places[j]]
+            table = (table[:, None] + own).reshape(-1, n_classes)
+        tables.append(table)
+    return np.concatenate([*tables, np.empty((0, n_classes))])
+
+
+def coded_scores(rows: CodedRows, scorer: Scorer, n_jobs: int | None = None) -> NDArray[np.float64]:
+    """Log P(class, row) of each row, to rounding: evidence is added run by run."""
+    out = np.empty((rows.n_rows, len(scorer.log_prior)))
+    logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
+
+    def score(part: slice) -> None:
+        out[part] = scorer.log_prior
+        kernels.add_cells(rows.joint.codes[:, part], starts, logs, out[part])
+
+    list(in_threads(score, rows.stretches(), n_jobs))
+    return out
+
+
+def judge(
+    blocks: Sequence[CodedRows], scorer: Scorer, n_jobs: int | None = None
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.bool_]]]:
+    """How the rows of each block fare: their margins, and whether their classes are found.
+
+    The margin is the log probability of the row's own class above the mean over all classes.
+    Scores that differ by rounding only are a tie, which goes to the first class.
+    """
+    found = [_judge(rows, scorer, n_jobs) for rows in blocks]
+    return [margin for margin, _ in found], [hit for _, hit in found]
+
+
+def _judge(
+    rows: CodedRows, scorer: Scorer, n_jobs: int | None
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    n_classes = len(scorer.log_prior)
+    margin, hit = np.empty(rows.n_rows), np.empty(rows.n_rows, dtype=np.bool_)
+    logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
+    prior = scorer.log_prior
+    if n_classes == 2:  # one number says it all
+        logs = logs - logs.mean(axis=1, keepdims=True)
+        prior = prior - prior.mean()
+
+    def task(part: slice) -> None:
+        codes, groups = rows.joint.codes[:, part], rows.groups[part]
+        if n_classes == 2:
+            kernels.judge_two(codes, starts, logs, prior, groups, margin[part], hit[part])
+        else:
+            kernels.judge_many(codes, starts, logs, prior, groups, margin[part], hit[part])
+
+    list(in_threads(task, rows.stretches(), n_jobs))
+    return margin, hit

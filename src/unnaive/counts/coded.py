@@ -1,0 +1,126 @@
+"""Coded rows: counted again and again, with other weights or draws.
+
+A model that visits its rows more than once keeps them as joint codes. Each visit counts runs of
+columns together and takes single columns from the joint tables afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import kernels
+from unnaive.counts.table import CountTable
+from unnaive.encode import (
+    LANE_BITS,
+    LANES,
+    AnyCoder,
+    JointCodes,
+    Labels,
+    coder_sizes,
+    groups_of,
+    joint_codes,
+)
+from unnaive.table import Block, Source, in_threads
+
+ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
+GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exactly in any order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedRows:
+    """Rows of one block: their codes, classes, weights (None: all 1) and numbers."""
+
+    joint: JointCodes
+    groups: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    row_ids: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.groups)
+
+    def count(self, part: slice, n_groups: int, weight: NDArray[Any]) -> NDArray[Any]:
+        """Joint tables of a stretch of rows, laid end to end: cells x groups, in one line."""
+        starts = self.joint.starts
+        out = np.zeros(starts[-1] * n_groups, dtype=weight.dtype)
+        codes, groups = self.joint.codes[:, part], self.groups[part]
+        kernels.count_cells(codes, starts, groups, n_groups, weight, out)
+        return out
+
+    def take(self, kept: NDArray[np.bool_]) -> CodedRows:
+        """Some of the rows."""
+        joint = replace(self.joint, codes=self.joint.codes[:, kept])
+        weight = None if self.weight is None else self.weight[kept]
+        return CodedRows(joint, self.groups[kept], weight, self.row_ids[kept])
+
+    def stretches(self, size: int = ROWS) -> list[slice]:
+        """The rows, a task's worth at a time."""
+        return [slice(s, min(s + size, self.n_rows)) for s in range(0, self.n_rows, size)]
+
+
+def code_rows(
+    source: Source,
+    coders: Sequence[AnyCoder],
+    counts: CountTable,
+    labels: Labels,
+    factor: NDArray[np.float64],
+    n_jobs: int | None = None,
+) -> list[CodedRows]:
+    """The rows of each block; ``factor`` multiplies the weights of each class's rows.
+
+    ``counts`` are those of the rows, in the coders' slots: they tell which columns have gaps.
+    """
+    gaps = [bool(counts.attribute(j)[:, 0].any()) for j in range(len(coders))]
+
+    def code(block: Block) -> list[CodedRows]:
+        assert block.target is not None
+        groups = groups_of(labels, block.target)
+        weight = block.weight
+        if (factor != 1).any():
+            weight = factor[groups] if weight is None else weight * factor[groups]
+        joint = joint_codes(block, coders, gaps, len(labels), n_jobs)
+        return [CodedRows(joint, groups, weight, block.row_ids)]
+
+    return source.reduce(code, list.__add__)
+
+
+def count_coded(
+    blocks: Sequence[CodedRows],
+    coders: Sequence[AnyCoder],
+    n_groups: int,
+    weights: Sequence[NDArray[np.float64]],
+    n_jobs: int | None = None,
+) -> CountTable:
+    """Count all rows with the weights that a model makes, one array for each block."""
+    table = CountTable.empty(n_groups, coder_sizes(coders))
+    for rows, weight in zip(blocks, weights, strict=True):
+
+        def task(part: slice, rows: CodedRows = rows, weight: Any = weight) -> NDArray[np.float64]:
+            return rows.count(part, n_groups, weight[part])
+
+        found = in_threads(task, rows.stretches(), n_jobs)
+        add_marginals(rows.joint, sum(found, start=np.zeros(1)), table)
+    return table
+
+
+def add_marginals(joint: JointCodes, whole: NDArray[Any], table: CountTable) -> None:
+    """Add single columns of joint tables laid end to end, moved to the coders' slots."""
+    whole = whole.reshape(-1, table.n_groups)
+    starts = joint.starts
+    for r, run in enumerate(joint.runs):
+        widths = np.array([len(joint.places[j]) for j in run], dtype=np.intp)
+        columns = np.zeros((len(run), widths.max(initial=0), table.n_groups))
+        kernels.marginals(whole[starts[r] : starts[r + 1]], widths, columns)
+        for j, width, column in zip(run, widths, columns, strict=True):
+            np.add.at(table.attribute(j).T, joint.places[j], column[:width])
+    table.totals[:] += whole[: starts[1]].sum(axis=0)  # every row has one cell in any run
+
+
+def add_lanes(words: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
+    """Add sums of draws that share words (words x cells) to those of single bags (bags x cells)."""
+    kernels.add_lanes(words, LANES, LANE_BITS, out)

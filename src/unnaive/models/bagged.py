@@ -1,0 +1,236 @@
+"""Bagged naive Bayes: models of bootstrap draws, all counted in one pass."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import Scorer, Smoothing, Votes, probabilities, stack_scorers
+from unnaive.counts import CodedRows
+from unnaive.encode import GRID_LIMIT, branch_seeds
+from unnaive.models.ensemble.bags import count_bags, out_of_bag
+from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
+from unnaive.table import Block, check_number, check_word
+
+
+class BaggedNaiveBayesClassifier(EnsembleClassifier):
+    """Naive Bayes on several random draws of the rows, which then answer together.
+
+    How often a row is in a bag is a Poisson draw by seed and row number: rows need not know of each
+    other, and all bags are counted in one pass.
+
+    Parameters
+    ----------
+    n_estimators : int, default=10
+        Number of bags.
+    max_samples : float, default=0.9
+        Expected size of a bag, as a share of the rows; at most 1.
+    bootstrap : bool, default=True
+        Whether to draw at all; without it every bag holds all rows.
+    voting : {"soft", "hard"}, default="soft"
+        Whether probabilities are averaged, or each bag votes for its best class (the paper).
+    oob_score : bool, default=False
+        Whether to judge each row by the bags that it is not in.
+    numeric : {"mdl", "width", "frequency", "sigma"} or dict, default="mdl"
+        How numeric columns are cut, once, for all bags; see `NaiveBayesClassifier`.
+    n_bins, alpha, prior_alpha, missing, class_weight, categorical_features, max_categories, \
+grid_limit :
+        As in `NaiveBayesClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+    n_jobs : int or None, default=None
+        Threads; the model never depends on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    scorer_ : Scorer
+        The evidence of all bags side by side.
+    bag_weights_ : array of shape (n_estimators,)
+        Weight of the rows in each bag.
+    oob_score_ : float
+        Share of rows, by weight, that the bags they are not in get right.
+    oob_decision_function_ : array of shape (n_samples, n_classes)
+        Probabilities by the bags that a row is not in; NaN where it is in all of them. Rows of
+        weight zero are left out.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    References
+    ----------
+    M. Wiering. Hierarchical Mixtures of Naive Bayesian Classifiers. UU-CS-2003-003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from unnaive import BaggedNaiveBayesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BaggedNaiveBayesClassifier(oob_score=True, random_state=0).fit(X, y)
+    >>> model.oob_score_ > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 10,
+        max_samples: float = 0.9,
+        bootstrap: bool = True,
+        voting: str = "soft",
+        oob_score: bool = False,
+        numeric: str | Mapping[Any, str] = "mdl",
+        n_bins: int = 10,
+        alpha: float = 0.5,
+        prior_alpha: float = 0.0,
+        missing: str = "skip",
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        grid_limit: int = GRID_LIMIT,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.bootstrap = bootstrap
+        self.voting = voting
+        self.oob_score = oob_score
+        self.numeric = numeric
+        self.n_bins = n_bins
+        self.alpha = alpha
+        self.prior_alpha = prior_alpha
+        self.missing = missing
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.grid_limit = grid_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # Learning -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Draw the bags and count them.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            A row drawn twice counts twice its weight.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        start = self._begin(X, y, sample_weight)
+        smoothing = Smoothing(self.alpha, self.missing, 0.0)
+        seeds = branch_seeds(start.seed, self.n_estimators)
+        whole = start.coarse.counts
+        tables = [whole] * self.n_estimators
+        if self.bootstrap:
+            rows = start.rows()
+            drawn = count_bags(
+                rows, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs
+            )
+            # In a tiny table a bag may come out empty: it then holds all rows.
+            tables = [table if table.totals.any() else whole for table in drawn]
+        bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
+        self.scorer_ = stack_scorers(bags)
+        self.bag_weights_ = np.array([table.totals.sum() for table in tables])
+        self.classes_ = start.summary.labels.classes
+        if self.oob_score:
+            self._judge(rows, bags, seeds)
+        self._remember(start.summary.schema)
+        return self
+
+    def _judge(
+        self, blocks: list[CodedRows], bags: list[Scorer], seeds: NDArray[np.uint64]
+    ) -> None:
+        """Each row by the bags that it is not in."""
+        found = np.concatenate(
+            [
+                out_of_bag(rows, bags, seeds, self.max_samples, self._vote, self.n_jobs)
+                for rows in blocks
+            ]
+        )
+        ids, groups = (
+            np.concatenate([getattr(rows, name) for rows in blocks])
+            for name in ("row_ids", "groups")
+        )
+        weight = np.concatenate(
+            [np.ones(rows.n_rows) if rows.weight is None else rows.weight for rows in blocks]
+        )
+        judged = ~np.isnan(found[:, 0])
+        if not judged.all():
+            warnings.warn(
+                f"{(~judged).sum()} rows are in every bag, so that nothing judges them; "
+                "raise n_estimators.",
+                UserWarning,
+                stacklevel=3,
+            )
+        right = found[judged].argmax(axis=1) == groups[judged]
+        own = weight[judged]
+        self.oob_score_ = float(own @ right / own.sum()) if judged.any() else float("nan")
+        self.oob_decision_function_ = found[np.argsort(ids)]
+
+    def _check_parameters(self) -> None:
+        self._check_counting()
+        check_number(self, "n_estimators", 1, whole=True)
+        check_number(self, "max_samples", 0, 1)
+        check_word(self, "voting", "soft", "hard")
+        if self.max_samples == 0:
+            raise ValueError("max_samples must be more than 0: bags of no rows learn nothing.")
+        if self.oob_score and not self.bootstrap:
+            raise ValueError(
+                "oob_score=True needs bootstrap=True: without drawing, every row is in every bag."
+            )
+
+    # Answering ------------------------------------------------------------------------------
+
+    def _vote(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What one bag says: probabilities, or 1 for its best class; the scores are used up."""
+        if self.voting == "soft":
+            return probabilities(scores)
+        return np.eye(scores.shape[1])[scores.argmax(axis=1)]
+
+    def _votes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each bag adds to the probability of each class: rows x bags x classes."""
+        n_classes = len(self.classes_)
+        each = self._vote(scores.reshape(-1, n_classes))
+        return each.reshape(len(scores), -1, n_classes) / len(self.bag_weights_)
+
+    def _probabilities(self, block: Block) -> NDArray[np.float64]:
+        def fold(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+            return Votes(self._votes(scores), self.classes_).total
+
+        return answer_together(block, self.scorer_, fold, self.n_jobs)
+
+    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
+        with np.errstate(divide="ignore"):
+            return np.log(self._probabilities(block))
+
+    def evidence(self, X: Any) -> Votes:
+        """Why: what each bag adds to the probability of each class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Votes
+            Their sum is `predict_proba`.
+        """
+
+        def explain(block: Block) -> Votes:
+            return Votes(self._votes(self.scorer_.joint(block, self.n_jobs)), self.classes_)
+
+        found: Votes = self._open(X).map(explain)
+        return found

@@ -1,0 +1,292 @@
+"""Boosted naive Bayes (Elkan, 1997; Wiering, 2003): rounds over reweighted counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from unnaive.bayes import (
+    Evidence,
+    Scorer,
+    Smoothing,
+    Votes,
+    add_scorers,
+    log_probabilities,
+    probabilities,
+    stack_scorers,
+)
+from unnaive.counts import CodedRows, CountTable
+from unnaive.encode import GRID_LIMIT, draw_uniform
+from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
+from unnaive.models.ensemble.rounds import Booster, Rules, class_scores
+from unnaive.table import Block, check_number, check_word
+
+# From the second round on a class may have hardly any weight left, and must not vanish.
+LEAST_PRIOR = 0.5
+
+
+def _adds_up(model: BoostedNaiveBayesClassifier) -> bool:
+    if model.algorithm != "real":
+        raise AttributeError(
+            f"only algorithm='real' has joint log probabilities; this model's is "
+            f"{model.algorithm!r}."
+        )
+    return True
+
+
+class BoostedNaiveBayesClassifier(EnsembleClassifier):
+    """AdaBoost over naive Bayes: rows that are misjudged weigh more in the next round.
+
+    Rows are coded once; each round is one pass that counts them with their weights and one that
+    scores them. With ``algorithm="real"`` a round adds its log-odds, so that all rounds together
+    are again one table of evidence: as fast to predict with, and as readable, as naive Bayes.
+
+    Parameters
+    ----------
+    n_estimators : int, default=10
+        Most rounds to take.
+    algorithm : {"real", "m1", "samme"}, default="real"
+        ``"real"``: a round adds its log probabilities (Real AdaBoost; SAMME.R for more than two
+        classes). ``"m1"``: a round votes for one class with log((1 - error) / error), as the papers
+        do. ``"samme"``: that vote plus log(K - 1), so that any round better than chance among K
+        classes counts.
+    learning_rate : float or None, default=None
+        Factor of every round's vote. None is 0.1 for ``"real"``, where naive Bayes is surer of
+        itself than it should be, and 1 for the others, as in the papers.
+    early_stopping : bool, default=False
+        Hold rows out and stop when their log loss no longer falls; the best number of rounds is
+        kept.
+    validation_fraction : float, default=0.1
+        Share of rows held out for early stopping.
+    n_iter_no_change : int, default=5
+        Rounds without gain before early stopping.
+    numeric : {"mdl", "width", "frequency", "sigma"} or dict, default="mdl"
+        How numeric columns are cut, once, before the rounds; see `NaiveBayesClassifier`.
+    n_bins, alpha, prior_alpha, missing, class_weight, categorical_features, max_categories, \
+grid_limit :
+        As in `NaiveBayesClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of fresh weights, which ``"m1"`` and ``"samme"`` take when a round is no better than
+        chance, and of the rows held out.
+    n_jobs : int or None, default=None
+        Threads; the model never depends on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    scorer_ : Scorer
+        The evidence of all rounds, added up (``"real"``) or side by side.
+    estimator_weights_ : array of shape (n_rounds,)
+        Votes of the rounds.
+    estimator_errors_ : array of shape (n_rounds,)
+        Weighted errors of the rounds.
+    validation_loss_ : array
+        Log loss of the rows held out, after each round kept; empty without early stopping.
+    n_restarts_ : int
+        How often fresh weights were taken.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    Notes
+    -----
+    With T rounds, e rows, f columns and v values each, time is O(T e f) and memory O(T f v) beside
+    the coded rows (about half a byte for each small column) and three numbers per row. A round
+    without error decides alone, and is the last.
+
+    References
+    ----------
+    C. Elkan. Boosting and Naive Bayesian Learning. UCSD technical report CS97-557, 1997.
+    M. Wiering. Hierarchical Mixtures of Naive Bayesian Classifiers. UU-CS-2003-003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from unnaive import BoostedNaiveBayesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BoostedNaiveBayesClassifier().fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 10,
+        algorithm: str = "real",
+        learning_rate: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        numeric: str | Mapping[Any, str] = "mdl",
+        n_bins: int = 10,
+        alpha: float = 0.5,
+        prior_alpha: float = 0.0,
+        missing: str = "skip",
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        grid_limit: int = GRID_LIMIT,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.algorithm = algorithm
+        self.learning_rate = learning_rate
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.numeric = numeric
+        self.n_bins = n_bins
+        self.alpha = alpha
+        self.prior_alpha = prior_alpha
+        self.missing = missing
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.grid_limit = grid_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # Learning -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Take the rounds.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        start = self._begin(X, y, sample_weight)
+        rules = Rules(
+            self.algorithm,
+            self.n_estimators,
+            self._rate(),
+            self.n_iter_no_change,
+            start.seed,
+        )
+        rows, held_out = self._hold_out(start.rows(), start.seed)
+        smoothing = Smoothing(self.alpha, self.missing, 0.0)
+        least = max(self.prior_alpha, LEAST_PRIOR)
+
+        def build(counts: CountTable) -> Scorer:
+            return start.scorer(counts, smoothing, least)
+
+        booster = Booster(rows, held_out, start.coarse.coders, build, rules, self.n_jobs)
+        plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
+        found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
+        added = self.algorithm == "real"
+        self.scorer_ = (
+            add_scorers(found.scorers, found.votes) if added else stack_scorers(found.scorers)
+        )
+        self.estimator_weights_ = np.array(found.votes)
+        self.estimator_errors_ = np.array(found.errors)
+        self.validation_loss_ = np.array(found.losses)
+        self.n_restarts_ = found.restarts
+        self.classes_ = start.summary.labels.classes
+        self._remember(start.summary.schema)
+        return self
+
+    def _check_parameters(self) -> None:
+        self._check_counting()
+        check_number(self, "n_estimators", 1, whole=True)
+        check_word(self, "algorithm", "real", "m1", "samme")
+        if self.learning_rate is not None:
+            check_number(self, "learning_rate", 0)
+        check_number(self, "validation_fraction", 0, 1)
+        check_number(self, "n_iter_no_change", 1, whole=True)
+
+    def _rate(self) -> float:
+        if self.learning_rate is None:
+            return 0.1 if self.algorithm == "real" else 1.0
+        return float(self.learning_rate)
+
+    def _hold_out(
+        self, blocks: list[CodedRows], seed: int
+    ) -> tuple[list[CodedRows], list[CodedRows]]:
+        """Rows to learn from, and rows to watch; all learn where either would be empty."""
+        if not self.early_stopping:
+            return blocks, []
+        watch = [draw_uniform(seed, rows.row_ids) < self.validation_fraction for rows in blocks]
+        if all(own.all() for own in watch) or not any(own.any() for own in watch):
+            return blocks, []
+        learning = [rows.take(~own) for rows, own in zip(blocks, watch, strict=True)]
+        return learning, [rows.take(own) for rows, own in zip(blocks, watch, strict=True)]
+
+    # Answering ------------------------------------------------------------------------------
+
+    def _joint(self, block: Block) -> NDArray[np.float64]:
+        """What all rounds add up to: log probabilities but for a constant of the row."""
+        if self.algorithm == "real":
+            return self.scorer_.joint(block, self.n_jobs)
+
+        def fold(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+            return Votes(self._votes(scores), self.classes_).total
+
+        return answer_together(block, self.scorer_, fold, self.n_jobs)
+
+    def _votes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each round adds for each class: rows x rounds x classes."""
+        by_round = scores.reshape(len(scores), -1, len(self.classes_))
+        return np.stack(
+            [
+                class_scores(self.algorithm, by_round[:, k], vote)
+                for k, vote in enumerate(self.estimator_weights_)
+            ],
+            axis=1,
+        )
+
+    def _probabilities(self, block: Block) -> NDArray[np.float64]:
+        return probabilities(self._joint(block), self.n_jobs)
+
+    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
+        return log_probabilities(self._joint(block))
+
+    @available_if(_adds_up)  # type: ignore[untyped-decorator]
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """What the evidence of all rounds adds up to; only with ``algorithm="real"``.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Log P(class | row) but for a constant of the row.
+        """
+        return self._open(X).map(self._joint)
+
+    def evidence(self, X: Any) -> Evidence | Votes:
+        """Why: bars that add up (``algorithm="real"``), or what each round adds for each class.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Evidence or Votes
+            The softmax of their sum is `predict_proba`.
+        """
+
+        def explain(block: Block) -> Evidence | Votes:
+            if self.algorithm != "real":
+                return Votes(self._votes(self.scorer_.joint(block, self.n_jobs)), self.classes_)
+            baseline = np.tile(self.scorer_.log_prior, (block.n_rows, 1))
+            bars = self.scorer_.evidence(block, self.n_jobs)
+            return Evidence(baseline, bars, block.schema.names, self.classes_)
+
+        found: Evidence | Votes = self._open(X).map(explain)
+        return found

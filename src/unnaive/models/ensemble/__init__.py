@@ -1,0 +1,1 @@
+"""Rounds of boosting, and models that answer together."""

@@ -1,0 +1,65 @@
+"""Bags: Poisson draws of coded rows, counted and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import Scorer, coded_scores
+from unnaive.counts import CodedRows, CountTable, add_lanes, add_marginals
+from unnaive.encode import LANE_ROWS as ROWS
+from unnaive.encode import AnyCoder, coder_sizes, draw_poisson, lane
+from unnaive.table import in_threads
+
+
+def count_bags(
+    blocks: Sequence[CodedRows],
+    coders: Sequence[AnyCoder],
+    n_groups: int,
+    seeds: NDArray[np.uint64],
+    mean: float,
+    n_jobs: int | None = None,
+) -> list[CountTable]:
+    """The table of each bag, all counted in one pass over the rows."""
+    tables = [CountTable.empty(n_groups, coder_sizes(coders)) for _ in seeds]
+    for rows in blocks:
+
+        def count(part: slice, rows: CodedRows = rows) -> NDArray[Any]:
+            words = draw_poisson(seeds, rows.row_ids[part], mean)
+            if rows.weight is None:  # bags that share a word are counted together
+                return np.stack([rows.count(part, n_groups, word) for word in words])
+            given = rows.weight[part]
+            own = [rows.count(part, n_groups, lane(words, b) * given) for b in range(len(seeds))]
+            return np.stack(own)
+
+        whole = np.zeros((len(seeds), rows.joint.starts[-1] * n_groups))
+        for found in in_threads(count, rows.stretches(ROWS), n_jobs):
+            if rows.weight is None:
+                add_lanes(found, whole)
+            else:
+                whole += found
+        for table, own in zip(tables, whole, strict=True):
+            add_marginals(rows.joint, own, table)
+    return tables
+
+
+def out_of_bag(
+    rows: CodedRows,
+    bags: Sequence[Scorer],
+    seeds: NDArray[np.uint64],
+    mean: float,
+    vote: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    n_jobs: int | None = None,
+) -> NDArray[np.float64]:
+    """Mean vote on each row of the bags that did not draw it; NaN where all did."""
+    words = draw_poisson(seeds, rows.row_ids, mean)
+    total = np.zeros((rows.n_rows, len(bags[0].log_prior)))
+    n = np.zeros((rows.n_rows, 1))
+    for b, scorer in enumerate(bags):
+        out = (lane(words, b) == 0)[:, None]
+        total += np.where(out, vote(coded_scores(rows, scorer, n_jobs)), 0.0)
+        n += out
+    return np.where(n > 0, total, np.nan) / np.maximum(n, 1)

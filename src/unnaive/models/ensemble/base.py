@@ -1,0 +1,117 @@
+"""What boosted, bagged and mixed naive Bayes share: parameters, first pass, answering together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from unnaive.bayes import (
+    Scorer,
+    Smoothing,
+    check_class_weight,
+    class_factor,
+    log_prior,
+    table_scorer,
+)
+from unnaive.counts import CodedRows, CountTable, Summary, TableEstimator, Wanted, code_rows
+from unnaive.discretize import METHODS, Coarse, coarsen
+from unnaive.encode import Labels
+from unnaive.models._base import TableClassifier
+from unnaive.table import (
+    Block,
+    Schema,
+    Source,
+    check_number,
+    check_word,
+    column_methods,
+    in_threads,
+)
+
+ROWS = 1 << 14  # rows that all models answer for at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """What the first pass leaves to models that visit the rows again."""
+
+    source: Source
+    summary: Summary
+    coarse: Coarse
+    seed: int
+    n_jobs: int | None
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.summary.labels)
+
+    def rows(self) -> list[CodedRows]:
+        """The rows, coded by the coarse coders, a list entry for each block."""
+        summary, coarse = self.summary, self.coarse
+        return code_rows(
+            self.source, coarse.coders, coarse.counts, summary.labels, coarse.factor, self.n_jobs
+        )
+
+    def scorer(self, counts: CountTable, smoothing: Smoothing, prior_alpha: float) -> Scorer:
+        """Naive Bayes on counts in the coarse slots."""
+        prior = log_prior(counts.totals, prior_alpha, None)
+        return table_scorer(self.summary.schema, self.coarse.coders, counts, prior, smoothing)
+
+
+class EnsembleClassifier(TableClassifier, TableEstimator):
+    """A classifier of many naive Bayes models over the same intervals, which are cut once."""
+
+    numeric: str | Mapping[Any, str]
+    n_bins: int
+    class_weight: Any
+    random_state: Any
+
+    def _methods(self, schema: Schema) -> dict[int, str]:
+        return column_methods("numeric", self.numeric, schema, METHODS)
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        methods = self._methods(schema)
+        return Wanted(frozenset(methods), frozenset(j for j, m in methods.items() if m == "sigma"))
+
+    def _check_counting(self) -> None:
+        """Parameters of the models themselves."""
+        for name in ("alpha", "prior_alpha"):
+            check_number(self, name, 0)
+        check_number(self, "n_bins", 2, whole=True)
+        check_word(self, "missing", "skip", "value")
+
+    def _begin(self, X: Any, y: Any, sample_weight: Any, announced: Labels | None = None) -> Start:
+        """The first pass, cuts, and the seed of all draws."""
+        source, summary = self._read(X, y, sample_weight)
+        if announced is not None:
+            summary = summary.announce(announced)
+        classes = summary.labels.classes
+        check_class_weight(self.class_weight, classes)
+        coarse = coarsen(
+            summary,
+            self._methods(summary.schema),
+            n_bins=self.n_bins,
+            max_categories=self.max_categories,
+            factor=class_factor(self.class_weight, classes, summary.counts.totals),
+            n_jobs=self.n_jobs,
+        )
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return Start(source, summary, coarse, seed, self.n_jobs)
+
+
+def answer_together(
+    block: Block,
+    scorer: Scorer,
+    fold: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    n_jobs: int | None,
+) -> NDArray[np.float64]:
+    """Scores of all models (rows x all their classes), folded a stretch of rows at a time."""
+
+    def answer(start: int) -> NDArray[np.float64]:
+        return fold(scorer.joint(block.slice(start, start + ROWS)))
+
+    return np.concatenate(list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs)))

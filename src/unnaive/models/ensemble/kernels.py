@@ -1,0 +1,73 @@
+"""Kernels of the rounds of boosting."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def lower_by_margin(
+    logs: NDArray[np.float64], margin: NDArray[np.float64], vote: float, steepest: float
+) -> None:
+    """Subtract vote times margin, at most ``steepest``, from each log (IN, OUT)."""
+    for i in range(len(logs)):
+        logs[i] -= vote * min(max(margin[i], -steepest), steepest)
+
+
+@njit(cache=True, nogil=True)
+def lower_by_hit(logs: NDArray[np.float64], hit: NDArray[np.bool_], vote: float) -> None:
+    """Subtract the vote from the logs of rows that are hit (IN, OUT)."""
+    for i in range(len(logs)):
+        logs[i] -= vote * np.float64(hit[i])
+
+
+# Sums of exact multiples may be taken in any order, by several numbers at a time.
+_ANY_ORDER = {"reassoc", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+def missed_weight(weight: NDArray[np.float64], hit: NDArray[np.bool_]) -> float:
+    """Weight of the rows that are not hit."""
+    total = 0.0
+    for i in range(len(hit)):
+        total += weight[i] * np.float64(not hit[i])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+def exact_total(relative: NDArray[np.float64], fine: float, given: NDArray[np.float64]) -> float:
+    """Sum of weights, each rounded to multiples of 1 / fine, in these units.
+
+    ``given`` (IN) multiplies them; it is empty where all are 1.
+    """
+    total = 0.0
+    if len(given) == 0:
+        for i in range(len(relative)):
+            total += math.floor(relative[i] * fine + 0.5)
+    else:
+        for i in range(len(relative)):
+            total += math.floor(relative[i] * fine + 0.5) * given[i]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+def round_weights(
+    weight: NDArray[np.float64], scale: float, grain: float, given: NDArray[np.float64]
+) -> float:
+    """Weights (IN, OUT) times scale as multiples of the grain, times those given; their sum."""
+    total, factor = 0.0, scale / grain
+    if len(given) == 0:
+        for i in range(len(weight)):
+            weight[i] = math.floor(weight[i] * factor + 0.5) * grain
+            total += weight[i]
+    else:
+        for i in range(len(weight)):
+            weight[i] = math.floor(weight[i] * factor + 0.5) * grain * given[i]
+            total += weight[i]
+    return total

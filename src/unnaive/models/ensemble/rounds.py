@@ -1,0 +1,172 @@
+"""Rounds of boosting over coded rows: count, build, judge, reweigh."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import Scorer, coded_scores, judge, log_probabilities
+from unnaive.counts import CodedRows, CountTable, count_coded
+from unnaive.encode import AnyCoder, branch_seeds
+from unnaive.models.ensemble.weights import STEEPEST, RowWeights
+
+LEAST_VOTE = 2.0**-20
+MOST_RESTARTS = 25  # as often as Bauer and Kohavi start again
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When rounds are taken, how they count, and when to stop; see the classifier's parameters."""
+
+    algorithm: str
+    n_rounds: int
+    learning_rate: float
+    patience: int
+    seed: int
+
+
+@dataclass(slots=True)
+class Boosted:
+    """What rounds leave: a scorer and a vote for each, and how they went.
+
+    ``errors`` are weighted errors, ``losses`` held-out log losses after each round (empty without
+    early stopping).
+    """
+
+    scorers: list[Scorer] = field(default_factory=list)
+    votes: list[float] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    restarts: int = 0
+
+    def keep(self, scorer: Scorer, vote: float, error: float) -> None:
+        self.scorers.append(scorer)
+        self.votes.append(vote)
+        self.errors.append(error)
+
+    def cut(self, n: int) -> None:
+        """Forget all rounds but the first n."""
+        for one in (self.scorers, self.votes, self.errors, self.losses):
+            del one[n:]
+
+
+def chance(algorithm: str, n_classes: int) -> float:
+    """Weighted error from which on a round is worth nothing."""
+    return 0.5 if algorithm == "m1" else 1.0 - 1.0 / n_classes
+
+
+def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> NDArray[np.float64]:
+    """What one round adds to the log probability of each class, given its scores.
+
+    ``"real"`` adds its own log probabilities; otherwise the best class gets the vote. A class's
+    votes are the log-odds for it, which is how AdaBoost fits an additive logistic model; with more
+    than two classes SAMME's are K - 1 times as much.
+    """
+    if algorithm == "real":
+        return vote * scores
+    out = np.zeros_like(scores)
+    share = scores.shape[1] - 1 if algorithm == "samme" else 1
+    out[np.arange(len(scores)), scores.argmax(axis=1)] = vote / max(share, 1)
+    return out
+
+
+class Booster:
+    """Takes rounds. ``build`` makes a scorer of counts."""
+
+    def __init__(
+        self,
+        blocks: Sequence[CodedRows],
+        held_out: Sequence[CodedRows],
+        coders: Sequence[AnyCoder],
+        build: Callable[[CountTable], Scorer],
+        rules: Rules,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.blocks, self.held_out, self.coders = blocks, held_out, coders
+        self.build, self.rules, self.n_jobs = build, rules, n_jobs
+        self.weights = RowWeights(blocks, n_jobs)
+        self.seeds = branch_seeds(rules.seed, MOST_RESTARTS)
+        self.found = Boosted()
+        self.first_error = 1.0
+        self.outlook: list[NDArray[np.float64]] = []
+
+    def run(self, first: Scorer) -> Boosted:
+        """All rounds; ``first`` is naive Bayes on the rows as they are."""
+        found, n_classes = self.found, len(first.log_prior)
+        real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
+        scorer = first
+        while True:
+            margins, hits = judge(self.blocks, scorer, self.n_jobs)
+            error = self.weights.error(hits)
+            if scorer is first:
+                self.first_error = error
+            if error == 0.0 and not real:
+                found.cut(0)  # a round without error decides alone
+                self.outlook.clear()
+            elif error >= limit and n_classes > 1:
+                if real or found.restarts == MOST_RESTARTS:
+                    break
+                self.weights.refresh(int(self.seeds[found.restarts]))
+                found.restarts += 1
+                scorer = self.next_scorer(n_classes)
+                continue
+            vote = self._vote(error, n_classes)
+            found.keep(scorer, vote, error)
+            self._look_ahead(scorer, vote)
+            if error == 0.0 or len(found.scorers) == self.rules.n_rounds or self._hopeless():
+                break
+            if real:
+                self.weights.lower_by_margins(margins, vote)
+            else:
+                self.weights.lower_by_hits(hits, vote)
+            scorer = self.next_scorer(n_classes)
+        if not found.scorers:  # no round was better than chance: naive Bayes answers
+            found.keep(first, self._lone_vote(n_classes), self.first_error)
+        if found.losses:
+            found.cut(int(np.argmin(found.losses)) + 1)
+        return found
+
+    def next_scorer(self, n_classes: int) -> Scorer:
+        """Naive Bayes on the rows as they weigh now."""
+        weights = self.weights.current
+        return self.build(count_coded(self.blocks, self.coders, n_classes, weights, self.n_jobs))
+
+    def _vote(self, error: float, n_classes: int) -> float:
+        if self.rules.algorithm == "real":
+            return self.rules.learning_rate
+        # An error of less than half a row cannot be told from none.
+        error = max(error, 0.5 / (self.weights.given + 1.0))
+        vote = math.log((1.0 - error) / error)
+        if self.rules.algorithm == "samme":
+            vote += math.log(max(n_classes - 1, 1))
+        return self.rules.learning_rate * vote
+
+    def _lone_vote(self, n_classes: int) -> float:
+        """A vote that makes naive Bayes, alone, as sure as it is often right."""
+        if self.rules.algorithm == "real":
+            return self.rules.learning_rate
+        floor = 0.5 / (self.weights.given + 1.0)
+        error = min(max(self.first_error, floor), 1.0 - floor)
+        return max(math.log((1.0 - error) * (n_classes - 1) / error), LEAST_VOTE)
+
+    def _look_ahead(self, scorer: Scorer, vote: float) -> None:
+        """Log loss on the held-out rows with this round."""
+        loss = whole = 0.0
+        for k, rows in enumerate(self.held_out):
+            added = class_scores(self.rules.algorithm, coded_scores(rows, scorer), vote)
+            self.outlook[k : k + 1] = [self.outlook[k] + added if self.outlook[k:] else added]
+            logs = log_probabilities(self.outlook[k])[np.arange(rows.n_rows), rows.groups]
+            weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+            loss -= float(weight @ np.maximum(logs, -STEEPEST))
+            whole += float(weight.sum())
+        if self.held_out:
+            self.found.losses.append(loss / whole)
+
+    def _hopeless(self) -> bool:
+        """Whether the held-out rows have not gained for a while."""
+        losses = self.found.losses
+        return len(losses) > 0 and len(losses) - 1 - int(np.argmin(losses)) >= self.rules.patience

@@ -1,0 +1,96 @@
+"""Weights of rows that a model makes: kept as logarithms, used as exact multiples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import GRAIN, CodedRows
+from unnaive.encode import draw_uniform
+from unnaive.models.ensemble import kernels
+from unnaive.table import in_threads
+
+FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
+STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
+
+
+class RowWeights:
+    """One weight for each row, relative to the row's own, with mean one.
+
+    Weights are rounded to multiples of 2**-20, and so is what they are divided by: all sums are
+    then exact, and no split of the rows over blocks or threads changes them.
+    """
+
+    def __init__(self, blocks: Sequence[CodedRows], n_jobs: int | None = None) -> None:
+        self.blocks, self.n_jobs = blocks, n_jobs
+        self.parts = [(k, part) for k, rows in enumerate(blocks) for part in rows.stretches()]
+        self.logs = [np.zeros(rows.n_rows) for rows in blocks]
+        self.current = [
+            np.ones(rows.n_rows) if rows.weight is None else rows.weight for rows in blocks
+        ]
+        self.given = self.total = float(sum(weight.sum() for weight in self.current))
+
+    def error(self, hits: Sequence[NDArray[np.bool_]]) -> float:
+        """Share of the weight that is not hit."""
+        missed = self._each(
+            lambda k, part: kernels.missed_weight(self.current[k][part], hits[k][part])
+        )
+        return math.fsum(missed) / self.total
+
+    def lower_by_margins(self, margins: Sequence[NDArray[np.float64]], vote: float) -> None:
+        """Divide the weight of each row by e to the vote times its margin."""
+
+        def lower(k: int, part: slice) -> float:
+            log = self.logs[k][part]
+            kernels.lower_by_margin(log, margins[k][part], vote, STEEPEST)
+            return float(log.max())
+
+        self._scale(max(self._each(lower)))
+
+    def lower_by_hits(self, hits: Sequence[NDArray[np.bool_]], vote: float) -> None:
+        """Divide the weight of each row that is hit by e to the vote."""
+
+        def lower(k: int, part: slice) -> float:
+            log = self.logs[k][part]
+            kernels.lower_by_hit(log, hits[k][part], vote)
+            return float(log.max())
+
+        self._scale(max(self._each(lower)))
+
+    def refresh(self, seed: int) -> None:
+        """Forget everything: weights between 0.9 and 1.1, by seed and row."""
+        span = FRESH_HIGH - FRESH_LOW
+        self.logs = [
+            np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids)) for rows in self.blocks
+        ]
+        self._scale(max(float(log.max()) for log in self.logs))
+
+    def _each(self, fn: Callable[[int, slice], float]) -> list[float]:
+        """A number for each stretch of rows of each block."""
+        return list(in_threads(lambda task: fn(*task), self.parts, self.n_jobs))
+
+    def _scale(self, top: float) -> None:
+        """Current weights from logarithms: relative to the largest, then to mean one."""
+        # Whole multiples of 1 / fine add exactly as long as their sum stays below 2**53.
+        fine = 2.0 ** (52 - math.ceil(math.log2(self.given + 1.0)))
+        self.current = [np.empty_like(log) for log in self.logs]
+
+        def spread(k: int, part: slice) -> float:
+            relative = np.subtract(self.logs[k][part], top, out=self.current[k][part])
+            np.exp(relative, out=relative)
+            return kernels.exact_total(relative, fine, self._given(k, part))
+
+        def fix(k: int, part: slice) -> float:
+            weight = self.current[k][part]
+            return kernels.round_weights(weight, scale, GRAIN, self._given(k, part))
+
+        scale = self.given * fine / math.fsum(self._each(spread))
+        self.total = math.fsum(self._each(fix))
+
+    def _given(self, k: int, part: slice) -> NDArray[np.float64]:
+        """The rows' own weights; empty where all are 1."""
+        weight = self.blocks[k].weight
+        return np.empty(0) if weight is None else weight[part]

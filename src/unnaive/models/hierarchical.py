@@ -1,0 +1,336 @@
+"""Hierarchical mixtures of naive Bayes classifiers (Wiering, 2003)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+
+from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
+from unnaive.counts import refuse_new
+from unnaive.encode import (
+    GRID_LIMIT,
+    Labels,
+    assign_folds,
+    branch_seeds,
+    label_groups,
+    read_target,
+)
+from unnaive.models.ensemble.base import EnsembleClassifier, Start
+from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
+from unnaive.models.mixture.mixture import Mixture, MixtureEvidence, explain
+from unnaive.models.mixture.shape import Shape, check_layers
+from unnaive.models.mixture.training import (
+    Counters,
+    Manner,
+    SlotRows,
+    first_table,
+    slot_rows,
+    train,
+)
+from unnaive.table import Block, check_number, check_word, open_table
+
+LEAST_GAMMA = 1e-6
+
+
+def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
+    if isinstance(model.layers, str):
+        raise AttributeError(
+            "layers='grow' judges architectures on all rows: call fit, or give the layers."
+        )
+    return True
+
+
+class HierarchicalMixtureClassifier(EnsembleClassifier):
+    """A hierarchy of naive Bayes gates that share rows out among naive Bayes experts.
+
+    A gate is a naive Bayes whose classes are its children; its probabilities say how much each
+    child is to be trusted with a row. Unlike naive Bayes, and unlike boosting or bagging it,
+    mixtures can learn what no column tells alone, such as exclusive or.
+
+    Training is Wiering's online generalized EM: each row is learned by the experts as much as they
+    are likely to have produced its class, and by the gates in favour of the child that is most
+    likely to have.
+
+    Parameters
+    ----------
+    layers : sequence of int or "grow", default=(4,)
+        Children of every gate, layer by layer: ``(4,)`` is one gate over four experts, ``(2, 2)``
+        a root over two gates of two experts each. ``"grow"`` starts from one expert and grows while
+        cross-validated accuracy improves.
+    n_sweeps : int, default=5
+        How often all rows are visited.
+    sigma : float, default=0.1
+        An expert that gives the true class the probability p is taken to be as likely as
+        exp(-sigma (1 - p)): small values make experts part slowly.
+    gamma : float, default=0.1
+        Pseudo-count of every counter, at least 1e-6.
+    noise : float, default=0.01
+        Counters start with a random number from 0 to this, so that experts come to differ.
+    training : {"online", "batch"}, default="online"
+        Learn after every row, as the paper does; or judge all rows by the same counters and then
+        add what they teach, which does not depend on the order or the grouping of rows.
+    shuffle : bool, default=True
+        Whether an online sweep visits the rows in a random order, another in each sweep, or as they
+        come.
+    numeric : {"mdl", "width", "frequency", "sigma"} or dict, default="sigma"
+        How numeric columns are cut, once, before training; see `NaiveBayesClassifier`.
+    n_bins, class_weight, categorical_features, max_categories, grid_limit :
+        As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
+    cv : int, splitter or iterable, default=5
+        Folds that judge architectures, for ``layers="grow"``: how many to draw, a scikit-learn
+        splitter, or ready (train, test) positions.
+    max_experts : int, default=16
+        Largest architecture that ``layers="grow"`` tries.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the noise, the order of the rows and the folds.
+    n_jobs : int or None, default=None
+        Threads, for reading, growing, batch training and answering; the model never depends on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    layers_ : tuple of int
+        The architecture.
+    growth_ : list
+        For ``layers="grow"``: each architecture tried and its cross-validated accuracy.
+    table_ : CountTable
+        Counters of all gates and experts, without pseudo-counts.
+    mixture_ : Mixture
+        Gates and experts, ready to answer.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    References
+    ----------
+    M. Wiering. Hierarchical Mixtures of Naive Bayesian Classifiers. UU-CS-2003-003.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unnaive import HierarchicalMixtureClassifier
+    >>> X = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
+    >>> y = X["a"] != X["b"]
+    >>> model = HierarchicalMixtureClassifier(n_sweeps=50, random_state=0).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        layers: Sequence[int] | str = (4,),
+        n_sweeps: int = 5,
+        sigma: float = 0.1,
+        gamma: float = 0.1,
+        noise: float = 0.01,
+        training: str = "online",
+        shuffle: bool = True,
+        numeric: str | Mapping[Any, str] = "sigma",
+        n_bins: int = 10,
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        grid_limit: int = GRID_LIMIT,
+        cv: Any = 5,
+        max_experts: int = 16,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.layers = layers
+        self.n_sweeps = n_sweeps
+        self.sigma = sigma
+        self.gamma = gamma
+        self.noise = noise
+        self.training = training
+        self.shuffle = shuffle
+        self.numeric = numeric
+        self.n_bins = n_bins
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.grid_limit = grid_limit
+        self.cv = cv
+        self.max_experts = max_experts
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # Learning -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sweep over the rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How much a row moves the counters.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        start = self._begin(X, y, sample_weight)
+        rows = self._rows(start)
+        coders, growth = start.coarse.coders, Growth()
+        if isinstance(self.layers, str):
+            layers, growth = self._grow(start, rows)
+        else:
+            layers = check_layers(self.layers)
+        shape = Shape.of(layers, start.n_classes)
+        counters = train(
+            rows, shape, coders, self._manner(), self.n_sweeps, start.seed, n_jobs=self.n_jobs
+        )
+        self.growth_, self.n_sweeps_ = growth, self.n_sweeps
+        self._know(start)
+        return self._settle(shape, counters)
+
+    @available_if(_has_layers)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One sweep over more rows.
+
+        The first call fixes the classes, the intervals and the categories: values that only later
+        calls bring are skipped.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As in :meth:`fit`.
+        classes : array-like or None, default=None
+            All labels that will ever come; without it, those of the first call.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        layers = check_layers(self.layers)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once: call fit, or give a dict."
+            )
+        if not hasattr(self, "table_"):
+            announced = None if classes is None else label_groups(read_target(classes))[0]
+            start = self._begin(X, y, sample_weight, announced)
+            rows = self._rows(start)
+            self._know(start)
+            self.growth_, self.n_sweeps_ = [], 0
+            shape = Shape.of(layers, start.n_classes)
+            table = first_table(shape, self.coders_, self.noise, start.seed)
+        else:
+            rows = self._more_rows(X, y, sample_weight)
+            shape = self.mixture_.shape
+            if layers != shape.layers:
+                raise ValueError(
+                    f"layers is now {layers}, but the model was begun with {shape.layers}; set it "
+                    "back, or fit again."
+                )
+            table = self.table_
+        counters, manner = Counters.of_table(shape, self.coders_, table), self._manner()
+        self.n_sweeps_ += 1
+        seed = int(branch_seeds(self.seed_, self.n_sweeps_)[-1])
+        counters.sweep(rows, manner.visits(rows, seed), manner, self.n_jobs)
+        return self._settle(shape, counters)
+
+    def _check_parameters(self) -> None:
+        for name, low in (("n_sweeps", 1), ("n_bins", 2), ("max_experts", 1)):
+            check_number(self, name, low, whole=True)
+        check_number(self, "sigma", 0, 100)
+        check_number(self, "gamma", LEAST_GAMMA)
+        check_number(self, "noise", 0)
+        check_word(self, "training", "online", "batch")
+
+    def _rows(self, start: Start) -> SlotRows:
+        coarse = start.coarse
+        return slot_rows(start.source, coarse.coders, start.summary.labels, coarse.factor)
+
+    def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> SlotRows:
+        """Rows of a later call, by what the first one fixed."""
+        target, labels = read_target(y), Labels(self.classes_)
+        refuse_new(labels, label_groups(target)[0])
+        source = open_table(self, X, target, sample_weight, fitted=self.schema_)
+        return slot_rows(source, self.coders_, labels, self.factor_)
+
+    def _know(self, start: Start) -> None:
+        """What later calls need of the first pass."""
+        self.coders_ = start.coarse.coders
+        self.factor_ = start.coarse.factor
+        self.seed_ = start.seed
+        self.classes_ = start.summary.labels.classes
+        self._remember(start.summary.schema)
+
+    def _manner(self) -> Manner:
+        batch = self.training == "batch"
+        return Manner(float(self.sigma), float(self.gamma), float(self.noise), batch, self.shuffle)
+
+    def _grow(self, start: Start, rows: SlotRows) -> tuple[tuple[int, ...], Growth]:
+        """The best architecture, judged on folds drawn once."""
+        if self.layers != "grow":
+            check_layers(self.layers)
+        folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups)
+
+        def judge(layers: tuple[int, ...]) -> float:
+            return held_out_accuracy(
+                rows, layers, start.coarse.coders, self._manner(), self.n_sweeps, start.seed,
+                folds, start.n_classes, self.n_jobs,
+            )  # fmt: skip
+
+        return grow_layers(judge, self.max_experts)
+
+    def _settle(self, shape: Shape, counters: Counters) -> Self:
+        """Counters to a mixture that answers."""
+        table = counters.table()
+        prior = np.empty(shape.n_units)
+        for units in shape.models():
+            prior[units] = log_prior(table.totals[units], self.gamma, None)
+        smoothing = Smoothing(self.gamma, "skip", 0.0)
+        self.table_ = table
+        self.layers_ = shape.layers
+        self.mixture_ = Mixture(
+            shape, table_scorer(self.schema_, self.coders_, table, prior, smoothing)
+        )
+        return self
+
+    # Answering ------------------------------------------------------------------------------
+
+    def _probabilities(self, block: Block) -> NDArray[np.float64]:
+        return probabilities(self._log_probabilities(block), self.n_jobs)
+
+    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
+        return self.mixture_.fold(block, self.n_jobs).classes
+
+    def responsibilities(self, X: Any) -> Any:
+        """Which expert answers for a row: how much each is trusted with it.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_experts)
+            Shares that sum to one; experts in the order of the leaves.
+        """
+        return self._open(X).map(lambda block: np.exp(self.mixture_.fold(block, self.n_jobs).trust))
+
+    def evidence(self, X: Any) -> MixtureEvidence:
+        """Why: the bars of the gates and of the experts, and how they are joined.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        MixtureEvidence
+        """
+        found: MixtureEvidence = self._open(X).map(
+            lambda block: explain(self.mixture_, block, self.classes_, self.n_jobs)
+        )
+        return found

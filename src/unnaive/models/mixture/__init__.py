@@ -1,0 +1,1 @@
+"""Hierarchical mixtures: architecture, training, folding and growing."""

@@ -1,0 +1,92 @@
+"""The architecture of a hierarchical mixture as flat arrays."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_EXPERTS = 1 << 12
+
+
+def check_layers(layers: Any) -> tuple[int, ...]:
+    """Layers as a user gives them, as whole numbers."""
+    listed = not isinstance(layers, (str, numbers.Integral))
+    if not (
+        listed
+        and len(layers) > 0
+        and all(isinstance(b, numbers.Integral) and int(b) >= 1 for b in layers)
+    ):
+        raise ValueError(
+            "layers must be 'grow' or whole numbers, 1 or more, such as (4,) or (2, 2); "
+            f"got {layers!r}."
+        )
+    found = tuple(int(b) for b in layers)
+    n = math.prod(found)
+    if n > MOST_EXPERTS:
+        raise ValueError(f"layers asks for {n:,} experts; at most {MOST_EXPERTS:,} can be trained.")
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """Gates and experts, level by level; node 0 is the root, the last nodes are the experts.
+
+    Every model is a naive Bayes over *units*: a gate's are its children, an expert's are the
+    classes. Unit ``node - 1`` is that node as its gate sees it; after all of these come the
+    experts' units, class by class, so that one class's units of all experts stand together.
+
+    Attributes
+    ----------
+    layers : tuple of int
+        Children of every gate of each layer.
+    n_classes : int
+    first, width : arrays of shape (gates,)
+        First child of each gate, and how many it has.
+    """
+
+    layers: tuple[int, ...]
+    n_classes: int
+    first: NDArray[np.intp]
+    width: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, layers: tuple[int, ...], n_classes: int) -> Shape:
+        first: list[int] = []
+        width: list[int] = []
+        nodes, level = 1, 1
+        for branches in layers:
+            first += [nodes + k * branches for k in range(level)]
+            width += [branches] * level
+            level *= branches
+            nodes += level
+        return cls(layers, n_classes, np.array(first, np.intp), np.array(width, np.intp))
+
+    @property
+    def n_gates(self) -> int:
+        return len(self.first)
+
+    @property
+    def n_experts(self) -> int:
+        return math.prod(self.layers)
+
+    @property
+    def n_gate_units(self) -> int:
+        return self.n_gates - 1 + self.n_experts
+
+    @property
+    def n_units(self) -> int:
+        return self.n_gate_units + self.n_experts * self.n_classes
+
+    def models(self) -> list[NDArray[np.intp]]:
+        """The units of every model: gates in order, then experts."""
+        gates = [np.arange(f, f + w) - 1 for f, w in zip(self.first, self.width, strict=True)]
+        classes = self.n_gate_units + self.n_experts * np.arange(self.n_classes)
+        return gates + [classes + e for e in range(self.n_experts)]
+
+    def __repr__(self) -> str:
+        return f"Shape {'-'.join(map(str, self.layers))}: {self.n_experts} experts"

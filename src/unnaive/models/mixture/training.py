@@ -1,0 +1,194 @@
+"""Training of hierarchical mixtures: sweeps over rows that are coded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import GRAIN, CountTable
+from unnaive.encode import (
+    AnyCoder,
+    Labels,
+    branch_seeds,
+    coder_sizes,
+    column_slots,
+    draw_order,
+    groups_of,
+)
+from unnaive.models.mixture import kernels
+from unnaive.models.mixture.shape import Shape
+from unnaive.table import Block, Source, in_threads
+
+ROWS = 1 << 14  # rows of one task of a batch sweep
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SlotRows:
+    """Rows in the order of their numbers: slots (0 missing or unseen), classes, weights."""
+
+    slots: NDArray[np.uint16]
+    groups: NDArray[Any]
+    weight: NDArray[np.float64]
+    row_ids: NDArray[np.int64]
+
+    def __add__(self, other: SlotRows) -> SlotRows:
+        parts = sorted((self, other), key=lambda rows: int(rows.row_ids[0]))
+        return SlotRows(
+            *(
+                np.concatenate([getattr(rows, name) for rows in parts])
+                for name in ("slots", "groups", "weight", "row_ids")
+            )
+        )
+
+    def visits(self, seed: int | None) -> NDArray[np.intp]:
+        """The order in which a sweep visits the rows: theirs, or one drawn by seed and row."""
+        if seed is None:
+            return np.arange(len(self.groups))
+        return draw_order(seed, self.row_ids)
+
+
+def slot_rows(
+    source: Source, coders: Sequence[AnyCoder], labels: Labels, factor: NDArray[np.float64]
+) -> SlotRows:
+    """All rows of a source; values that the coders do not know are as good as missing."""
+
+    def code(block: Block) -> SlotRows:
+        assert block.target is not None
+        slots = np.empty((block.n_rows, len(coders)), dtype=np.uint16)
+        for j, coder in enumerate(coders):
+            own = column_slots(block, j, coder)
+            slots[:, j] = own
+            if coder is not None:
+                slots[own > coder.size, j] = 0
+        groups = groups_of(labels, block.target)
+        weight = factor[groups] if block.weight is None else block.weight * factor[groups]
+        return SlotRows(slots, groups, weight, block.row_ids)
+
+    return source.reduce(code, SlotRows.__add__)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a mixture learns; see the classifier's parameters."""
+
+    sigma: float
+    gamma: float
+    noise: float
+    batch: bool
+    shuffle: bool
+
+    def visits(self, rows: SlotRows, seed: int) -> NDArray[np.intp]:
+        """The order of a sweep, which only online training minds."""
+        return rows.visits(seed if self.shuffle and not self.batch else None)
+
+
+class Counters:
+    """The counters of all units, slots x units, as kernels need them; without pseudo-counts."""
+
+    def __init__(self, shape: Shape, sizes: Sequence[int]) -> None:
+        self.shape = shape
+        padded = -(-shape.n_units // kernels.PADDING) * kernels.PADDING
+        self.empty = CountTable.empty(1, sizes)
+        self.offsets = self.empty.offsets
+        self.sizes = np.array(sizes, dtype=np.float64)
+        self.counts = np.zeros((self.offsets[-1], padded))
+        self.wholes = np.zeros((len(sizes), padded))
+        self.totals = np.zeros(padded)
+
+    @classmethod
+    def of_table(cls, shape: Shape, coders: Sequence[AnyCoder], table: CountTable) -> Counters:
+        """Counters that go on where a table stands."""
+        own = cls(shape, coder_sizes(coders))
+        n = shape.n_units
+        own.counts[:, :n] = table.counts.T
+        own.totals[:n] = table.totals
+        for j in range(len(own.sizes)):
+            own.wholes[j, :n] = table.values(j).sum(axis=1)
+        return own
+
+    def table(self) -> CountTable:
+        n = self.shape.n_units
+        counts = np.ascontiguousarray(self.counts[:, :n].T)
+        return CountTable(counts, self.offsets, self.totals[:n].copy())
+
+    def blank(self) -> Counters:
+        return Counters(self.shape, [int(size) for size in self.sizes])
+
+    def sweep(
+        self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner, n_jobs: int | None = None
+    ) -> None:
+        """Visit rows once: row by row, or all judged by the counters as they stand."""
+        if not manner.batch:
+            self._visit(rows, visits, manner, 0.0, self)
+            return
+
+        def learn(start: int) -> Counters:
+            new = self.blank()
+            self._visit(rows, visits[start : start + ROWS], manner, GRAIN, new)
+            return new
+
+        for new in list(in_threads(learn, range(0, len(visits), ROWS), n_jobs)):
+            self.counts += new.counts
+            self.wholes += new.wholes
+            self.totals += new.totals
+
+    def answer(self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner) -> NDArray[np.intp]:
+        """The most probable class of some rows."""
+        shape = self.shape
+        found = np.zeros(len(visits), dtype=np.intp)
+        kernels.answer(
+            visits, rows.slots, self.offsets, self.sizes, shape.first, shape.width,
+            shape.n_experts, shape.n_classes, manner.gamma, self._stretch(rows, manner),
+            self.counts, self.wholes, self.totals, found,
+        )  # fmt: skip
+        return found
+
+    def _visit(
+        self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner, grain: float, new: Counters
+    ) -> None:
+        shape = self.shape
+        kernels.sweep(
+            visits, rows.slots, rows.groups, rows.weight, self.offsets, self.sizes,
+            shape.first, shape.width, shape.n_experts, shape.n_classes,
+            manner.sigma, manner.gamma, self._stretch(rows, manner), grain,
+            self.counts, self.wholes, self.totals, new.counts, new.wholes, new.totals,
+        )  # fmt: skip
+
+    def _stretch(self, rows: SlotRows, manner: Manner) -> int:
+        """How many counters can be multiplied before floats run out of range."""
+        largest = float(self.totals.sum() + rows.weight.sum()) + manner.gamma * self.sizes.max()
+        digits = max(np.log10(largest + 10.0), -np.log10(min(manner.gamma, 0.1)))
+        return max(1, int(140 / digits))
+
+
+def first_table(shape: Shape, coders: Sequence[AnyCoder], noise: float, seed: int) -> CountTable:
+    """Counters before the first row: a little noise, so that experts come to differ."""
+    table = CountTable.empty(shape.n_units, coder_sizes(coders))
+    rng = np.random.default_rng(seed)
+    table.totals[:] = noise * rng.random(shape.n_units)
+    for j in range(table.n_attributes):
+        table.values(j)[:] = noise * rng.random(table.values(j).shape)
+    return table
+
+
+def train(
+    rows: SlotRows,
+    shape: Shape,
+    coders: Sequence[AnyCoder],
+    manner: Manner,
+    n_sweeps: int,
+    seed: int,
+    kept: NDArray[np.bool_] | None = None,
+    n_jobs: int | None = None,
+) -> Counters:
+    """All sweeps, over all rows or those that are kept."""
+    table = first_table(shape, coders, manner.noise, seed)
+    counters = Counters.of_table(shape, coders, table)
+    for own in branch_seeds(seed, n_sweeps):
+        visits = manner.visits(rows, int(own))
+        counters.sweep(rows, visits if kept is None else visits[kept[visits]], manner, n_jobs)
+    return counters

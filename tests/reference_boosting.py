@@ -1,0 +1,119 @@
+"""Slow, obvious twins of boosted and bagged naive Bayes, straight from the papers."""
+
+from __future__ import annotations
+
+import math
+
+from reference import naive_bayes_joint
+
+TIE = 1e-9
+
+
+def best(scores):
+    """The first class of the highest score; differences below rounding are ties."""
+    return next(k for k, s in enumerate(scores) if s >= max(scores) - TIE)
+
+
+def softmax(scores):
+    shares = [math.exp(s - max(scores)) for s in scores]
+    return [s / sum(shares) for s in shares]
+
+
+class Boosting:
+    """AdaBoost over naive Bayes on categories (None is missing).
+
+    ``fresh`` gives the weights that Wiering takes when a round is no better than chance.
+    """
+
+    def __init__(self, algorithm, n_rounds, rate, alpha, classes, fresh=None, most_restarts=25):
+        self.algorithm, self.n_rounds, self.rate = algorithm, n_rounds, rate
+        self.alpha, self.classes, self.fresh = alpha, classes, fresh
+        self.most_restarts = most_restarts
+
+    def scores(self, weights, row):
+        return naive_bayes_joint(
+            self.rows, self.labels, weights, row, self.alpha, self.classes, self.prior_alpha
+        )
+
+    def fit(self, rows, labels, given):
+        self.rows, self.labels = rows, labels
+        n, n_classes = len(rows), len(self.classes)
+        chance = 0.5 if self.algorithm == "m1" else 1 - 1 / n_classes
+        relative = [1.0] * n  # weight of each row beside its own
+        weights, self.prior_alpha = list(given), 0.0
+        self.rounds, restarts = [], 0
+        while True:
+            prior_alpha = self.prior_alpha
+            scores = [self.scores(weights, row) for row in rows]
+            found = [self.classes[best(s)] for s in scores]
+            missed = sum(w for w, f, y in zip(weights, found, labels, strict=True) if f != y)
+            error = missed / sum(weights)
+            if not restarts and not self.rounds:
+                self.first_error = error
+            if error == 0 and self.algorithm != "real":
+                self.rounds = []
+            elif error >= chance:
+                if self.algorithm == "real" or restarts == self.most_restarts:
+                    break
+                relative = list(self.fresh(restarts))
+                restarts += 1
+                weights, self.prior_alpha = self.weigh(relative, given), 0.5
+                continue
+            vote = self.vote(error, sum(given))
+            self.rounds.append((vote, weights, prior_alpha, error))
+            if error == 0 or len(self.rounds) == self.n_rounds:
+                break
+            for i, (s, f, y) in enumerate(zip(scores, found, labels, strict=True)):
+                if self.algorithm == "real":
+                    margin = s[self.classes.index(y)] - sum(s) / n_classes
+                    relative[i] *= math.exp(-vote * max(min(margin, 36.0), -36.0))
+                elif f == y:
+                    relative[i] *= math.exp(-vote)
+            weights, self.prior_alpha = self.weigh(relative, given), 0.5
+        if not self.rounds:
+            n = sum(given)
+            first = min(max(self.first_error, 0.5 / (n + 1)), 1 - 0.5 / (n + 1))
+            vote = max(math.log((1 - first) * (n_classes - 1) / first), 2.0**-20)
+            vote = self.rate if self.algorithm == "real" else vote
+            self.rounds = [(vote, list(given), 0.0, self.first_error)]
+        self.restarts = restarts
+        return self
+
+    def weigh(self, relative, given):
+        scale = sum(given) / sum(r * g for r, g in zip(relative, given, strict=True))
+        rounded = [round(r * scale * 2**20) * 2.0**-20 for r in relative]
+        return [r * g for r, g in zip(rounded, given, strict=True)]
+
+    def vote(self, error, n):
+        if self.algorithm == "real":
+            return self.rate
+        error = max(error, 0.5 / (n + 1))
+        vote = math.log((1 - error) / error)
+        if self.algorithm == "samme":
+            vote += math.log(len(self.classes) - 1)
+        return self.rate * vote
+
+    def probabilities(self, row):
+        total = [0.0] * len(self.classes)
+        for vote, weights, prior_alpha, _ in self.rounds:
+            self.prior_alpha = prior_alpha
+            scores = self.scores(weights, row)
+            if self.algorithm == "real":
+                total = [t + vote * s for t, s in zip(total, scores, strict=True)]
+            else:
+                share = len(self.classes) - 1 if self.algorithm == "samme" else 1
+                total[best(scores)] += vote / share
+        return softmax(total)
+
+
+def bagging(rows, labels, given, draws, row, alpha, classes, voting):
+    """Mean answer of naive Bayes on each bag; ``draws`` says how often a bag holds each row."""
+    total = [0.0] * len(classes)
+    for bag in draws:
+        weights = [d * g for d, g in zip(bag, given, strict=True)]
+        scores = naive_bayes_joint(rows, labels, weights, row, alpha, classes)
+        own = softmax(scores)
+        if voting == "hard":
+            own = [float(k == scores.index(max(scores))) for k in range(len(classes))]
+        total = [t + p / len(draws) for t, p in zip(total, own, strict=True)]
+    return total
