@@ -150,6 +150,7 @@ class NBTree:
         whole = sum(w for _, _, w, _ in data)
         utility = sum(w for (_, _, w, _), r in zip(data, right, strict=True) if r) / whole
         node = {"rows": whole, "utility": utility, "attribute": None, "candidates": {}}
+        node["right"] = right
         if whole < self.smallest or all(right):
             return node
         best = None
@@ -158,11 +159,7 @@ class NBTree:
             if test is None:
                 continue
             children = [[d for d in data if test(d[0][j]) == k] for k in range(test.size)]
-            answers = [iter(self.right(child)) for child in children]
-            after = [
-                was if test(x[j]) is None else next(answers[test(x[j])])
-                for (x, _, _, _), was in zip(data, right, strict=True)
-            ]
+            after = self.joined(data, right, test, j, map(self.right, children))
             gained = sum(w for (_, _, w, _), r in zip(data, after, strict=True) if r) / whole
             node["candidates"][j] = gained
             if best is None or gained > best[0]:
@@ -170,15 +167,33 @@ class NBTree:
         if best is None:
             return node
         error, after = 1.0 - utility, 1.0 - best[0]
-        if error - after > self.reduction * error and self.beyond_chance(data, right, best[-1]):
-            _, node["attribute"], test, children, _ = best
+        if error - after > self.reduction * error:
+            _, node["attribute"], test, children = best[:4]
             node["threshold"] = test.threshold
             node["children"] = [self.grow(child) for child in children]
+            self.prune(node, data, right, test)
         return node
 
     def asked(self, data):
         """Attributes to compare."""
         return range(len(self.kinds))
+
+    def joined(self, data, right, test, j, answers):
+        """Whether each row is right by its child's answers, or by the node's if it has no child."""
+        own = [iter(answer) for answer in answers]
+        return [
+            was if test(x[j]) is None else next(own[test(x[j])])
+            for (x, _, _, _), was in zip(data, right, strict=True)
+        ]
+
+    def prune(self, node, data, right, test):
+        """Cut the children off unless they are better than the node beyond chance."""
+        answers = (child["right"] for child in node["children"])
+        after = self.joined(data, right, test, node["attribute"], answers)
+        if self.beyond_chance(data, right, after):
+            node["right"] = after
+        else:
+            node["attribute"] = None
 
     def beyond_chance(self, data, before, after):
         """Sign test, by the normal distribution, over rows that changed."""
@@ -187,6 +202,8 @@ class NBTree:
         pairs = list(zip((w for _, _, w, _ in data), before, after, strict=True))
         mended = sum(w for w, b, a in pairs if a and not b)
         broken = sum(w for w, b, a in pairs if b and not a)
+        if mended + broken == 0:
+            return False
         chance = 1 - NormalDist().cdf((mended - broken) / math.sqrt(mended + broken))
         return chance <= self.significance
 

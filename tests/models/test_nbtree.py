@@ -54,7 +54,7 @@ def compare(tree, node, expected):
 def test_the_tree_is_the_twins_node_for_node(seed):
     X, y, weights = interactions(seed)
     folds, splits = folds_and_splits(len(y), 5, seed)
-    for significance in (None, 0.1):
+    for significance in (None, 0.05):
         model = NBTreeClassifier(
             cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0], significance=significance
         )
@@ -67,7 +67,7 @@ def test_most_of_these_trees_have_three_inner_nodes_or_more():
     for seed in range(24):
         X, y, weights = interactions(seed)
         _, splits = folds_and_splits(len(y), 5, seed)
-        for significance in (None, 0.1):
+        for significance in (None, 0.05):
             model = NBTreeClassifier(
                 cv=splits, alpha=(0.0, 0.5)[seed % 5 == 0], significance=significance
             )

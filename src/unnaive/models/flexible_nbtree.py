@@ -37,8 +37,9 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         folds. Columns are scaled by their range in the whole table.
     min_error_reduction : float, default=0.05
         A split must cut the node's error by more than this share.
-    significance : float or None, default=0.1
-        A split must also be better beyond chance, as in `NBTreeClassifier`. None is the paper's.
+    significance : float or None, default=0.05
+        Subtrees that are not better than their root beyond chance are cut back, as in
+        `NBTreeClassifier`. None is the paper's.
     min_node_size : float, default=30
         Nodes with less weight than this many rows are not split.
     min_weight_fraction_leaf : float, default=0.0
@@ -95,7 +96,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         select: str = "delta",
         bandwidth: str | float = "cv",
         min_error_reduction: float = 0.05,
-        significance: float | None = 0.1,
+        significance: float | None = 0.05,
         min_node_size: float = 30,
         min_weight_fraction_leaf: float = 0.0,
         max_depth: int | None = None,

@@ -36,10 +36,11 @@ class NBTreeClassifier(FoldedTreeClassifier):
         and another model.
     min_error_reduction : float, default=0.05
         A split must cut the node's error by more than this share.
-    significance : float or None, default=0.1
-        A split must also be better beyond chance: of the held-out rows that only the node or only
-        its children get right, more go to the children, at this level of a one-sided test. None
-        leaves this out, as the paper does: the best of many splits is then often luck.
+    significance : float or None, default=0.05
+        Subtrees that are not better than their root beyond chance are cut back to a leaf: of the
+        held-out rows that only the node or only the leaves below it get right, more must go to the
+        leaves, at this level of a one-sided test. None leaves the tree as it grew, as the paper
+        does: the best of many splits is often luck.
     min_node_size : float, default=30
         Nodes with less weight than this many rows are not split.
     min_weight_fraction_leaf : float, default=0.0
@@ -93,7 +94,7 @@ class NBTreeClassifier(FoldedTreeClassifier):
         cv: Any = 5,
         discretize: str = "node",
         min_error_reduction: float = 0.05,
-        significance: float | None = 0.1,
+        significance: float | None = 0.05,
         min_node_size: float = 30,
         min_weight_fraction_leaf: float = 0.0,
         max_depth: int | None = None,

@@ -95,7 +95,7 @@ class FlexibleGrower(Grower):
                 split = self._judge_test(view, right, test)
                 if split is not None:
                     node.candidates = {j: split.utility}
-                    return split if self._is_better(node, right, split, view) else None
+                    return split if self._is_worth(node, split) else None
         return None
 
     def _test(self, view: View, j: int) -> Test | None:

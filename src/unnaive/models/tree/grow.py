@@ -168,7 +168,31 @@ class Grower:
                 (small if len(child.right) < ALONE else growing).append(child)
         small.sort(key=lambda branch: -len(branch.right))  # the longest work first
         in_threads(self._finish, small, self.n_jobs)
+        if self.rules.significance is not None:
+            self._prune(root, self.rules.significance)
         return _flatten(root)
+
+    def _prune(self, root: Branch, significance: float) -> None:
+        """Make leaves of nodes whose subtree is not right more often beyond chance.
+
+        Chance: held-out rows that only the node or only its subtree gets right are as likely to be
+        either. Small steps that lead somewhere together are so judged together.
+        """
+        branches = [root]
+        for branch in branches:  # parents before children: a row's last mark is its leaf's
+            branches += branch.below
+        right = np.empty(len(self.rows.groups), dtype=np.bool_)
+        for branch in branches:
+            right[branch.node.rows] = branch.right
+        for branch in reversed(branches):
+            if branch.below:
+                own = branch.node.rows
+                weight, after = self.rows.weight[own], right[own]
+                changed = kernels.weight_where(after ^ branch.right, weight)
+                gained = kernels.weight_where(after, weight) - branch.node.utility * weight.sum()
+                if not changed or normal_tail(gained / math.sqrt(changed)) > significance:
+                    branch.below, branch.node.test = [], None
+                    right[own] = branch.right
 
     def _finish(self, branch: Branch) -> None:
         """Grow all that is below a small node, in one thread."""
@@ -223,21 +247,12 @@ class Grower:
             return None
         node.candidates = {split.test.attribute: split.utility for split in splits}
         best = max(splits, key=lambda split: split.utility)  # the first of equals
-        return best if self._is_better(node, right, best, view) else None
+        return best if self._is_worth(node, best) else None
 
-    def _is_better(self, node: Node, right: NDArray[np.bool_], split: Split, view: View) -> bool:
-        """Whether a split cuts the error by enough, and beyond chance.
-
-        Chance: rows that only the node or only the split gets right are as likely to be either.
-        """
+    def _is_worth(self, node: Node, split: Split) -> bool:
+        """Whether a split cuts the error by enough."""
         error, after = 1.0 - node.utility, 1.0 - split.utility
-        if not error - after > self.rules.min_error_reduction * error:
-            return False
-        if self.rules.significance is None:
-            return True
-        changed = kernels.weight_where(right ^ split.right, view.weight)
-        deviations = (split.utility - node.utility) * view.whole / math.sqrt(changed)
-        return 0.5 * math.erfc(deviations / math.sqrt(2.0)) <= self.rules.significance
+        return error - after > self.rules.min_error_reduction * error
 
     def _judge(self, view: View, right: NDArray[np.bool_], j: int) -> Split | None:
         """What asking attribute j would give."""
@@ -312,6 +327,11 @@ class Grower:
                 view.sorted(j), view.ranks[j], *given, slots[:, j], n_values[:, j]
             )
         return slots, n_values
+
+
+def normal_tail(deviations: float) -> float:
+    """Chance of a normal variable to lie so many standard deviations or more above its mean."""
+    return 0.5 * math.erfc(deviations / math.sqrt(2.0))
 
 
 def _flatten(root: Branch) -> list[Node]:
