@@ -64,10 +64,11 @@ def splits(table: pd.DataFrame, y: np.ndarray) -> list[Split]:
     return folds(y, 10)
 
 
-def folds(y: np.ndarray, n: int) -> list[Split]:
+def folds(y: np.ndarray, n: int, seed: int = 0) -> list[Split]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # classes with fewer rows than folds
-        return list(StratifiedKFold(n, shuffle=True, random_state=0).split(np.zeros(len(y)), y))
+        splitter = StratifiedKFold(n, shuffle=True, random_state=seed)
+        return list(splitter.split(np.zeros(len(y)), y))
 
 
 def evaluate(make: Callable[[], Any], X: pd.DataFrame, y: np.ndarray, parts: list[Split]) -> dict:

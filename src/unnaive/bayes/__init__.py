@@ -1,6 +1,6 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
-from unnaive.bayes.build import Smoothing, build_scorer
+from unnaive.bayes.build import SMALLEST_VARIANCE, Smoothing, build_scorer
 from unnaive.bayes.estimate import (
     check_class_weight,
     class_factor,
@@ -21,6 +21,7 @@ from unnaive.bayes.scoring import (
 
 __all__ = [
     "IMPOSSIBLE",
+    "SMALLEST_VARIANCE",
     "Evidence",
     "GaussianTerm",
     "Scorer",

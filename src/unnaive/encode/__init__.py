@@ -6,7 +6,7 @@ Every coded attribute has the same slots: 0 is missing, 1 to V its values, V + 1
 from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
-from unnaive.encode.draws import draw_folds
+from unnaive.encode.draws import draw_folds, hold_out, row_bits, value_keys
 from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
 from unnaive.encode.labels import Labels, groups_of, label_groups, merge_labels, read_target
 
@@ -22,6 +22,7 @@ __all__ = [
     "column_slots",
     "draw_folds",
     "groups_of",
+    "hold_out",
     "infinite_error",
     "label_groups",
     "merge_categories",
@@ -29,4 +30,6 @@ __all__ = [
     "merge_labels",
     "number_values",
     "read_target",
+    "row_bits",
+    "value_keys",
 ]

@@ -19,10 +19,10 @@ from unnaive.encode import (
     Grid,
     coder_sizes,
     column_slots,
-    draw_folds,
     groups_of,
 )
 from unnaive.models._base import TableClassifier
+from unnaive.models._folds import fold_numbers
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
 from unnaive.table import Block, Schema, check_number, check_word
@@ -212,7 +212,7 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
         assert block.target is not None
         groups = groups_of(summary.labels, block.target)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        folds, n_folds = self._folds(block, seed)
+        folds, n_folds = fold_numbers(self.cv, block, seed)
         return Rows(
             [column_slots(block, j, coder) for j, coder in enumerate(coders)],
             tuple(isinstance(coder, Grid) for coder in coders),
@@ -222,26 +222,6 @@ class NBTreeClassifier(TableClassifier, TableEstimator):
             len(summary.labels),
             n_folds,
         )
-
-    def _folds(self, block: Block, seed: int) -> tuple[NDArray[np.int64], int]:
-        """A fold for every row, drawn once for the tree."""
-        if isinstance(self.cv, (int, np.integer)):
-            if self.cv < 2:
-                raise ValueError(f"cv must be 2 folds or more; got {self.cv!r}.")
-            return draw_folds(seed, block.row_ids, int(self.cv)), int(self.cv)
-        if hasattr(self.cv, "split"):
-            splits = list(self.cv.split(np.zeros(block.n_rows), block.target))
-            ids = np.arange(block.n_rows)
-        else:
-            splits, ids = list(self.cv), block.row_ids  # positions in the table as it was given
-        found = np.full(max(block.n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
-        for k, (_, test) in enumerate(splits):
-            if (found[test] >= 0).any():
-                raise ValueError("cv puts a row into two test sets; use a splitter that does not.")
-            found[test] = k
-        if (found[ids] < 0).any():
-            raise ValueError("cv leaves rows out of every test set; each must be in one.")
-        return found[ids], len(splits)
 
     # Answering ------------------------------------------------------------------------------
 
