@@ -3,10 +3,10 @@
     python -m benchmarks.decomposition --data FOLDER [--sets a,b] [--repeats 5] [--models ...]
 
 The folder holds one Parquet file per data set and a MANIFEST.json with the paper's figures.
-Stratified 10-fold cross-validation, repeated with other folds. A gain is significant at 0.01 by the
-corrected resampled paired t-test over all folds (Nadeau and Bengio: folds share training rows, which
-the plain test ignores), and, beside it, by the plain paired t-test on the means of the repeats, as
-in the paper. Nothing here is chosen on held-out rows.
+Stratified 10-fold cross-validation, repeated with other folds. A gain is significant at 0.01 by
+the corrected resampled paired t-test over all folds (Nadeau and Bengio: folds share training rows,
+which the plain test ignores), and, beside it, by the plain paired t-test on the means of the
+repeats, as in the paper. Nothing here is chosen on held-out rows.
 """
 
 from __future__ import annotations

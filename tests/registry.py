@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier
+from unnaive import (
+    ClassDecompositionClassifier,
+    Discretizer,
+    LatentClassClusterer,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+)
 
 CLASSIFIERS = [
     NaiveBayesClassifier(),
@@ -22,9 +28,19 @@ TRANSFORMERS = [
     Discretizer("frequency", n_bins=4),
     Discretizer("sigma", grid_limit=8, n_jobs=2),
 ]
+CLUSTERERS = [
+    LatentClassClusterer(random_state=0),
+    LatentClassClusterer(3, n_init=2, prior_alpha=0.5, min_variance=0.01, random_state=1, n_jobs=2),
+]
+# Around any estimators: their evidence is that of (class, cluster) pairs.
+META = [
+    ClassDecompositionClassifier(random_state=0),
+    ClassDecompositionClassifier(NBTreeClassifier(), fold="max", random_state=0, n_jobs=2),
+    ClassDecompositionClassifier(select="accuracy", min_rows=4, random_state=0),
+]
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 CLASSIFIERS = [*CLASSIFIERS, *TREES]
-ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS]
+ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS, *CLUSTERERS, *META]
 
 # Checks that an estimator may fail, each with its reason. Only estimators that draw rows at random
 # may be excused, and only from the sample-weight equivalence check.

@@ -1,5 +1,7 @@
 """Class decomposition: every class as several clusters, each a class of its own while learning."""
 
+# mypy: disable-error-code="untyped-decorator"
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -16,7 +18,6 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
 from unnaive.bayes import Evidence
@@ -26,7 +27,7 @@ from unnaive.models._folds import fold_numbers
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.folding import fold_logs, fold_probabilities
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
-from unnaive.models.decompose.relabel import Clustering, cluster, number_parameter, whole
+from unnaive.models.decompose.relabel import ClassRows, Clustering, join, number_parameter
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Block, Schema, as_objects, check_number, check_word, open_table
@@ -48,8 +49,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
     """A classifier that learns each class as several clusters.
 
     The rows of every class are clustered, every (class, cluster) pair becomes a class of its own,
-    the estimator is trained on the pairs, and pairs are folded back to classes. A class that lies in
-    several places, which naive Bayes would blur into one, is thus told apart place by place.
+    the estimator is trained on the pairs, and pairs are folded back to classes. A class that lies
+    in several places, which naive Bayes would blur into one, is thus told apart place by place.
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         Trained on pairs. None is ``NaiveBayesClassifier(numeric="gaussian", var_smoothing=0.03)``.
     clusterer : clusterer or None, default=None
         Finds the clusters of each class: any with ``fit_predict``, or ``fit`` and ``predict``.
-        Rows that it labels -1 (noise) are a cluster of their own. None is `LatentClassClusterer`.
+        Rows that it labels -1 (noise) are a cluster of their own. None is
+        ``LatentClassClusterer(n_init=1)``.
     select : {"likelihood", "accuracy"}, default="likelihood"
         Take the clusters as the clusterer finds them, which for `LatentClassClusterer` means by
         held-out likelihood; or decompose a class only while cross-validated accuracy gains.
@@ -160,6 +162,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         self._check_parameters()
         source, summary = self._read(X, y, sample_weight)
         block: Block = source.map(lambda rows: rows)
+        if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
+            X = np.asarray(X)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = _seeded(self._estimator(), rng), _seeded(self._clusterer(), rng)
@@ -169,42 +173,35 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
                 **{k: _check_method_params(X, v, block.row_ids) for k, v in routed.items()}
             )
             X = _safe_indexing(X, block.row_ids)
-        labels = summary.labels
-        groups = groups_of(labels, block.target)
-
-        def make(c: int, rows: NDArray[np.intp], number: int | None) -> Clustering:
-            if number == 1 or len(rows) < self.min_rows:
-                return whole(len(rows))
-            return cluster(clusterer, X, rows, labels.classes[c], number, routed.clusterer)
-
-        own = [np.flatnonzero(groups == c) for c in range(len(labels))]
-        found = _in_parallel(make, [(c, rows, None) for c, rows in enumerate(own)], self.n_jobs)
+        assert block.target is not None
+        classes = summary.labels.classes
+        groups = groups_of(summary.labels, block.target)
+        rows = ClassRows(clusterer, X, groups, classes, self.min_rows, routed.clusterer)
+        found = rows.cluster_each(dict.fromkeys(range(len(classes))), self.n_jobs)
         if self.select == "accuracy":
             weight = np.ones(block.n_rows) if block.weight is None else block.weight
             folds, _ = fold_numbers(self.cv, block, seed)
             judge = Judge(
-                estimator, X, groups, weight, folds, make, self._fold_pairs, routed.estimator,
-                self.n_jobs,
-            )  # fmt: skip
-            proposed = [clusters.n_clusters for clusters in found]
-            can_grow = number_parameter(clusterer) is not None
-            chosen = choose_numbers(judge, proposed, can_grow, self.max_clusters)
-            changed = [c for c, number in enumerate(chosen) if number != proposed[c]]
-            tasks = [(c, own[c], chosen[c]) for c in changed]
-            for c, clusters in zip(changed, _in_parallel(make, tasks, self.n_jobs), strict=True):
-                found[c] = clusters
-        pairs = np.empty(block.n_rows, dtype=np.intp)
-        owner: list[int] = []
-        for c, clusters in enumerate(found):
-            pairs[own[c]] = len(owner) + clusters.labels
-            owner += [c] * clusters.n_clusters
-        self.estimator_ = clone(estimator).fit(X, pairs, **routed.estimator)
-        self.classes_ = labels.classes
-        self.owner_ = np.array(owner, dtype=np.intp)
+                rows, estimator, routed.estimator, weight, folds, self._fold_pairs, self.n_jobs
+            )
+            self._choose(judge, found)
+        parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
+        pairs, owner = join(parts, block.n_rows)
+        self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
+        self.classes_, self.owner_ = classes, owner
         self.clusterers_ = [clusters.clusterer for clusters in found]
         self.clusters_ = self._describe(block, pairs, found)
         self._remember(summary.schema)
         return self
+
+    def _choose(self, judge: Judge, found: list[Clustering]) -> None:
+        """Put other clusterings in place where held-out accuracy says so."""
+        proposed = [clusters.n_clusters for clusters in found]
+        can_grow = number_parameter(judge.rows.clusterer) is not None
+        chosen = choose_numbers(judge, proposed, can_grow, self.max_clusters)
+        changed = {c: number for c, number in enumerate(chosen) if number != proposed[c]}
+        for c, clusters in zip(changed, judge.rows.cluster_each(changed, self.n_jobs), strict=True):
+            found[c] = clusters
 
     def _estimator(self) -> Any:
         if self.estimator is not None:
@@ -212,7 +209,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         return NaiveBayesClassifier(numeric="gaussian", var_smoothing=SMALL_VARIANCE)
 
     def _clusterer(self) -> Any:
-        return LatentClassClusterer() if self.clusterer is None else self.clusterer
+        return LatentClassClusterer(n_init=1) if self.clusterer is None else self.clusterer
 
     def _check_parameters(self) -> None:
         check_word(self, "select", "likelihood", "accuracy")
@@ -312,7 +309,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         -------
         array of shape (n_samples,)
         """
-        return self.classes_[self._fold_pairs(self.estimator_, self.owner_, self._checked(X))]
+        X = self._checked(X)
+        return self.classes_[self._fold_pairs(self.estimator_, self.owner_, X)]
 
     @_estimator_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
@@ -326,7 +324,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         -------
         array of shape (n_samples, n_classes)
         """
-        pairs = self.estimator_.predict_proba(self._checked(X))
+        X = self._checked(X)
+        pairs = self.estimator_.predict_proba(X)
         return fold_probabilities(pairs, self.owner_, self.fold)
 
     @_estimator_has("predict_log_proba")
@@ -341,7 +340,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         -------
         array of shape (n_samples, n_classes)
         """
-        pairs = self.estimator_.predict_log_proba(self._checked(X))
+        X = self._checked(X)
+        pairs = self.estimator_.predict_log_proba(X)
         return fold_logs(pairs, self.owner_, self.fold)
 
     @_estimator_has("evidence")
@@ -357,12 +357,9 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         Evidence
             ``bars`` of shape (rows, attributes, pairs); ``classes`` are the entries of ``pairs_``.
         """
-        found: Evidence = self.estimator_.evidence(self._checked(X))
+        X = self._checked(X)
+        found: Evidence = self.estimator_.evidence(X)
         return replace(found, classes=as_objects(self.pairs_))
-
-
-def _in_parallel(make: Any, tasks: list[tuple[Any, ...]], n_jobs: int | None) -> list[Clustering]:
-    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(make)(*t) for t in tasks))
 
 
 def _seeded(estimator: Any, rng: np.random.RandomState) -> Any:

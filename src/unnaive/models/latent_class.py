@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any, Self
 
 import numpy as np
@@ -36,13 +37,14 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         holds out become likelier; a table with fewer rows than folds has one cluster.
     max_clusters : int, default=32
         Where ``"auto"`` stops at the latest.
-    cv : int, default=10
-        Folds of the cross-validation.
-    n_init : int, default=2
+    cv : int, splitter or iterable, default=10
+        Folds of the cross-validation: a number, dealt by the rows' values and the seed, so that
+        their order does not matter; or a scikit-learn splitter, or ready (train, test) positions.
+    n_init : int, default=3
         Starts, each from centres drawn among the rows; the likeliest end is kept.
     max_iter : int, default=100
         Most steps of EM.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         EM stops when a step gains less than this in log-likelihood per row.
     alpha : float, default=1.0
         Pseudo-count of every value of a categorical column in every cluster.
@@ -99,10 +101,10 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         n_clusters: int | str = "auto",
         *,
         max_clusters: int = 32,
-        cv: int = 10,
-        n_init: int = 1,
+        cv: Any = 10,
+        n_init: int = 3,
         max_iter: int = 100,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         alpha: float = 1.0,
         prior_alpha: float = 0.0,
         min_variance: float = 0.1,
@@ -147,11 +149,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         scale, coders = _scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
-        growing = self.n_clusters == "auto"
-        enough = factor * float(summary.counts.totals.sum()) >= self.cv
-        folds = self.cv if growing and enough else 0
+        cv = self._cv(factor * float(summary.counts.totals.sum()))
         latent = source.map(
-            lambda block: read_rows(block, coders, summary.counts, scale, factor, folds, seed)
+            lambda block: read_rows(block, coders, summary.counts, scale, factor, cv, seed)
         )
         fitted, tried = self._search(latent, seed)
         self._keep(fitted, tried, scale, coders, summary)
@@ -159,6 +159,14 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         whole = source if sample_weight is None else open_table(self, X, fitted=summary.schema)
         self.labels_ = self._labels(whole)
         return self
+
+    def _cv(self, weight: float) -> Any:
+        """What is held out: nothing where the number is given, or rows are fewer than folds."""
+        if self.n_clusters != "auto":
+            return None
+        if isinstance(self.cv, numbers.Integral):
+            return int(self.cv) if weight >= self.cv else None
+        return self.cv
 
     def _search(self, latent: Latent, seed: int) -> tuple[Fitted, list[float]]:
         prior = Prior(float(self.alpha), float(self.prior_alpha), float(self.min_variance))
@@ -203,7 +211,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
                     f"n_clusters must be a whole number or 'auto'; got {self.n_clusters!r}."
                 )
             check_number(self, "n_clusters", 1, whole=True)
-        check_number(self, "cv", 2, whole=True)
+        if isinstance(self.cv, (str, numbers.Number)):
+            check_number(self, "cv", 2, whole=True)
         for name in ("max_clusters", "n_init", "max_iter"):
             check_number(self, name, 1, whole=True)
         for name in ("tol", "alpha", "prior_alpha"):

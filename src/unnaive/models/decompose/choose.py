@@ -13,10 +13,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from unnaive.models.decompose.relabel import Clustering
+from unnaive.models.decompose.relabel import ClassRows, Clustering, join
 
-# Clusters of the class (number) among these rows, in so many clusters (None: the clusterer's own).
-MakeClusters = Callable[[int, NDArray[np.intp], int | None], Clustering]
 Numbers = tuple[int, ...]
 
 
@@ -26,27 +24,23 @@ class Judge:
 
     Attributes
     ----------
+    rows : ClassRows
     estimator : estimator
         What is trained on pairs of class and cluster.
-    X, classes, weight : table and arrays
-        Rows, their class numbers and weights.
-    folds : array
-        The fold that holds each row out.
-    make : callable
-    fold_pairs : callable
-        From a fitted estimator, the class of each pair, and rows, to class numbers.
     params : dict
         For the estimator's ``fit``.
+    weight, folds : arrays
+        The weight of each row, and the fold that holds it out.
+    fold_pairs : callable
+        From a fitted estimator, the class of each pair, and a table, to class numbers.
     """
 
+    rows: ClassRows
     estimator: Any
-    X: Any
-    classes: NDArray[np.intp]
+    params: Any
     weight: NDArray[np.float64]
     folds: NDArray[np.int64]
-    make: MakeClusters
     fold_pairs: Callable[[Any, NDArray[np.intp], Any], NDArray[np.intp]]
-    params: Any
     n_jobs: int | None
     scores: dict[Numbers, float] = field(default_factory=dict)
     clusters: dict[tuple[int, int, int], Clustering] = field(default_factory=dict)
@@ -67,29 +61,25 @@ class Judge:
         if not len(train):
             return 0.0
         pairs, owner = self._pairs(fold, train, numbers)
-        X, params = self.X, self.params
+        X, groups = self.rows.X, self.rows.groups
         model = clone(self.estimator).fit(
-            _safe_indexing(X, train), pairs, **_check_method_params(X, params, indices=train)
+            _safe_indexing(X, train), pairs, **_check_method_params(X, self.params, indices=train)
         )
         found = self.fold_pairs(model, owner, _safe_indexing(X, test))
-        return float(self.weight[test][found == self.classes[test]].sum())
+        return float(self.weight[test][found == groups[test]].sum())
 
     def _pairs(
         self, fold: int, train: NDArray[np.intp], numbers: Numbers
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        pairs = np.empty(len(train), dtype=np.intp)
-        owner: list[int] = []
+        parts = []
         for c, number in enumerate(numbers):
-            own = np.flatnonzero(self.classes[train] == c)
-            if not len(own):
-                continue
-            key = (fold, c, number)
-            if key not in self.clusters:
-                self.clusters[key] = self.make(c, train[own], number)
-            found = self.clusters[key]
-            pairs[own] = len(owner) + found.labels
-            owner += [c] * found.n_clusters
-        return pairs, np.array(owner, dtype=np.intp)
+            own = self.rows.own(c, train)
+            if len(own):
+                key = (fold, c, number)
+                if key not in self.clusters:
+                    self.clusters[key] = self.rows.cluster(c, own, number)
+                parts.append((c, np.searchsorted(train, own), self.clusters[key]))
+        return join(parts, len(train))
 
 
 def choose_numbers(judge: Judge, proposed: Sequence[int], can_grow: bool, most: int) -> list[int]:
@@ -102,7 +92,7 @@ def choose_numbers(judge: Judge, proposed: Sequence[int], can_grow: bool, most: 
     best = [1] * len(proposal)
     if judge.score(proposal) > judge.score(best):
         best = proposal
-    sizes = np.bincount(judge.classes, judge.weight, minlength=len(best))
+    sizes = np.bincount(judge.rows.groups, judge.weight, minlength=len(best))
     for c in np.argsort(-sizes, kind="stable"):
         if proposal[c] == 1 and not can_grow:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 NUMBER_NAMES = ("n_clusters", "n_components")
@@ -35,9 +37,67 @@ class Clustering:
     clusterer: Any = None
 
 
-def whole(n_rows: int) -> Clustering:
-    """A class that is not decomposed."""
-    return Clustering(np.zeros(n_rows, dtype=np.intp), 1)
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRows:
+    """Rows whose classes are to be clustered, each class for itself.
+
+    Attributes
+    ----------
+    clusterer : clusterer
+    X : table
+    groups : array
+        Class number of each row.
+    labels : array
+        The classes by their numbers.
+    min_rows : int
+        Classes with fewer rows stay whole.
+    params : dict
+        For the clusterer's ``fit``.
+    """
+
+    clusterer: Any
+    X: Any
+    groups: NDArray[np.intp]
+    labels: NDArray[Any]
+    min_rows: int
+    params: Any
+
+    def own(self, c: int, among: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """Positions of the rows of class number c, among all or some rows."""
+        if among is None:
+            return np.flatnonzero(self.groups == c)
+        return among[self.groups[among] == c]
+
+    def cluster(self, c: int, rows: NDArray[np.intp], number: int | None) -> Clustering:
+        """Clusters of rows of class number c: so many, or as the clusterer itself says."""
+        if number == 1 or len(rows) < self.min_rows:
+            return Clustering(np.zeros(len(rows), dtype=np.intp), 1)
+        return cluster(self.clusterer, self.X, rows, self.labels[c], number, self.params)
+
+    def cluster_each(
+        self, numbers: Mapping[int, int | None], n_jobs: int | None
+    ) -> list[Clustering]:
+        """Clusters of all rows of some classes."""
+        found = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(self.cluster)(c, self.own(c), number) for c, number in numbers.items()
+        )
+        return list(found)
+
+
+def join(
+    parts: Sequence[tuple[int, NDArray[np.intp], Clustering]], n_rows: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers for (class, cluster) pairs: of each row, and the class of each pair.
+
+    Parts are a class number, the places of its rows, and their clusters; pairs are numbered class
+    by class.
+    """
+    pairs = np.empty(n_rows, dtype=np.intp)
+    owner: list[int] = []
+    for c, places, found in parts:
+        pairs[places] = len(owner) + found.labels
+        owner += [c] * found.n_clusters
+    return pairs, np.array(owner, dtype=np.intp)
 
 
 def number_parameter(clusterer: Any) -> str | None:

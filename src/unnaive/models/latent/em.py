@@ -99,7 +99,7 @@ class Search:
         chosen = np.flatnonzero(self.start == 0) if n_components == 1 else np.arange(len(self.fold))
         fold = self.fold[chosen]
         mixtures = self._begin(self.seeds[chosen])
-        sums, history, active = self._run(mixtures, fold)
+        sums, history = self._run(mixtures, fold)
         taken = (~np.isnan(history)).sum(axis=1)
         final = history[np.arange(len(chosen)), taken - 1]
         best = [int(f[final[f].argmax()]) for f in self._by_fold(fold)]
@@ -125,9 +125,7 @@ class Search:
         )
         return mixtures
 
-    def _run(
-        self, mixtures: Mixtures, fold: NDArray[np.intp]
-    ) -> tuple[Sums, NDArray[np.float64], NDArray[np.bool_]]:
+    def _run(self, mixtures: Mixtures, fold: NDArray[np.intp]) -> tuple[Sums, NDArray[np.float64]]:
         latent, rules = self.latent, self.rules
         weight = latent.rows.weight
         trained = (weight - latent.rows.held).sum(axis=1)[fold]
@@ -144,7 +142,7 @@ class Search:
                 latent.rows, latent.packs, mixtures, fold, edges, rounding, unit, rules.prior,
                 rules.tol, trained, history, active, parts, whole,
             )  # fmt: skip
-            return whole, history, active
+            return whole, history
 
         def visit(p: int) -> None:
             part = Sums(*(sums[p] for sums in parts))
@@ -162,7 +160,7 @@ class Search:
             )  # fmt: skip
             if not moving:
                 break
-        return whole, history, active
+        return whole, history
 
     def _fitted(
         self,

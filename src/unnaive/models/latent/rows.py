@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import CountTable
 from unnaive.encode import Categories, column_slots, hold_out, value_keys
+from unnaive.models._folds import fold_numbers
 from unnaive.models.latent.kernels import Packs, Rows
 from unnaive.table import Block
 
@@ -66,19 +67,24 @@ def read_rows(
     counts: CountTable,
     scale: Scale,
     factor: float,
-    n_folds: int,
+    cv: Any,
     seed: int,
 ) -> Latent:
-    """Encode a block once: every step of EM then only adds and multiplies."""
-    categorical = [j for j, coder in enumerate(coders) if coder is not None]
-    slots = [column_slots(block, j, coders[j]) for j in categorical]
+    """Encode a block once: every step of EM then only adds and multiplies.
+
+    ``cv`` says what is held out: a number of folds, dealt by the rows' values; anything else that
+    `fold_numbers` reads; or None, nothing.
+    """
+    coded = {j: coder for j, coder in enumerate(coders) if coder is not None}
+    slots = [column_slots(block, j, coder) for j, coder in coded.items()]
     values = [block.numeric(j) for j in scale.columns]
     keys = value_keys([*slots, *values], block.n_rows)
-    first, weight = _distinct(keys, [*slots, *values], block.weight)
+    first, place = _distinct(keys, [*slots, *values])
     n = len(first)
-    weight = weight * factor
+    each = np.full(block.n_rows, factor) if block.weight is None else factor * block.weight
+    weight = np.bincount(place, each, n).astype(np.float64)
     table = np.empty((len(values), n))
-    present = []
+    present: list[NDArray[np.float64]] = []
     gap = np.full(len(values), -1, dtype=np.intp)
     for k, column in enumerate(values):
         table[k] = (column[first] - scale.mean[k]) / scale.deviation[k]
@@ -87,11 +93,15 @@ def read_rows(
             table[k, missing] = 0.0
             gap[k] = len(present)
             present.append(np.where(missing, 0.0, 1.0))
-    held = np.zeros((n_folds + 1, n))
-    if n_folds:
-        held[:-1] = hold_out(seed, keys[first], weight, n_folds)
+    held = np.zeros((1, n))
+    if isinstance(cv, int):
+        held = np.vstack((hold_out(seed, keys[first], weight, cv), held))
+    elif cv is not None:
+        folds, n_folds = fold_numbers(cv, block, seed)
+        dealt = np.bincount(folds * n + place, each, n_folds * n).reshape(n_folds, n)
+        held = np.vstack((dealt, held))
     picked = np.array([s[first] for s in slots], dtype=np.uint16).reshape(len(slots), n)
-    packs, cells = _pack(picked, np.array([coders[j].size + 1 for j in categorical], np.intp))
+    packs, cells = _pack(picked, np.array([coder.size + 1 for coder in coded.values()], np.intp))
     there = np.array(present).reshape(len(present), n)
     rows = Rows(table, gap, there, cells, weight, held)
     logs = np.log(scale.deviation)
@@ -100,16 +110,16 @@ def read_rows(
         rows,
         packs,
         picked,
-        _shares(counts, categorical),
+        _shares(counts, list(coded)),
         keys[first],
         -float((logs * filled).sum()),
     )
 
 
 def _distinct(
-    keys: NDArray[np.uint64], columns: Sequence[NDArray[Any]], weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """One of each set of equal rows, in the order of their keys, and the set's weight."""
+    keys: NDArray[np.uint64], columns: Sequence[NDArray[Any]]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """One of each set of equal rows, in the order of their keys, and the set of every row."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     same = ordered[1:] == ordered[:-1]
@@ -117,9 +127,10 @@ def _distinct(
     for column in columns if len(pairs) else ():  # equal keys are equal rows, but for bad luck
         a, b = column[order[pairs]], column[order[pairs + 1]]
         same[pairs] &= (a == b) | ((a != a) & (b != b))
-    new = np.flatnonzero(np.concatenate(([True], ~same)))
-    total = np.ones(len(keys)) if weight is None else weight[order]
-    return order[new], np.add.reduceat(total, new)
+    new = np.concatenate(([True], ~same))
+    place = np.empty(len(keys), dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return order[new], place
 
 
 def _pack(slots: NDArray[np.uint16], widths: NDArray[np.intp]) -> tuple[Packs, NDArray[np.uint16]]:
