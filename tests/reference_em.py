@@ -1,4 +1,4 @@
-"""Slow, obvious twins of latent-class clustering: EM, the draw of centres, dealing rows to folds."""
+"""Slow, obvious twins of latent-class clustering: EM, drawing centres, dealing rows to folds."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def deal(keys, weights, seed: int, n_folds: int):
 
 
 class Mixture:
-    """EM from given centres. Rows are dicts with standardized ``numbers`` (NaN missing) and ``slots``
-    (0 missing), and weigh ``weight``.
+    """EM from given centres. Rows are dicts with standardized ``numbers`` (NaN missing) and
+    ``slots`` (0 missing), and weigh ``weight``.
     """
 
     def __init__(self, rows, first, shares, alpha, prior_alpha, min_variance):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.speed import foundation, trees
+from benchmarks.speed import clusters, foundation, trees
 from benchmarks.speed.harness import save, show
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
@@ -15,14 +15,18 @@ RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with adult, letter and shuttle")
-    parser.add_argument("--only", choices=["foundation", "trees"])
+    parser.add_argument("--data", type=Path, help="folder with adult, letter, shuttle and segment")
+    parser.add_argument("--only", choices=["foundation", "trees", "clusters"])
     parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
     options = parser.parse_args()
     if options.memory:
         print(foundation.MEMORY[options.memory]())
         return
-    parts = {"foundation": foundation.rows(), "trees": trees.rows(options.data)}
+    parts = {
+        "foundation": foundation.rows(),
+        "trees": trees.rows(options.data),
+        "clusters": clusters.rows(options.data),
+    }
     rows = []
     with Console(stderr=True).status("measuring") as status:
         for name, part in parts.items():
@@ -31,9 +35,10 @@ def main() -> None:
                     rows.append(row)
                     status.update(f"measured {row.work}")
     show(rows)
-    skipped = trees.why_skipped(options.data)
-    if skipped and options.only != "foundation":
-        print(skipped)
+    for name, part in (("trees", trees), ("clusters", clusters)):
+        skipped = part.why_skipped(options.data)
+        if skipped and options.only in (None, name):
+            print(skipped)
     save(rows, RESULTS)
 
 

@@ -72,7 +72,8 @@ class ClassRows:
         """Clusters of rows of class number c: so many, or as the clusterer itself says."""
         if number == 1 or len(rows) < self.min_rows:
             return Clustering(np.zeros(len(rows), dtype=np.intp), 1)
-        return cluster(self.clusterer, self.X, rows, self.labels[c], number, self.params)
+        label = self.labels[c : c + 1].tolist()[0]
+        return cluster(self.clusterer, self.X, rows, label, number, self.params)
 
     def cluster_each(
         self, numbers: Mapping[int, int | None], n_jobs: int | None
