@@ -17,8 +17,8 @@ from unnaive.counts import Summary, TableEstimator, Wanted
 from unnaive.discretize import group_rare, row_factor
 from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
-from unnaive.models.latent.kernels import Prior
 from unnaive.models.latent.rows import Latent, Scale, read_rows
+from unnaive.models.latent.state import Prior
 from unnaive.table import Block, Schema, Source, check_number, open_table
 
 

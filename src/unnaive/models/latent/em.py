@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.encode import row_bits
-from unnaive.models.latent import kernels
-from unnaive.models.latent.kernels import Mixtures, Prior, Sums
+from unnaive.models.latent import kernels, starts
 from unnaive.models.latent.rows import Latent
+from unnaive.models.latent.state import Mixtures, Prior, Sums
 from unnaive.table import in_threads, thread_count
 
 STRETCH = 8192  # rows visited by one task, at least,
@@ -77,7 +77,7 @@ class Search:
         for m, (fold, start) in enumerate(zip(self.fold, self.start, strict=True)):
             last = self.seeds[m, -1] if step else -1
             latent = self.latent
-            chosen[m] = kernels.farthest(
+            chosen[m] = starts.farthest(
                 latent.rows, latent.slots, fold, last, keys[start], self.distance[m]
             )
         if (chosen < 0).any():
@@ -120,7 +120,7 @@ class Search:
             np.empty((n, k, packs.start[-1])),
             np.empty(n),
         )
-        kernels.begin(
+        starts.begin(
             rows, packs, self.latent.slots, self.latent.shares, seeds, self.rules.prior, mixtures
         )
         return mixtures

@@ -11,7 +11,6 @@ they do not depend on order, and the compiler may add several at a time.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import fill_logs, log_share
 from unnaive.encode.intrinsics import bits_float, float_bits
+from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows, Sums
 
 TILE = 256  # rows whose scores stay in cache while the columns are added
 LOWEST = -40.0  # below this, a component's share of a row is far less than the unit of shares
@@ -29,55 +29,6 @@ _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 _WHOLE = 1.5 * 2.0**52  # adding this rounds to a whole number, which the lowest bits then hold
-
-
-class Rows(NamedTuple):
-    """Distinct rows as EM sees them, column by column."""
-
-    values: NDArray[np.float64]  # numeric columns x rows, standardized, 0 where missing
-    gap: NDArray[np.intp]  # per numeric column: its row of `present`, -1 if it has no gap
-    present: NDArray[np.float64]  # columns with gaps x rows: 1 where there is a value
-    cells: NDArray[np.uint16]  # packs of categorical columns x rows
-    weight: NDArray[np.float64]
-    held: NDArray[np.float64]  # folds x rows: the weight that a fold holds out
-
-
-class Packs(NamedTuple):
-    """Categorical columns packed: the cell of a pack tells the slots of its columns."""
-
-    start: NDArray[np.intp]  # first cell of each pack, and the end
-    pack: NDArray[np.intp]  # of each column: which pack,
-    divisor: NDArray[np.intp]  # and how to read its slot from the pack's cell
-    width: NDArray[np.intp]
-    offset: NDArray[np.intp]  # first slot of each column in a count table, and the end
-
-
-class Mixtures(NamedTuple):
-    """Parameters of several mixtures with equally many components."""
-
-    log_share: NDArray[np.float64]  # mixtures x components
-    mean: NDArray[np.float64]  # mixtures x components x numeric columns, of standardized values
-    variance: NDArray[np.float64]
-    logs: NDArray[np.float64]  # mixtures x slots x components
-    table: NDArray[np.float64]  # mixtures x components x cells: logs summed over packs
-    penalty: NDArray[np.float64]  # mixtures: log density of the parameters' prior
-
-
-class Sums(NamedTuple):
-    """What a pass leaves: whole numbers of a unit, weights of cells, log-likelihoods."""
-
-    share: NDArray[np.int64]  # mixtures x components
-    moments: NDArray[np.int64]  # mixtures x components x columns x (weight, sum, squares)
-    cells: NDArray[np.float64]  # mixtures x components x cells
-    fit: NDArray[np.float64]  # mixtures x (rows trained on, rows held out)
-
-
-class Prior(NamedTuple):
-    """What keeps estimates away from the edge; see `LatentClassClusterer`."""
-
-    alpha: float
-    prior_alpha: float
-    min_variance: float
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -387,78 +338,3 @@ def run(
         add_parts(parts, active, whole)
         if not improve(packs, whole, unit, prior, tol, trained, step, history, active, mixtures):
             return
-
-
-@njit(cache=True, nogil=True)
-def begin(
-    rows: Rows,
-    packs: Packs,
-    slots: NDArray[np.uint16],
-    shares: NDArray[np.float64],
-    seeds: NDArray[np.intp],
-    prior: Prior,
-    mixtures: Mixtures,
-) -> None:
-    """Parameters to start from (OUT): rows as centres, each column's own spread around them.
-
-    seeds (IN) mixtures x components; shares (IN) how frequent each slot's value is in its column.
-    A categorical column is half the centre's value, half what the column holds.
-    """
-    n_mixtures, n_components = seeds.shape
-    mixtures.log_share[:] = -math.log(n_components)
-    mixtures.variance[:] = 1.0
-    for m in range(n_mixtures):
-        for k in range(n_components):
-            seed = seeds[m, k]
-            mixtures.mean[m, k] = rows.values[:, seed]
-            for c in range(len(packs.pack)):
-                own = slots[c, seed]
-                for v in range(packs.width[c]):
-                    share = shares[packs.offset[c] + v]
-                    if own > 0:
-                        share = 0.5 * share + (0.5 if v == own else 0.0)
-                    log = math.log(share) if v > 0 else 0.0
-                    mixtures.logs[m, packs.offset[c] + v, k] = log
-        mixtures.penalty[m] = prior.alpha * mixtures.logs[m].sum()
-        mixtures.penalty[m] += prior.prior_alpha * mixtures.log_share[m].sum()
-        fill_tables(packs, mixtures, m)
-
-
-@njit(cache=True, nogil=True)
-def farthest(
-    rows: Rows,
-    slots: NDArray[np.uint16],
-    fold: int,
-    seed: int,
-    key: NDArray[np.float64],
-    distance: NDArray[np.float64],
-) -> int:
-    """The row that an exponential race chooses, likelier the farther from all chosen so far.
-
-    ``distance`` (IN, OUT) is the least squared distance to a chosen row, brought up to date with
-    the row ``seed`` that was chosen last (-1: none yet); ``key`` (IN) holds exponential draws. Only
-    rows that the fold trains on can be chosen; -1 if all have been.
-    """
-    n = len(key)
-    if seed >= 0:
-        away = np.zeros(n)
-        for j in range(rows.values.shape[0]):
-            values = rows.values[j]
-            centre = values[seed]
-            for i in range(n):
-                away[i] += (values[i] - centre) ** 2
-        for c in range(slots.shape[0]):
-            column = slots[c]
-            centre_slot = column[seed]
-            for i in range(n):
-                if column[i] != centre_slot:
-                    away[i] += 2.0  # what two independent standardized numbers differ by
-        for i in range(n):
-            distance[i] = min(distance[i], away[i])
-    best, chosen = np.inf, -1
-    for i in range(n):
-        if rows.weight[i] > rows.held[fold, i] and distance[i] > 0.0:
-            race = key[i] / min(distance[i], 1e300)  # before the first, all are far
-            if race < best:
-                best, chosen = race, i
-    return chosen

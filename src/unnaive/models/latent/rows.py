@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.counts import CountTable
 from unnaive.encode import Categories, column_slots, hold_out, value_keys
 from unnaive.models._folds import fold_numbers
-from unnaive.models.latent.kernels import Packs, Rows
+from unnaive.models.latent.state import Packs, Rows
 from unnaive.table import Block
 
 MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables are made every step
