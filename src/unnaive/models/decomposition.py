@@ -39,7 +39,7 @@ def _estimator_has(name: str) -> Any:
     """Whether the estimator, fitted or given, can do something."""
 
     def check(self: ClassDecompositionClassifier) -> bool:
-        getattr(getattr(self, "estimator_", None) or self._estimator(), name)
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), name)
         return True
 
     return available_if(check)
@@ -83,6 +83,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         Fitted on pairs, numbered from 0.
     pairs_ : list of (class, int)
         The class and cluster of each pair.
+    owner_ : array of shape (n_pairs,)
+        Number of each pair's class.
     clusters_ : list of ClassClusters
         For each class: how many clusters, their sizes, a profile of each in words.
     clusterers_ : list
