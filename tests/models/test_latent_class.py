@@ -305,3 +305,15 @@ def test_rare_categories_can_share_a_slot():
 def test_errors_name_the_parameter(parameters, words):
     with pytest.raises(ValueError, match=words):
         LatentClassClusterer(**parameters).fit(planted(30, 0)[0])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [np.ones((20, 2)), np.full((20, 2), np.nan), np.full((20, 1), "a"), np.full((3, 1), None)],
+    ids=["constant", "missing", "one category", "objects without values"],
+)
+@pytest.mark.parametrize("n_clusters", ["auto", 3])
+def test_a_table_that_tells_nothing_is_one_cluster(X, n_clusters):
+    model = LatentClassClusterer(n_clusters, random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert model.score_samples(X).tolist() == [0.0] * len(X)
