@@ -8,9 +8,11 @@ from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
+    ClassDecompositionClassifier,
     Discretizer,
     FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
+    LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
 )
@@ -59,11 +61,21 @@ TRANSFORMERS = [
     Discretizer("sigma", grid_limit=8, n_jobs=2),
     Discretizer("bayes"),
 ]
+CLUSTERERS = [
+    LatentClassClusterer(random_state=0),
+    LatentClassClusterer(3, n_init=2, prior_alpha=0.5, min_variance=0.01, random_state=1, n_jobs=2),
+]
+# Around any estimators: their evidence is that of (class, cluster) pairs.
+META = [
+    ClassDecompositionClassifier(random_state=0),
+    ClassDecompositionClassifier(NBTreeClassifier(), fold="max", random_state=0, n_jobs=2),
+    ClassDecompositionClassifier(select="accuracy", min_rows=4, random_state=0),
+]
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 # Learn from exact sums of all rows, so that neither order nor repetition matters to them.
 ORDERLESS = [*ADDITIVE, BOOSTED[0], MIXTURES[1]]
 CLASSIFIERS = [*CLASSIFIERS, *TREES, *BOOSTED, *BAGGED, *MIXTURES]
-ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS]
+ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS, *CLUSTERERS, *META]
 
 # Checks that an estimator may fail, each with its reason. Only estimators that draw rows at random
 # may be excused, and only from the sample-weight equivalence check.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.speed import densities, ensembles, foundation, trees
+from benchmarks.speed import clusters, densities, ensembles, foundation, trees
 from benchmarks.speed.harness import save, show
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
@@ -15,8 +15,10 @@ RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with adult, letter and shuttle")
-    parser.add_argument("--only", choices=["foundation", "trees", "densities", "ensembles"])
+    parser.add_argument("--data", type=Path, help="folder with adult, letter, shuttle and segment")
+    parser.add_argument(
+        "--only", choices=["foundation", "trees", "densities", "ensembles", "clusters"]
+    )
     parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
     options = parser.parse_args()
     if options.memory:
@@ -27,6 +29,7 @@ def main() -> None:
         "trees": trees.rows(options.data),
         "densities": densities.rows(options.data),
         "ensembles": ensembles.rows(),
+        "clusters": clusters.rows(options.data),
     }
     rows = []
     with Console(stderr=True).status("measuring") as status:
@@ -36,9 +39,10 @@ def main() -> None:
                     rows.append(row)
                     status.update(f"measured {row.work}")
     show(rows)
-    skipped = trees.why_skipped(options.data)
-    if skipped and options.only in (None, "trees"):
-        print(skipped)
+    for name, part in (("trees", trees), ("clusters", clusters)):
+        skipped = part.why_skipped(options.data)
+        if skipped and options.only in (None, name):
+            print(skipped)
     save(rows, RESULTS)
 
 

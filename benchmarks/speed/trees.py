@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
+from benchmarks import weka
 from benchmarks.quality import data_sets
 from benchmarks.speed.harness import (
     Row,
@@ -37,7 +34,7 @@ GROWTH = [100_000, 300_000, 750_000, 1_500_000, 3_000_000]
 
 
 def rows(data: Path | None) -> Iterator[Row]:
-    if data is not None and weka_jar() is not None:
+    if data is not None and weka.weka_jar() is not None:
         yield from weka_rows(data)
     yield from made_rows()
     yield from memory_rows()
@@ -47,7 +44,7 @@ def why_skipped(data: Path | None) -> str | None:
     """What is missing for the rows against Weka."""
     if data is None:
         return "no rows against Weka: pass --data FOLDER with adult, letter and shuttle"
-    return None if weka_jar() else "no rows against Weka: its jar or Java is not installed"
+    return None if weka.weka_jar() else "no rows against Weka: its jar or Java is not installed"
 
 
 def nbtree(**parameters: Any) -> NBTreeClassifier:
@@ -59,21 +56,13 @@ def nbtree(**parameters: Any) -> NBTreeClassifier:
 # ---------------------------------------------------------------------------------------------
 
 
-def weka_jar() -> Path | None:
-    if shutil.which("java") is None or shutil.which("dpkg") is None:
-        return None
-    listed = subprocess.run(["dpkg", "-L", "weka"], capture_output=True, text=True, check=False)
-    jars = [Path(line) for line in listed.stdout.split() if line.endswith("weka.jar")]
-    return jars[0] if jars else None
-
-
 def weka_rows(data: Path) -> Iterator[Row]:
     for name, table, target in data_sets(data, list(TARGETS)):
         train = table[table["split"] == "train"].drop(columns="split")
         X, y = train.drop(columns=target), train[target].astype(str)
         if name in C45_TARGETS:
             yield c45_row(name, X, y)
-        build, nodes = run_weka(WEKA_NBTREE, X, y)
+        build, nodes = weka.train(WEKA_NBTREE, X, y)
         for discretize, least in zip(("node", "global"), TARGETS[name], strict=True):
             model = nbtree(discretize=discretize).fit(X, y)
             (ours,) = best_of(3, lambda: nbtree(discretize=discretize).fit(X, y))
@@ -88,8 +77,7 @@ def weka_rows(data: Path) -> Iterator[Row]:
 
 
 def c45_row(name: str, X: pd.DataFrame, y: pd.Series) -> Row:
-    weka = [run_weka(WEKA_J48, X, y) for _ in range(3)]
-    build, nodes = min(weka)
+    build, nodes = min(weka.train(WEKA_J48, X, y) for _ in range(3))
     model = C45Classifier(n_jobs=THREADS).fit(X, y)
     (ours,) = best_of(3, lambda: C45Classifier(n_jobs=THREADS).fit(X, y))
     return Row(
@@ -110,47 +98,6 @@ def c45_size(tree: Any) -> int:
         if j >= 0 and not tree.numeric[j]
     )
     return tree.n_nodes + int(empty)
-
-
-def run_weka(command: str, X: pd.DataFrame, y: pd.Series) -> tuple[float, str]:
-    """Weka's own time to build a model, and the size of its tree."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "train.arff"
-        write_arff(path, X, y)
-        call = [
-            "java",
-            "-Xmx6g",
-            "-cp",
-            str(weka_jar()),
-            *command.split(),
-            "-t",
-            str(path),
-            "-no-cv",
-        ]
-        found = subprocess.run(call, capture_output=True, text=True, check=True).stdout
-    took = re.search(r"Time taken to build model: ([\d.]+)", found)
-    if took is None:  # Weka exits with 0 when it fails
-        raise RuntimeError(f"Weka printed no time: {found[-300:]}")
-    size = re.search(r"Size of the tree\s*:\s*(\d+)", found)
-    return float(took[1]), size[1] if size else "?"
-
-
-def write_arff(path: Path, X: pd.DataFrame, y: pd.Series) -> None:
-    table = X.assign(**{"class of the row": y.astype("category")})
-    lines = ["@relation table"]
-    cells = []
-    for i, name in enumerate(table):
-        column = table[name]
-        if pd.api.types.is_numeric_dtype(column):
-            lines.append(f"@attribute a{i} numeric")
-            cells.append(column.map(repr).where(column.notna(), "?"))
-        else:
-            codes = column.astype("category").cat.codes
-            values = ",".join(f"v{k}" for k in range(int(codes.max()) + 1))
-            lines.append(f"@attribute a{i} {{{values}}}")
-            cells.append(("v" + codes.astype(str)).where(codes >= 0, "?"))
-    rows_of_text = pd.concat(cells, axis=1).agg(",".join, axis=1)
-    path.write_text("\n".join([*lines, "@data", *rows_of_text]) + "\n")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unnaive
 from helpers import assert_same_model, mixed_table
-from registry import CLASSIFIERS, ESTIMATORS, EXCUSED, excused
+from registry import CLASSIFIERS, ESTIMATORS, EXCUSED, META, excused
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -68,7 +68,7 @@ def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
     assert_same_model(model, copy.deepcopy(model))
 
 
-@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META], ids=repr)
 def test_predict_is_the_arg_max_of_predict_proba(estimator):
     X, y = mixed_table(300)
     model = clone(estimator).fit(X[:200], y[:200])

@@ -1,6 +1,6 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
-from unnaive.bayes.build import Smoothing, build_scorer, table_scorer
+from unnaive.bayes.build import SMALLEST_VARIANCE, Smoothing, build_scorer, table_scorer
 from unnaive.bayes.coded import cell_logs, coded_scores, judge
 from unnaive.bayes.estimate import (
     check_class_weight,
@@ -26,6 +26,7 @@ from unnaive.bayes.scoring import (
 
 __all__ = [
     "IMPOSSIBLE",
+    "SMALLEST_VARIANCE",
     "Evidence",
     "GaussianTerm",
     "KernelTerm",

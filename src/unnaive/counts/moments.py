@@ -57,8 +57,13 @@ class Moments:
         exact.carry_all(out.limbs)
         return out
 
-    def finish(self) -> Spread:
-        """Weight, mean and variance per group and column, rounded once from the exact sums."""
+    def finish(self, groups: NDArray[np.intp] | None = None) -> Spread:
+        """Weight, mean and variance per group and column, rounded once from the exact sums.
+
+        Of all groups, or of some.
+        """
+        if groups is not None:
+            return Moments(self.columns, self.limbs[groups]).finish()
         shape = self.limbs.shape[:2]
         out = Spread(np.zeros(shape), np.full(shape, np.nan), np.full(shape, np.nan))
         for g, j in np.ndindex(*shape):

@@ -16,7 +16,10 @@ from unnaive.encode.draws import (
     draw_order,
     draw_poisson,
     draw_uniform,
+    hold_out,
     lane,
+    row_bits,
+    value_keys,
 )
 from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
 from unnaive.encode.joint import JointCodes, joint_codes, joint_runs
@@ -43,6 +46,7 @@ __all__ = [
     "draw_poisson",
     "draw_uniform",
     "groups_of",
+    "hold_out",
     "infinite_error",
     "joint_codes",
     "joint_runs",
@@ -53,4 +57,6 @@ __all__ = [
     "merge_labels",
     "number_values",
     "read_target",
+    "row_bits",
+    "value_keys",
 ]

@@ -96,3 +96,27 @@ def add_rows(typingctx, table, starts, lane, total):
         return context.get_dummy_value()
 
     return types.none(table, starts, types.int64, total), codegen
+
+
+@intrinsic
+def float_bits(typingctx, x):
+    """The bits of a float, read as a signed 64-bit number."""
+    if x != types.float64:
+        return None
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.IntType(64))
+
+    return types.int64(types.float64), codegen
+
+
+@intrinsic
+def bits_float(typingctx, x):
+    """The float that has these bits."""
+    if x != types.int64:
+        return None
+
+    def codegen(context, builder, signature, args):
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), codegen

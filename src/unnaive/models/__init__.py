@@ -3,8 +3,10 @@
 from unnaive.models.bagged import BaggedNaiveBayesClassifier
 from unnaive.models.boosted import BoostedNaiveBayesClassifier
 from unnaive.models.c45 import C45Classifier
+from unnaive.models.decomposition import ClassDecompositionClassifier
 from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
 from unnaive.models.hierarchical import HierarchicalMixtureClassifier
+from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.merge import merge
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.models.nbtree import NBTreeClassifier
@@ -14,8 +16,10 @@ __all__ = [
     "BaggedNaiveBayesClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",
+    "ClassDecompositionClassifier",
     "FlexibleNBTreeClassifier",
     "HierarchicalMixtureClassifier",
+    "LatentClassClusterer",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "export_text",

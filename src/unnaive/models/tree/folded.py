@@ -108,7 +108,6 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
         """Rows as growing sees them."""
         codes, groups, weight = encoded(block, coders, summary, own)
         numeric = tuple(isinstance(coder, Grid) for coder in coders)
-        assert block.target is not None
         folds, n_folds = assign_folds(self.cv, seed, block.row_ids, block.target)
         return Rows(codes, numeric, groups, weight, folds, len(summary.labels), n_folds)
 

@@ -1,0 +1,1 @@
+"""Decomposing classes: relabelling rows, choosing numbers of clusters, describing clusters."""

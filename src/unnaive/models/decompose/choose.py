@@ -1,0 +1,108 @@
+"""How many clusters each class should have, judged by held-out accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params
+
+from unnaive.models.decompose.relabel import ClassRows, Clustering, join
+
+Numbers = tuple[int, ...]
+
+
+@dataclass(eq=False)
+class Judge:
+    """Held-out accuracy of a decomposition; clusters are found in training rows alone.
+
+    Attributes
+    ----------
+    rows : ClassRows
+    estimator : estimator
+        What is trained on pairs of class and cluster.
+    params : dict
+        For the estimator's ``fit``.
+    weight, folds : arrays
+        The weight of each row, and the fold that holds it out.
+    fold_pairs : callable
+        From a fitted estimator, the class of each pair, and a table, to class numbers.
+    """
+
+    rows: ClassRows
+    estimator: Any
+    params: Any
+    weight: NDArray[np.float64]
+    folds: NDArray[np.int64]
+    fold_pairs: Callable[[Any, NDArray[np.intp], Any], NDArray[np.intp]]
+    n_jobs: int | None
+    scores: dict[Numbers, float] = field(default_factory=dict)
+    clusters: dict[tuple[int, int, int], Clustering] = field(default_factory=dict)
+
+    def score(self, numbers: Sequence[int]) -> float:
+        """Weight of the rows classified rightly while held out."""
+        key = tuple(numbers)
+        if key not in self.scores:
+            each = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(self._held_out)(fold, key) for fold in np.unique(self.folds)
+            )
+            self.scores[key] = float(np.sum(each))
+        return self.scores[key]
+
+    def _held_out(self, fold: int, numbers: Numbers) -> float:
+        train = np.flatnonzero(self.folds != fold)
+        test = np.flatnonzero(self.folds == fold)
+        if not len(train):
+            return 0.0
+        pairs, owner = self._pairs(fold, train, numbers)
+        X, groups = self.rows.X, self.rows.groups
+        model = clone(self.estimator).fit(
+            _safe_indexing(X, train), pairs, **_check_method_params(X, self.params, indices=train)
+        )
+        found = self.fold_pairs(model, owner, _safe_indexing(X, test))
+        return float(self.weight[test][found == groups[test]].sum())
+
+    def _pairs(
+        self, fold: int, train: NDArray[np.intp], numbers: Numbers
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        parts = []
+        for c, number in enumerate(numbers):
+            own = self.rows.own(c, train)
+            if len(own):
+                key = (fold, c, number)
+                if key not in self.clusters:
+                    self.clusters[key] = self.rows.cluster(c, own, number)
+                parts.append((c, np.searchsorted(train, own), self.clusters[key]))
+        return join(parts, len(train))
+
+
+def choose_numbers(judge: Judge, proposed: Sequence[int], can_grow: bool, most: int) -> list[int]:
+    """Numbers of clusters that gain held-out accuracy, starting from the clusterer's proposal.
+
+    The proposal as a whole must beat no decomposition. Then every class in turn, the largest first,
+    is made whole again if that costs nothing, and otherwise gets one cluster more while that gains.
+    """
+    proposal = list(proposed)
+    best = [1] * len(proposal)
+    if judge.score(proposal) > judge.score(best):
+        best = proposal
+    sizes = np.bincount(judge.rows.groups, judge.weight, minlength=len(best))
+    for c in np.argsort(-sizes, kind="stable"):
+        if proposal[c] == 1 and not can_grow:
+            continue
+        merged = [*best[:c], 1, *best[c + 1 :]]
+        if best[c] > 1 and judge.score(merged) >= judge.score(best):
+            best = merged
+        while True:
+            step = best[c] + 1 if can_grow else proposal[c]
+            more = [*best[:c], step, *best[c + 1 :]]
+            if step == best[c] or step > most or not judge.score(more) > judge.score(best):
+                break
+            best = more
+    return best

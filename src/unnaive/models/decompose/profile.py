@@ -1,0 +1,113 @@
+"""What a cluster is like, in plain words: how it differs from its class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import Spread, Summary, Wanted, gather
+from unnaive.encode import Categories
+from unnaive.table import Block, MemorySource
+
+MOST_REMARKS = 3
+LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
+LEAST_SHARE = 0.1  # by which a value must be more frequent than in the class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassClusters:
+    """The clusters of one class.
+
+    Attributes
+    ----------
+    label : Any
+        The class.
+    n_clusters : int
+    sizes : array of shape (n_clusters,)
+        Weight of the rows of each cluster.
+    profiles : tuple of str
+        How each cluster differs from the class as a whole.
+    noise : bool
+        Whether the last cluster holds the rows that the clusterer called noise.
+    """
+
+    label: Any
+    n_clusters: int
+    sizes: NDArray[np.float64]
+    profiles: tuple[str, ...]
+    noise: bool
+
+    def __str__(self) -> str:
+        what = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
+        lines = [f"{self.label}: {what}"]
+        for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
+            name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
+            lines.append(f"  {name} ({size:g} rows): {profile}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def summarize_pairs(
+    block: Block, pairs: NDArray[np.intp], wanted: Wanted, n_jobs: int | None
+) -> Summary:
+    """Counts and moments of the rows of every (class, cluster) pair."""
+    return gather(MemorySource(block.relabel(pairs)), wanted, n_jobs=n_jobs)
+
+
+def describe_class(
+    pairs: Summary, owner: NDArray[np.intp], c: int, label: Any, noise: bool
+) -> ClassClusters:
+    """Sizes and profiles of the clusters of class number c."""
+    own = np.flatnonzero(owner == c)
+    spread = pairs.moments.finish(own) if len(own) > 1 else None
+    said = tuple(_profile(pairs, own, spread, p) for p in range(len(own)))
+    return ClassClusters(label, len(own), pairs.counts.totals[own], said, noise)
+
+
+def _profile(pairs: Summary, own: NDArray[np.intp], spread: Spread | None, p: int) -> str:
+    """How cluster number p differs from its class, the most striking first."""
+    if spread is None:
+        return "the whole class"
+    remarks = _number_remarks(pairs, spread, p)
+    for j, coder in enumerate(pairs.coders):
+        if isinstance(coder, Categories) and coder.size:
+            remarks += _value_remarks(pairs, j, coder, own, p)
+    remarks.sort(key=lambda r: -r[0])
+    said = [text for _, text in remarks[:MOST_REMARKS]]
+    return "; ".join(said) if said else "much like the class"
+
+
+def _number_remarks(pairs: Summary, spread: Spread, p: int) -> list[tuple[float, str]]:
+    whole = spread.whole(np.ones(len(spread.weight)))
+    found = []
+    for k, j in enumerate(pairs.moments.columns):
+        column = pairs.schema[j]
+        if not whole.variance[k] > 0 or np.isnan(spread.mean[p, k]):
+            continue
+        away = (spread.mean[p, k] - whole.mean[k]) / np.sqrt(whole.variance[k])
+        if abs(away) >= LEAST_DISTANCE:
+            text = f"{column.name} {'high' if away > 0 else 'low'}"
+            if column.family == "number":
+                text += f" ({spread.mean[p, k]:.4g} on average, {whole.mean[k]:.4g} in the class)"
+            found.append((abs(away), text))
+    return found
+
+
+def _value_remarks(
+    pairs: Summary, j: int, coder: Categories, own: NDArray[np.intp], p: int
+) -> list[tuple[float, str]]:
+    counts = pairs.counts.values(j)[own]
+    if not counts[p].sum():
+        return []
+    here, every = counts[p] / counts[p].sum(), counts.sum(axis=0) / counts.sum()
+    v = int((here - every).argmax())
+    if here[v] - every[v] < LEAST_SHARE:
+        return []
+    # In standard deviations of having the value, so that numbers and values compare.
+    away = (here[v] - every[v]) / np.sqrt(every[v] * (1 - every[v]))
+    shares = f"{100 * here[v]:.0f} %, {100 * every[v]:.0f} % in the class"
+    return [(away, f"{pairs.schema[j].name} {coder.name(v + 1)} ({shares})")]

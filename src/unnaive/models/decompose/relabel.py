@@ -1,0 +1,148 @@
+"""Rows of a class to clusters, with any clusterer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params
+
+NUMBER_NAMES = ("n_clusters", "n_components")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clustering:
+    """Clusters of one class.
+
+    Attributes
+    ----------
+    labels : array
+        Cluster of each row, from 0 on; rows that the clusterer calls noise have the last number.
+    n_clusters : int
+    noise : bool
+        Whether the last cluster is noise.
+    clusterer : estimator or None
+        The fitted clusterer; None where the class was left whole.
+    """
+
+    labels: NDArray[np.intp]
+    n_clusters: int
+    noise: bool = False
+    clusterer: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRows:
+    """Rows whose classes are to be clustered, each class for itself.
+
+    Attributes
+    ----------
+    clusterer : clusterer
+    X : table
+    groups : array
+        Class number of each row.
+    labels : array
+        The classes by their numbers.
+    min_rows : int
+        Classes with fewer rows stay whole.
+    params : dict
+        For the clusterer's ``fit``.
+    """
+
+    clusterer: Any
+    X: Any
+    groups: NDArray[np.intp]
+    labels: NDArray[Any]
+    min_rows: int
+    params: Any
+
+    def own(self, c: int, among: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+        """Positions of the rows of class number c, among all or some rows."""
+        if among is None:
+            return np.flatnonzero(self.groups == c)
+        return among[self.groups[among] == c]
+
+    def cluster(self, c: int, rows: NDArray[np.intp], number: int | None) -> Clustering:
+        """Clusters of rows of class number c: so many, or as the clusterer itself says."""
+        if number == 1 or len(rows) < self.min_rows:
+            return Clustering(np.zeros(len(rows), dtype=np.intp), 1)
+        label = self.labels[c : c + 1].tolist()[0]
+        return cluster(self.clusterer, self.X, rows, label, number, self.params)
+
+    def cluster_each(
+        self, numbers: Mapping[int, int | None], n_jobs: int | None
+    ) -> list[Clustering]:
+        """Clusters of all rows of some classes."""
+        found = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(self.cluster)(c, self.own(c), number) for c, number in numbers.items()
+        )
+        return list(found)
+
+
+def join(
+    parts: Sequence[tuple[int, NDArray[np.intp], Clustering]], n_rows: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers for (class, cluster) pairs: of each row, and the class of each pair.
+
+    Parts are a class number, the places of its rows, and their clusters; pairs are numbered class
+    by class.
+    """
+    pairs = np.empty(n_rows, dtype=np.intp)
+    owner: list[int] = []
+    for c, places, found in parts:
+        pairs[places] = len(owner) + found.labels
+        owner += [c] * found.n_clusters
+    return pairs, np.array(owner, dtype=np.intp)
+
+
+def number_parameter(clusterer: Any) -> str | None:
+    """The parameter that says how many clusters, also inside a pipeline; None if there is none."""
+    for name in clusterer.get_params(deep=True):
+        if name.split("__")[-1] in NUMBER_NAMES:
+            return str(name)
+    return None
+
+
+def cluster(
+    clusterer: Any, X: Any, rows: NDArray[np.intp], label: Any, number: int | None, params: Any
+) -> Clustering:
+    """Cluster some rows of a table with a fresh copy of a clusterer.
+
+    ``number`` replaces the clusterer's own number of clusters; ``params`` go to its ``fit``, those
+    with one entry per row cut to the rows.
+    """
+    own = clone(clusterer)
+    name = number_parameter(own)
+    if name is not None:
+        asked = own.get_params()[name] if number is None else number
+        if isinstance(asked, (int, np.integer)):
+            own.set_params(**{name: min(int(asked), len(rows))})
+    part = _safe_indexing(X, rows)
+    given = _check_method_params(X, params, indices=rows)
+    try:
+        found = _labels(own, part, given)
+    except ValueError as error:
+        raise ValueError(
+            f"{type(own).__name__} could not cluster the {len(rows)} rows of the class {label!r}: "
+            f"{error} If the class is too small for it, pass a larger min_rows=."
+        ) from error
+    names, labels = np.unique(np.asarray(found), return_inverse=True)
+    noise = bool(names[0] == -1)
+    if noise:  # rows that belong nowhere are a cluster of their own, the last
+        labels = np.where(labels == 0, len(names), labels) - 1
+    return Clustering(labels.astype(np.intp), len(names), noise, own)
+
+
+def _labels(clusterer: Any, X: Any, params: Any) -> Any:
+    """Labels of the rows that a clusterer is fitted on, however it tells them."""
+    if not hasattr(clusterer, "predict"):
+        # Clusterers that cannot predict, alone or at the end of a pipeline.
+        return clusterer.fit_predict(X, **params)
+    clusterer.fit(X, **params)
+    return clusterer.labels_ if hasattr(clusterer, "labels_") else clusterer.predict(X)

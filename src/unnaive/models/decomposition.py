@@ -1,0 +1,375 @@
+"""Class decomposition: every class as several clusters, each a class of its own while learning."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
+
+from unnaive.bayes import Evidence
+from unnaive.counts import TableEstimator, Wanted
+from unnaive.encode import GRID_LIMIT, assign_folds, groups_of
+from unnaive.models.decompose.choose import Judge, choose_numbers
+from unnaive.models.decompose.folding import fold_logs, fold_probabilities
+from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
+from unnaive.models.decompose.relabel import ClassRows, Clustering, join, number_parameter
+from unnaive.models.latent_class import LatentClassClusterer
+from unnaive.models.naive_bayes import NaiveBayesClassifier
+from unnaive.table import Block, Schema, as_objects, check_number, check_word, open_table
+
+SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
+
+
+def _estimator_has(name: str) -> Any:
+    """Whether the estimator, fitted or given, can do something."""
+
+    def check(self: ClassDecompositionClassifier) -> bool:
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), name)
+        return True
+
+    return available_if(check)
+
+
+class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEstimator):  # type: ignore[misc]
+    """A classifier that learns each class as several clusters.
+
+    The rows of every class are clustered, every (class, cluster) pair becomes a class of its own,
+    the estimator is trained on the pairs, and pairs are folded back to classes. A class that lies
+    in several places, which naive Bayes would blur into one, is thus told apart place by place.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Trained on pairs. None is ``NaiveBayesClassifier(numeric="gaussian", var_smoothing=0.03)``.
+    clusterer : clusterer or None, default=None
+        Finds the clusters of each class: any with ``fit_predict``, or ``fit`` and ``predict``.
+        Rows that it labels -1 (noise) are a cluster of their own. None is
+        ``LatentClassClusterer(n_init=1)``.
+    select : {"likelihood", "accuracy"}, default="likelihood"
+        Take the clusters as the clusterer finds them, which for `LatentClassClusterer` means by
+        held-out likelihood; or decompose a class only while cross-validated accuracy gains.
+    fold : {"sum", "max"}, default="sum"
+        Probability of a class: the sum over its clusters, or its best cluster's, made to sum to 1.
+    cv : int, splitter or iterable, default=5
+        Folds that judge accuracy, with ``select="accuracy"``.
+    max_clusters : int, default=32
+        Most clusters of a class that ``select="accuracy"`` tries.
+    min_rows : int, default=10
+        Classes with fewer rows stay whole.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds, and of the estimator and the clusterer where they have none.
+    n_jobs : int or None, default=None
+        Threads over classes and folds; the result never depends on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    estimator_ : classifier
+        Fitted on pairs, numbered from 0.
+    pairs_ : list of (class, int)
+        The class and cluster of each pair.
+    owner_ : array of shape (n_pairs,)
+        Number of each pair's class.
+    clusters_ : list of ClassClusters
+        For each class: how many clusters, their sizes, a profile of each in words.
+    clusterers_ : list
+        The fitted clusterer of each class; None for a class that stayed whole.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    See Also
+    --------
+    LatentClassClusterer : The default clusterer.
+
+    References
+    ----------
+    R. Vilalta and I. Rish. A Decomposition of Classes via Clustering to Explain and Improve Naive
+    Bayes. ECML 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unnaive import ClassDecompositionClassifier, NaiveBayesClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> corner = rng.integers(0, 2, (400, 2))
+    >>> X, y = corner + rng.normal(0, 0.1, (400, 2)), corner[:, 0] ^ corner[:, 1]
+    >>> NaiveBayesClassifier(numeric="gaussian").fit(X, y).score(X, y) < 0.7
+    True
+    >>> model = ClassDecompositionClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    """
+
+    categorical_features = "from_dtype"  # for profiles; estimators have their own
+    grid_limit = GRID_LIMIT
+    _refuses_identifiers = False
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        clusterer: Any = None,
+        *,
+        select: str = "likelihood",
+        fold: str = "sum",
+        cv: Any = 5,
+        max_clusters: int = 32,
+        min_rows: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.clusterer = clusterer
+        self.select = select
+        self.fold = fold
+        self.cv = cv
+        self.max_clusters = max_clusters
+        self.min_rows = min_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # Learning -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Cluster every class, then learn the pairs.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts: for the estimator, and for the clusterer if it takes weights.
+        **params : dict
+            Metadata for the estimator and the clusterer, if metadata routing is enabled.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        source, summary = self._read(X, y, sample_weight)
+        block: Block = source.map(lambda rows: rows)
+        if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
+            X = np.asarray(X)
+        rng = check_random_state(self.random_state)
+        seed = int(rng.randint(2**31 - 1))
+        estimator, clusterer = _seeded(self._estimator(), rng), _seeded(self._clusterer(), rng)
+        routed = self._routed(estimator, clusterer, sample_weight, params)
+        if sample_weight is not None:  # rows of weight zero are the same as absent rows
+            routed = Bunch(
+                **{k: _check_method_params(X, v, block.row_ids) for k, v in routed.items()}
+            )
+            X = _safe_indexing(X, block.row_ids)
+        assert block.target is not None
+        classes = summary.labels.classes
+        groups = groups_of(summary.labels, block.target)
+        rows = ClassRows(clusterer, X, groups, classes, self.min_rows, routed.clusterer)
+        found = rows.cluster_each(dict.fromkeys(range(len(classes))), self.n_jobs)
+        if self.select == "accuracy":
+            weight = np.ones(block.n_rows) if block.weight is None else block.weight
+            folds, _ = assign_folds(self.cv, seed, block.row_ids, block.target)
+            judge = Judge(
+                rows, estimator, routed.estimator, weight, folds, self._fold_pairs, self.n_jobs
+            )
+            self._choose(judge, found)
+        parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
+        pairs, owner = join(parts, block.n_rows)
+        self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
+        self.classes_, self.owner_ = classes, owner
+        self.clusterers_ = [clusters.clusterer for clusters in found]
+        self.clusters_ = self._describe(block, pairs, found)
+        self._remember(summary.schema)
+        return self
+
+    def _choose(self, judge: Judge, found: list[Clustering]) -> None:
+        """Put other clusterings in place where held-out accuracy says so."""
+        proposed = [clusters.n_clusters for clusters in found]
+        can_grow = number_parameter(judge.rows.clusterer) is not None
+        chosen = choose_numbers(judge, proposed, can_grow, self.max_clusters)
+        changed = {c: number for c, number in enumerate(chosen) if number != proposed[c]}
+        for c, clusters in zip(changed, judge.rows.cluster_each(changed, self.n_jobs), strict=True):
+            found[c] = clusters
+
+    def _estimator(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        return NaiveBayesClassifier(numeric="gaussian", var_smoothing=SMALL_VARIANCE)
+
+    def _clusterer(self) -> Any:
+        return LatentClassClusterer(n_init=1) if self.clusterer is None else self.clusterer
+
+    def _check_parameters(self) -> None:
+        check_word(self, "select", "likelihood", "accuracy")
+        check_word(self, "fold", "sum", "max")
+        check_number(self, "min_rows", 1, whole=True)
+        check_number(self, "max_clusters", 1, whole=True)
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
+        return Wanted(frozenset(), numeric)
+
+    def _routed(self, estimator: Any, clusterer: Any, sample_weight: Any, params: Any) -> Bunch:
+        """What goes to the ``fit`` of the estimator and of the clusterer."""
+        if _routing_enabled():
+            if sample_weight is not None:
+                params = {**params, "sample_weight": sample_weight}
+            routed = process_routing(self, "fit", **params)
+            return Bunch(estimator=routed.estimator.fit, clusterer=routed.clusterer.fit)
+        if params:
+            raise TypeError(
+                f"fit got {sorted(params)}, which reach the estimator and the clusterer only "
+                "with metadata routing: sklearn.set_config(enable_metadata_routing=True)."
+            )
+        if sample_weight is None:
+            return Bunch(estimator={}, clusterer={})
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise TypeError(
+                f"estimator {type(estimator).__name__} takes no sample_weight; leave the weights "
+                "out, or use an estimator that does."
+            )
+        given = {"sample_weight": np.asarray(sample_weight)}
+        takes = has_fit_parameter(clusterer, "sample_weight")
+        return Bunch(estimator=given, clusterer=given if takes else {})
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Which metadata the estimator and the clusterer want.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self._estimator(), method_mapping=mapping)
+            .add(clusterer=self._clusterer(), method_mapping=mapping)
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        parts = [get_tags(self._estimator()), get_tags(self._clusterer())]
+        tags.input_tags.allow_nan = all(part.input_tags.allow_nan for part in parts)
+        return tags
+
+    def _describe(
+        self, block: Block, pairs: NDArray[np.intp], found: list[Clustering]
+    ) -> list[ClassClusters]:
+        """Sizes and profiles, from one more pass with pairs as classes."""
+        counted = summarize_pairs(block, pairs, self._wanted(block.schema), self.n_jobs)
+        return [
+            describe_class(counted, self.owner_, c, label, found[c].noise)
+            for c, label in enumerate(self.classes_)
+        ]
+
+    # Answering ------------------------------------------------------------------------------
+
+    @property
+    def pairs_(self) -> list[tuple[Any, int]]:
+        """Class and cluster of each pair."""
+        first = np.searchsorted(self.owner_, self.owner_)
+        return [
+            (self.classes_[c], int(p - f))
+            for p, (c, f) in enumerate(zip(self.owner_, first, strict=True))
+        ]
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        open_table(self, X, fitted=self.schema_)
+        return X
+
+    def _fold_pairs(self, model: Any, owner: NDArray[np.intp], X: Any) -> NDArray[np.intp]:
+        """Class numbers of rows, by an estimator fitted on pairs."""
+        if not hasattr(model, "predict_proba"):
+            return owner[model.predict(X)]
+        folded = fold_probabilities(model.predict_proba(X), owner, self.fold)
+        return np.unique(owner)[folded.argmax(axis=1)]
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        X = self._checked(X)
+        return self.classes_[self._fold_pairs(self.estimator_, self.owner_, X)]
+
+    @_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class for each row, folded from its clusters.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        X = self._checked(X)
+        pairs = self.estimator_.predict_proba(X)
+        return fold_probabilities(pairs, self.owner_, self.fold)
+
+    @_estimator_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Any:
+        """Log probability of each class for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        X = self._checked(X)
+        pairs = self.estimator_.predict_log_proba(X)
+        return fold_logs(pairs, self.owner_, self.fold)
+
+    @_estimator_has("evidence")
+    def evidence(self, X: Any) -> Evidence:
+        """Why: the bars of every (class, cluster) pair, where the estimator has evidence.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Evidence
+            ``bars`` of shape (rows, attributes, pairs); ``classes`` are the entries of ``pairs_``.
+        """
+        X = self._checked(X)
+        found: Evidence = self.estimator_.evidence(X)
+        return replace(found, classes=as_objects(self.pairs_))
+
+
+def _seeded(estimator: Any, rng: np.random.RandomState) -> Any:
+    """A copy whose random choices are settled: drawn here where the user left them open."""
+    own = clone(estimator)
+    given = own.get_params(deep=True)
+    drawn = {
+        name: int(rng.randint(2**31 - 1))
+        for name in sorted(given)
+        if name.split("__")[-1] == "random_state" and given[name] is None
+    }
+    return own.set_params(**drawn)

@@ -1,0 +1,1 @@
+"""EM for mixtures of naive Bayes: rows, starts, and many mixtures advancing together."""

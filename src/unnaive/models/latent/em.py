@@ -1,0 +1,218 @@
+"""EM for many mixtures at once: all folds and starts advance in the same pass over the rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.encode import row_bits
+from unnaive.models.latent import kernels, starts
+from unnaive.models.latent.rows import Latent
+from unnaive.models.latent.state import Mixtures, Prior, Sums
+from unnaive.table import in_threads, thread_count
+
+STRETCH = 8192  # rows visited by one task, at least,
+MOST_PARTS = 16  # and no more tasks than this: each has sums of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When EM stops and from where it starts; see `LatentClassClusterer`."""
+
+    prior: Prior
+    n_init: int
+    max_iter: int
+    tol: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """The best mixture for all rows, and how good its number of components is.
+
+    Attributes
+    ----------
+    mixtures : Mixtures
+        Of one mixture.
+    history : array
+        Penalized log-likelihood per row, in standardized units, at every step.
+    converged : bool
+    likelihood : float
+        Log-likelihood of all rows, in the columns' units.
+    held_out : float
+        Mean log-likelihood of held-out rows, in the columns' units; NaN without folds.
+    """
+
+    mixtures: Mixtures
+    history: NDArray[np.float64]
+    converged: bool
+    likelihood: float
+    held_out: float
+
+    @property
+    def n_components(self) -> int:
+        return self.mixtures.log_share.shape[1]
+
+
+class Search:
+    """Mixtures with one component after another, for every fold, all rows, and every start."""
+
+    def __init__(self, latent: Latent, rules: Rules, n_jobs: int | None) -> None:
+        self.latent, self.rules, self.n_jobs = latent, rules, n_jobs
+        folds = latent.n_folds + 1
+        # Mixtures stand fold by fold; the last fold is all rows.
+        self.fold = np.repeat(np.arange(folds), rules.n_init)
+        self.start = np.tile(np.arange(rules.n_init), folds)
+        self.distance = np.full((len(self.fold), latent.n_rows), np.inf)
+        self.seeds = np.empty((len(self.fold), 0), dtype=np.intp)
+
+    def add_seeds(self) -> bool:
+        """One more centre for every start; False where a fold has no other row to choose."""
+        step = self.seeds.shape[1]
+        chosen = np.empty(len(self.fold), dtype=np.intp)
+        keys = [self._race(start, step) for start in range(self.rules.n_init)]
+        for m, (fold, start) in enumerate(zip(self.fold, self.start, strict=True)):
+            last = self.seeds[m, -1] if step else -1
+            latent = self.latent
+            chosen[m] = starts.farthest(
+                latent.rows, latent.slots, fold, last, keys[start], self.distance[m]
+            )
+        if (chosen < 0).any():
+            return False
+        self.seeds = np.column_stack((self.seeds, chosen))
+        return True
+
+    def _race(self, start: int, step: int) -> NDArray[np.float64]:
+        """An exponential draw for every row, that depends on the row's values alone."""
+        stage = np.array([(start << 32) + step])
+        seed = int(row_bits(self.rules.seed, stage)[0])
+        bits = row_bits(seed, self.latent.keys.view(np.int64))
+        return -np.log(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+
+    def fit(self) -> Fitted:
+        """EM from the centres chosen so far, to the end."""
+        n_components = self.seeds.shape[1]
+        # One component has one best place, wherever it starts.
+        chosen = np.flatnonzero(self.start == 0) if n_components == 1 else np.arange(len(self.fold))
+        fold = self.fold[chosen]
+        mixtures = self._begin(self.seeds[chosen])
+        sums, history = self._run(mixtures, fold)
+        taken = (~np.isnan(history)).sum(axis=1)
+        final = history[np.arange(len(chosen)), taken - 1]
+        best = [int(f[final[f].argmax()]) for f in self._by_fold(fold)]
+        return self._fitted(mixtures, sums, history, taken, best)
+
+    def _by_fold(self, fold: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+        return [np.flatnonzero(fold == f) for f in range(self.latent.n_folds + 1)]
+
+    def _begin(self, seeds: NDArray[np.intp]) -> Mixtures:
+        rows, packs = self.latent.rows, self.latent.packs
+        n, k = seeds.shape
+        columns = len(rows.values)
+        mixtures = Mixtures(
+            np.empty((n, k)),
+            np.empty((n, k, columns)),
+            np.empty((n, k, columns)),
+            np.empty((n, packs.offset[-1], k)),
+            np.empty((n, k, packs.start[-1])),
+            np.empty(n),
+        )
+        starts.begin(
+            rows, packs, self.latent.slots, self.latent.shares, seeds, self.rules.prior, mixtures
+        )
+        return mixtures
+
+    def _run(self, mixtures: Mixtures, fold: NDArray[np.intp]) -> tuple[Sums, NDArray[np.float64]]:
+        latent, rules = self.latent, self.rules
+        weight = latent.rows.weight
+        trained = (weight - latent.rows.held).sum(axis=1)[fold]
+        # Sums of squares of standardized values are at most the weight: 2**50 units.
+        exponent = math.ceil(math.log2(weight.sum()))
+        unit, rounding = math.ldexp(1.0, exponent - 50), math.ldexp(1.5, exponent + 2)
+        n_parts = max(1, min(MOST_PARTS, latent.n_rows // STRETCH))
+        edges = np.linspace(0, latent.n_rows, n_parts + 1).astype(np.intp)
+        parts, whole = _empty_sums(mixtures, n_parts), _empty_sums(mixtures)
+        history = np.full((len(fold), rules.max_iter), np.nan)
+        active = np.ones(len(fold), dtype=np.bool_)
+        if thread_count(self.n_jobs, n_parts) == 1:
+            kernels.run(
+                latent.rows, latent.packs, mixtures, fold, edges, rounding, unit, rules.prior,
+                rules.tol, trained, history, active, parts, whole,
+            )  # fmt: skip
+            return whole, history
+
+        def visit(p: int) -> None:
+            part = Sums(*(sums[p] for sums in parts))
+            kernels.visit(
+                latent.rows, latent.packs, mixtures, fold, active, rounding, edges[p],
+                edges[p + 1], part,
+            )  # fmt: skip
+
+        for step in range(rules.max_iter):
+            list(in_threads(visit, range(n_parts), self.n_jobs))
+            kernels.add_parts(parts, active, whole)
+            moving = kernels.improve(
+                latent.packs, whole, unit, rules.prior, rules.tol, trained, step, history, active,
+                mixtures,
+            )  # fmt: skip
+            if not moving:
+                break
+        return whole, history
+
+    def _fitted(
+        self,
+        mixtures: Mixtures,
+        sums: Sums,
+        history: NDArray[np.float64],
+        taken: NDArray[np.intp],
+        best: list[int],
+    ) -> Fitted:
+        latent, tol = self.latent, self.rules.tol
+        weight = float(latent.rows.weight.sum())
+        steps = history[best[-1], : taken[best[-1]]]
+        held = float(sums.fit[best[:-1], 1].sum()) + latent.offset if best[:-1] else np.nan
+        return Fitted(
+            Mixtures(*(part[best[-1] : best[-1] + 1].copy() for part in mixtures)),
+            steps,
+            bool(len(steps) > 1 and steps[-1] - steps[-2] < tol),
+            float(sums.fit[best[-1], 0]) + latent.offset,
+            held / weight,
+        )
+
+
+def _empty_sums(mixtures: Mixtures, *parts: int) -> Sums:
+    n, k, columns = mixtures.mean.shape
+    return Sums(
+        np.empty((*parts, n, k), np.int64),
+        np.empty((*parts, n, k, columns, 3), np.int64),
+        np.empty((*parts, *mixtures.table.shape)),
+        np.empty((*parts, n, 2)),
+    )
+
+
+def fit_number(latent: Latent, n_components: int, rules: Rules, n_jobs: int | None) -> Fitted:
+    """A mixture of so many components, or of as many as there are different rows."""
+    search = Search(latent, rules, n_jobs)
+    while search.seeds.shape[1] < n_components and search.add_seeds():
+        pass
+    return search.fit()
+
+
+def fit_growing(
+    latent: Latent, most: int, rules: Rules, n_jobs: int | None
+) -> tuple[Fitted, list[float]]:
+    """One component more while held-out rows become likelier; also their likelihoods on the way."""
+    search = Search(latent, rules, n_jobs)
+    best: Fitted | None = None
+    tried: list[float] = []
+    while len(tried) < most and search.add_seeds():
+        fitted = search.fit()
+        tried.append(fitted.held_out)
+        if best is not None and not fitted.held_out > best.held_out:
+            break
+        best = fitted
+    assert best is not None
+    return best, tried

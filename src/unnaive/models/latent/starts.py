@@ -1,0 +1,89 @@
+"""Where EM starts: rows drawn as centres, far from one another."""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from unnaive.models.latent.kernels import fill_tables
+from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows
+
+
+@njit(cache=True, nogil=True)
+def begin(
+    rows: Rows,
+    packs: Packs,
+    slots: NDArray[np.uint16],
+    shares: NDArray[np.float64],
+    seeds: NDArray[np.intp],
+    prior: Prior,
+    mixtures: Mixtures,
+) -> None:
+    """Parameters to start from (OUT): rows as centres, each column's own spread around them.
+
+    seeds (IN) mixtures x components; shares (IN) how frequent each slot's value is in its column.
+    A categorical column is half the centre's value, half what the column holds.
+    """
+    n_mixtures, n_components = seeds.shape
+    mixtures.log_share[:] = -math.log(n_components)
+    mixtures.variance[:] = 1.0
+    for m in range(n_mixtures):
+        for k in range(n_components):
+            seed = seeds[m, k]
+            mixtures.mean[m, k] = rows.values[:, seed]
+            for c in range(len(packs.pack)):
+                own = slots[c, seed]
+                for v in range(packs.width[c]):
+                    share = shares[packs.offset[c] + v]
+                    if own > 0:
+                        share = 0.5 * share + (0.5 if v == own else 0.0)
+                    log = math.log(share) if v > 0 else 0.0
+                    mixtures.logs[m, packs.offset[c] + v, k] = log
+        mixtures.penalty[m] = prior.alpha * mixtures.logs[m].sum()
+        mixtures.penalty[m] += prior.prior_alpha * mixtures.log_share[m].sum()
+        fill_tables(packs, mixtures, m)
+
+
+@njit(cache=True, nogil=True)
+def farthest(
+    rows: Rows,
+    slots: NDArray[np.uint16],
+    fold: int,
+    seed: int,
+    key: NDArray[np.float64],
+    distance: NDArray[np.float64],
+) -> int:
+    """The row that an exponential race chooses, likelier the farther from all chosen so far.
+
+    ``distance`` (IN, OUT) is the least squared distance to a chosen row, brought up to date with
+    the row ``seed`` that was chosen last (-1: none yet); ``key`` (IN) holds exponential draws. Only
+    rows that the fold trains on can be chosen; -1 if all have been.
+    """
+    n = len(key)
+    if seed >= 0:
+        away = np.zeros(n)
+        for j in range(rows.values.shape[0]):
+            values = rows.values[j]
+            centre = values[seed]
+            for i in range(n):
+                away[i] += (values[i] - centre) ** 2
+        for c in range(slots.shape[0]):
+            column = slots[c]
+            centre_slot = column[seed]
+            for i in range(n):
+                if column[i] != centre_slot:
+                    away[i] += 2.0  # what two independent standardized numbers differ by
+        for i in range(n):
+            distance[i] = min(distance[i], away[i])
+    best, chosen = np.inf, -1
+    for i in range(n):
+        if rows.weight[i] > rows.held[fold, i] and distance[i] > 0.0:
+            race = key[i] / min(distance[i], 1e300)  # before the first, all are far
+            if race < best:
+                best, chosen = race, i
+    return chosen

@@ -1,0 +1,361 @@
+"""Latent-class clustering: a naive Bayes whose class is hidden, fitted by EM."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.base import ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.bayes import SMALLEST_VARIANCE, GaussianTerm, Scorer, TableTerm, Term, probabilities
+from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
+from unnaive.discretize import group_rare
+from unnaive.encode import GRID_LIMIT, Bins, Categories
+from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
+from unnaive.models.latent.rows import Latent, Scale, read_rows
+from unnaive.models.latent.state import Prior
+from unnaive.table import Block, Schema, Source, check_number, open_table
+
+
+class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
+    """Clusters of a table with numbers, categories and missing values in any mix.
+
+    A cluster is a class that nobody wrote down: within it the columns are independent, numbers are
+    normal and categories have frequencies. EM finds the clusters that make the rows most likely.
+    Missing values are passed over. What is found depends on the rows and the seed alone, not on
+    the order of the rows.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default="auto"
+        How many clusters. ``"auto"`` adds one after another while the rows that cross-validation
+        holds out become likelier; a table with fewer rows than folds has one cluster.
+    max_clusters : int, default=32
+        Where ``"auto"`` stops at the latest.
+    cv : int, splitter or iterable, default=10
+        Folds of the cross-validation: a number, dealt by the rows' values and the seed, so that
+        their order does not matter; or a scikit-learn splitter, or ready (train, test) positions.
+    n_init : int, default=3
+        Starts, each from centres drawn among the rows; the likeliest end is kept.
+    max_iter : int, default=100
+        Most steps of EM.
+    tol : float, default=1e-3
+        EM stops when a step gains less than this in log-likelihood per row.
+    alpha : float, default=1.0
+        Pseudo-count of every value of a categorical column in every cluster.
+    prior_alpha : float, default=0.0
+        Pseudo-count of every cluster.
+    min_variance : float, default=0.1
+        Least variance of a number in a cluster, as a share of the column's variance.
+    categorical_features, max_categories :
+        As in `NaiveBayesClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of folds and starts.
+    n_jobs : int or None, default=None
+        Threads; the clusters never depend on it.
+
+    Attributes
+    ----------
+    n_clusters_ : int
+        Clusters found; fewer than asked for where the table has fewer different rows.
+    labels_ : array of shape (n_samples,)
+        Cluster of each row, the largest cluster first.
+    cluster_weight_ : array of shape (n_clusters_,)
+        Share of the rows in each cluster.
+    lower_bounds_ : array
+        Penalized log-likelihood per row at every step of EM; it never falls.
+    cv_log_likelihood_ : array
+        With ``"auto"``: held-out log-likelihood per row with 1, 2, ... clusters, the last one
+        being the first that was no better.
+    converged_ : bool
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    See Also
+    --------
+    ClassDecompositionClassifier : Clusters of each class, to classify better.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unnaive import LatentClassClusterer
+    >>> table = pd.DataFrame({
+    ...     "length": [1.0, 1.1, 0.9, 1.0, 5.0, 5.2, None, 4.9],
+    ...     "colour": ["red", "red", "red", None, "blue", "blue", "blue", "blue"],
+    ... })
+    >>> LatentClassClusterer(2, random_state=0).fit_predict(table)
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+
+    grid_limit = GRID_LIMIT  # numbers are summed, not counted
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        max_clusters: int = 32,
+        cv: Any = 10,
+        n_init: int = 3,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        alpha: float = 1.0,
+        prior_alpha: float = 0.0,
+        min_variance: float = 0.1,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.max_clusters = max_clusters
+        self.cv = cv
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.alpha = alpha
+        self.prior_alpha = prior_alpha
+        self.min_variance = min_variance
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # Learning -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        source, summary = self._read(X, None, sample_weight)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        scale, coders = _scale(summary), self._coders(summary)
+        factor = float(row_factor(summary, None)[0])
+        cv = self._cv(factor * float(summary.counts.totals.sum()))
+        latent = source.map(
+            lambda block: read_rows(block, coders, summary.counts, scale, factor, cv, seed)
+        )
+        fitted, tried = self._search(latent, seed)
+        self._keep(fitted, tried, scale, coders, summary)
+        self._remember(summary.schema)
+        whole = source if sample_weight is None else open_table(self, X, fitted=summary.schema)
+        self.labels_ = self._labels(whole)
+        return self
+
+    def _cv(self, weight: float) -> Any:
+        """What is held out: nothing where the number is given, or rows are fewer than folds."""
+        if self.n_clusters != "auto":
+            return None
+        if isinstance(self.cv, numbers.Integral):
+            return int(self.cv) if weight >= self.cv else None
+        return self.cv
+
+    def _search(self, latent: Latent, seed: int) -> tuple[Fitted, list[float]]:
+        prior = Prior(float(self.alpha), float(self.prior_alpha), float(self.min_variance))
+        rules = Rules(prior, self.n_init, self.max_iter, float(self.tol), seed)
+        if self.n_clusters != "auto":
+            return fit_number(latent, int(self.n_clusters), rules, self.n_jobs), []
+        if latent.n_folds == 0:
+            return fit_number(latent, 1, rules, self.n_jobs), []
+        return fit_growing(latent, self.max_clusters, rules, self.n_jobs)
+
+    def _keep(
+        self,
+        fitted: Fitted,
+        tried: list[float],
+        scale: Scale,
+        coders: list[Categories | None],
+        summary: Summary,
+    ) -> None:
+        """What is learned, clusters in order of size."""
+        shares = np.exp(fitted.mixtures.log_share[0])
+        order = np.argsort(-shares, kind="stable")
+        self.scorer_ = _scorer(fitted, order, scale, coders, summary.schema)
+        self.n_clusters_ = fitted.n_components
+        self.cluster_weight_ = shares[order]
+        self.lower_bounds_ = fitted.history
+        self.converged_ = fitted.converged
+        self.n_iter_ = len(fitted.history)
+        self.cv_log_likelihood_ = np.array(tried)
+
+    def _coders(self, summary: Summary) -> list[Categories | None]:
+        return [
+            group_rare(coder, summary.counts.values(j), self.max_categories)[0]
+            if isinstance(coder, Categories) and coder.size
+            else None
+            for j, coder in enumerate(summary.coders)
+        ]
+
+    def _check_parameters(self) -> None:
+        if self.n_clusters != "auto":
+            if isinstance(self.n_clusters, str):
+                raise ValueError(
+                    f"n_clusters must be a whole number or 'auto'; got {self.n_clusters!r}."
+                )
+            check_number(self, "n_clusters", 1, whole=True)
+        if isinstance(self.cv, (str, numbers.Number)):
+            check_number(self, "cv", 2, whole=True)
+        for name in ("max_clusters", "n_init", "max_iter"):
+            check_number(self, name, 1, whole=True)
+        for name in ("tol", "alpha", "prior_alpha"):
+            check_number(self, name, 0)
+        check_number(self, "min_variance", 1e-12, 1)
+
+    def _supervised(self, y: Any) -> bool:  # noqa: ARG002
+        return False
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
+        return Wanted(frozenset(), numeric)
+
+    # Answering ------------------------------------------------------------------------------
+
+    def _open(self, X: Any) -> Source:
+        check_is_fitted(self)
+        return open_table(self, X, fitted=self.schema_)
+
+    def _joint(self, block: Block) -> NDArray[np.float64]:
+        return self.scorer_.joint(block, self.n_jobs)
+
+    def _labels(self, source: Source) -> NDArray[np.intp]:
+        found: NDArray[np.intp] = source.map(lambda block: self._joint(block).argmax(axis=1))
+        return found
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """The likeliest cluster of each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._labels(self._open(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability of each cluster for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_clusters_)
+        """
+        found: NDArray[np.float64] = self._open(X).map(
+            lambda block: probabilities(self._joint(block), self.n_jobs)
+        )
+        return found
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Log-likelihood of each row: log density of its numbers, log probability of the rest.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        found: NDArray[np.float64] = self._open(X).map(
+            lambda block: logsumexp(self._joint(block), axis=1)
+        )
+        return found
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Mean log-likelihood of the rows.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion on some rows: lower is better.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        float
+        """
+        found = self.score_samples(X)
+        return float(self.n_parameters_ * np.log(len(found)) - 2.0 * found.sum())
+
+    @property
+    def n_parameters_(self) -> int:
+        """Free parameters: shares, means and variances, frequencies."""
+        k = self.n_clusters_
+        free = 0
+        for term in self.scorer_.terms:
+            if isinstance(term, GaussianTerm):
+                free += 2
+            elif isinstance(term, TableTerm) and isinstance(term.coder, Categories):
+                free += term.coder.size - 1
+        return k - 1 + k * free
+
+
+def _scale(summary: Summary) -> Scale:
+    """Mean and deviation of the numeric columns that vary."""
+    whole = summary.moments.finish().whole(np.ones(1))
+    vary = np.flatnonzero(whole.variance > SMALLEST_VARIANCE)
+    columns = tuple(summary.moments.columns[k] for k in vary)
+    return Scale(columns, whole.mean[vary], np.sqrt(whole.variance[vary]))
+
+
+def _scorer(
+    fitted: Fitted,
+    order: NDArray[np.intp],
+    scale: Scale,
+    coders: list[Categories | None],
+    schema: Schema,
+) -> Scorer:
+    """The mixture as the library's scorer, in the units of the columns."""
+    mixtures, k = fitted.mixtures, fitted.n_components
+    terms: dict[int, Term] = {}
+    for i, j in enumerate(scale.columns):
+        mean = scale.mean[i] + scale.deviation[i] * mixtures.mean[0, order, i]
+        variance = scale.deviation[i] ** 2 * mixtures.variance[0, order, i]
+        terms[j] = GaussianTerm(mean, variance, np.zeros(k), np.zeros(k))
+    first = 0
+    for j, coder in enumerate(coders):
+        if coder is not None:
+            logs = np.zeros((coder.size + 2, k))
+            logs[:-1] = mixtures.logs[0, first : first + coder.size + 1][:, order]
+            terms[j] = TableTerm(coder, logs)
+            first += coder.size + 1
+        elif schema[j].kind == "numeric" and j not in terms:
+            # Constant: no evidence, but numbers are still checked when they come.
+            terms[j] = TableTerm(Bins(np.empty(0)), np.zeros((3, k)))
+    return Scorer(mixtures.log_share[0, order], tuple(terms.get(j) for j in range(len(coders))))

@@ -1,0 +1,337 @@
+"""Class decomposition: the paper's mapping, around any classifier and clusterer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from helpers import learned, mixed_table
+from unnaive import ClassDecompositionClassifier, LatentClassClusterer, NaiveBayesClassifier
+from unnaive.models.decompose.choose import choose_numbers
+
+
+def dispersed(n: int, seed: int = 0):
+    """Two classes, each in two opposite corners: every column alone tells nothing."""
+    rng = np.random.default_rng(seed)
+    corner = rng.integers(0, 2, (n, 2))
+    X = pd.DataFrame(corner + rng.normal(0, 0.15, (n, 2)), columns=["a", "b"])
+    X["t"] = np.where(corner[:, 0] == 1, "right", "left")
+    return X, np.array(["no", "yes"])[corner[:, 0] ^ corner[:, 1]]
+
+
+# The paper ----------------------------------------------------------------------------------
+
+
+def test_figure_1_naive_bayes_errs_and_decomposition_does_not():
+    """Three by two cells: + at (2, 1), (1, 2), (3, 2); - at (1, 1), (3, 1), (2, 2)."""
+    cells = [(2, 1), (1, 2), (3, 2), (1, 1), (3, 1), (2, 2)] * 20
+    X = pd.DataFrame(cells, columns=["A1", "A2"]).astype(str)
+    y = np.array(list("+++---") * 20)
+    x = pd.DataFrame({"A1": ["2"], "A2": ["1"]})
+    plain = NaiveBayesClassifier(alpha=0).fit(X, y)
+    assert plain.predict(x) == ["-"]
+    np.testing.assert_allclose(plain.predict_proba(x), [[1 / 3, 2 / 3]])  # as in the figure
+    model = ClassDecompositionClassifier(random_state=0).fit(X, y)
+    assert model.predict(x) == ["+"]
+    assert (model.predict(X) == y).all()
+    assert max(c.n_clusters for c in model.clusters_) >= 2
+    for fold in ("sum", "max"):
+        paper = ClassDecompositionClassifier(
+            clusterer=LatentClassClusterer(2), fold=fold, random_state=0
+        ).fit(X, y)
+        assert (paper.predict(X) == y).all()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(
+    n=st.integers(1, 4),
+    counts=st.lists(st.integers(0, 5), min_size=81, max_size=81),
+    peak=st.integers(0, 80),
+    mass=st.integers(1, 400),
+)
+def test_theorem_1_the_product_is_near_a_peaked_distribution(n, counts, peak, mass):
+    """P(x*) >= 1 - d implies |P(x) - product of P(a_i)| <= n d for all x."""
+    cells = np.array(np.meshgrid(*[range(3)] * n)).reshape(n, -1).T
+    weight = np.array(counts[: len(cells)], dtype=float)
+    weight[peak % len(cells)] += mass
+    X = pd.DataFrame(cells).astype(str).rename(columns=str)
+    model = NaiveBayesClassifier(alpha=0).fit(X, np.zeros(len(cells)), sample_weight=weight)
+    product = np.exp(model.evidence(X).bars[:, :, 0].sum(axis=1))
+    seen = np.array(
+        [all((X[c][weight > 0] == v).any() for c, v in r.items()) for _, r in X.iterrows()]
+    )
+    truth = weight / weight.sum()
+    delta = 1 - truth.max()
+    assert (np.abs(truth - product)[seen] <= n * delta + 1e-12).all()
+
+
+# Folding ------------------------------------------------------------------------------------
+
+
+def test_one_cluster_is_the_estimator_itself():
+    X, y = mixed_table(200)
+    estimator = NaiveBayesClassifier(numeric="gaussian", var_smoothing=0.03)
+    for fold in ("sum", "max"):
+        model = ClassDecompositionClassifier(clusterer=LatentClassClusterer(1), fold=fold).fit(X, y)
+        plain = estimator.fit(X, y)
+        np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-15)
+        same = learned(plain).keys() - {k for k in learned(plain) if "classes" in k}
+        assert all(
+            learned(plain)[k] == learned(model.estimator_)[k] for k in same if "scorer_" in k
+        )
+        assert [c.profiles for c in model.clusters_] == [("the whole class",)] * 3
+
+
+@pytest.mark.parametrize("fold", ["sum", "max"])
+def test_classes_fold_from_their_pairs(fold):
+    X, y = dispersed(300)
+    model = ClassDecompositionClassifier(fold=fold, random_state=0).fit(X, y)
+    pairs = model.estimator_.predict_proba(X)
+    assert len(model.pairs_) == pairs.shape[1] > 2
+    expected = np.zeros((len(X), 2))
+    for p, (label, _) in enumerate(model.pairs_):
+        c = list(model.classes_).index(label)
+        if fold == "sum":
+            expected[:, c] += pairs[:, p]
+        else:
+            expected[:, c] = np.maximum(expected[:, c], pairs[:, p])
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), expected, atol=1e-12)
+    best = np.array([label for label, _ in model.pairs_])[pairs.argmax(axis=1)]
+    if fold == "max":  # the paper: the class of the best pair
+        assert (model.predict(X) == best).all()
+
+
+def test_evidence_is_that_of_pairs_and_adds_up():
+    X, y = dispersed(200)
+    model = ClassDecompositionClassifier(random_state=0).fit(X, y)
+    evidence = model.evidence(X)
+    assert list(evidence.classes) == model.pairs_
+    assert (evidence.joint == model.estimator_.predict_joint_log_proba(X)).all()
+
+
+# Any clusterer, any classifier --------------------------------------------------------------
+
+NUMERIC = ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "clusterer",
+    [
+        KMeans(2, n_init=3),
+        GaussianMixture(2),
+        make_pipeline(StandardScaler(), KMeans(2, n_init=3)),
+        HDBSCAN(min_cluster_size=10, copy=True),
+        make_pipeline(StandardScaler(), HDBSCAN(min_cluster_size=10, copy=True)),
+        LatentClassClusterer(2),
+    ],
+    ids=lambda c: str(c)[:40],
+)
+@pytest.mark.parametrize("estimator", [GaussianNB(), LogisticRegression()], ids=str)
+def test_scikit_learn_parts_fit_in(estimator, clusterer):
+    X, y = dispersed(300)
+    X = X[NUMERIC]
+    assert estimator.fit(X, y).score(X, y) < 0.8
+    model = ClassDecompositionClassifier(estimator, clusterer, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.97
+    assert not hasattr(estimator, "estimator_")
+    p = model.predict_proba(X)
+    assert (model.classes_[p.argmax(axis=1)] == model.predict(X)).all()
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.95
+
+
+def test_noise_is_a_cluster_of_its_own_the_last():
+    X, y = dispersed(300)
+    X = X[NUMERIC].copy()
+    X.iloc[:3] = [[9, 9], [-9, 9], [9, -9]]
+    model = ClassDecompositionClassifier(clusterer=HDBSCAN(min_cluster_size=10, copy=True))
+    model.fit(X, y)
+    noisy = [c for c in model.clusters_ if c.noise]
+    assert noisy
+    assert all(c.n_clusters >= 3 for c in noisy)
+    assert "noise (" in str(noisy[0])
+    assert sum(c.sizes.sum() for c in model.clusters_) == 300
+
+
+def test_without_probabilities_the_best_pair_decides():
+    X, y = dispersed(300)
+    model = ClassDecompositionClassifier(LinearSVC(), KMeans(2, n_init=3), random_state=0)
+    model.fit(X[NUMERIC], y)
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model, "evidence")
+    assert model.score(X[NUMERIC], y) > 0.97
+
+
+def test_more_clusters_than_rows_and_single_rows():
+    X, y = dispersed(60)
+    y = y.astype(object)
+    y[0], y[1:4] = "lone", "few"
+    model = ClassDecompositionClassifier(clusterer=KMeans(8, n_init=1), min_rows=2, random_state=0)
+    model.fit(X[NUMERIC], y)
+    assert [(c.label, c.n_clusters) for c in model.clusters_][:2] == [("few", 3), ("lone", 1)]
+    alone = ClassDecompositionClassifier().fit(X, ["one"] * 60)
+    assert (alone.predict(X) == "one").all()
+
+
+def test_other_tables_give_the_same_answers():
+    X, y = dispersed(120)
+    model = ClassDecompositionClassifier(random_state=0)
+    expected = model.fit(X, y).predict_proba(X)
+    other = pl.from_pandas(X)
+    np.testing.assert_array_equal(model.fit(other, y.tolist()).predict_proba(other), expected)
+    rows = X.astype(object).to_numpy()
+    np.testing.assert_array_equal(model.fit(rows, y).predict_proba(rows), expected)
+
+
+# Weights and metadata -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("select", ["likelihood", "accuracy"])
+def test_weight_is_repetition_and_zero_weight_absence(select):
+    X, y = dispersed(90)
+    w = np.random.default_rng(0).integers(0, 3, 90)
+    places = np.repeat(np.arange(90), w)
+    folds = np.arange(90) % 3
+
+    def splits(own):
+        return [(np.flatnonzero(own != f), np.flatnonzero(own == f)) for f in range(3)]
+
+    weighted = ClassDecompositionClassifier(select=select, cv=splits(folds), random_state=0)
+    repeated = ClassDecompositionClassifier(select=select, cv=splits(folds[places]), random_state=0)
+    weighted.fit(X, y, sample_weight=w)
+    repeated.fit(X.iloc[places], y[places])
+    np.testing.assert_array_equal(weighted.predict_proba(X), repeated.predict_proba(X))
+    assert str(weighted.clusters_) == str(repeated.clusters_)
+
+
+def test_weights_need_an_estimator_that_takes_them():
+    X, y = dispersed(90)
+    model = ClassDecompositionClassifier(KNeighborsClassifier(), KMeans(2, n_init=1))
+    with pytest.raises(TypeError, match="KNeighborsClassifier takes no sample_weight"):
+        model.fit(X[NUMERIC], y, sample_weight=np.ones(90))
+    with pytest.raises(TypeError, match=r"\['groups'\].*enable_metadata_routing"):
+        model.fit(X[NUMERIC], y, groups=np.ones(90))
+
+
+class Recorder(KMeans):
+    """Keeps the weights that reach it."""
+
+    seen: ClassVar[list] = []
+
+    def fit(self, X, y=None, sample_weight=None):
+        Recorder.seen.append(sample_weight)
+        return super().fit(X, y, sample_weight)
+
+
+def test_metadata_goes_where_it_is_asked_for():
+    X, y = dispersed(90)
+    weight = np.arange(90) % 3 + 1.0
+    with sklearn.config_context(enable_metadata_routing=True):
+        for wanted in (True, False):
+            Recorder.seen = []
+            clusterer = Recorder(2, n_init=1).set_fit_request(sample_weight=wanted)
+            estimator = GaussianNB().set_fit_request(sample_weight=True)
+            model = ClassDecompositionClassifier(estimator, clusterer, random_state=0)
+            model.set_fit_request(sample_weight=True).fit(X[NUMERIC], y, sample_weight=weight)
+            got = [None if s is None else s.tolist() for s in Recorder.seen]
+            own = [weight[y == label].tolist() for label in ("no", "yes")]
+            assert got == (own if wanted else [None, None])
+            assert model.estimator_.class_count_.sum() == weight.sum()
+
+
+# Choosing and describing --------------------------------------------------------------------
+
+
+def test_accuracy_decomposes_where_it_pays_and_only_there():
+    X, y = dispersed(300)
+    gain = ClassDecompositionClassifier(select="accuracy", random_state=0).fit(X, y)
+    assert gain.score(X, y) > 0.97
+    assert max(c.n_clusters for c in gain.clusters_) >= 2
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 400)
+    # Classes of two parts each, that one threshold tells apart: clusters are there, gain is not.
+    part = rng.integers(0, 2, 400)
+    flat = pd.DataFrame(
+        {"a": 10 * labels + rng.normal(size=400), "b": 6 * part + rng.normal(size=400)}
+    )
+    both = {
+        s: ClassDecompositionClassifier(select=s, random_state=0).fit(flat, labels)
+        for s in ("likelihood", "accuracy")
+    }
+    assert min(c.n_clusters for c in both["likelihood"].clusters_) >= 2
+    assert [c.n_clusters for c in both["accuracy"].clusters_] == [1, 1]
+
+
+class Scores:
+    """A judge with a given opinion."""
+
+    def __init__(self, opinion, groups):
+        self.score = lambda numbers: opinion(tuple(numbers))
+        self.rows = type("Rows", (), {"groups": np.array(groups)})
+        self.weight = np.ones(len(groups))
+
+
+@pytest.mark.parametrize(
+    ("opinion", "proposed", "can_grow", "expected"),
+    [
+        (lambda n: -sum(n), (3, 2), True, [1, 1]),  # every cluster costs
+        (sum, (3, 2), True, [5, 5]),  # every cluster gains, up to the limit
+        (lambda n: 0, (3, 2), True, [1, 1]),  # nothing gains
+        (lambda n: (n == (3, 2)) + (n == (1, 2)), (3, 2), True, [1, 2]),  # the first for nothing
+        (lambda n: (n == (3, 2)) + 2 * (n == (4, 2)), (3, 2), True, [4, 2]),
+        (lambda n: 3 * (n == (3, 2)) + 2 * (n == (3, 1)), (3, 2), False, [3, 2]),
+        (lambda n: (n == (1, 2)) - (n == (3, 2)), (3, 2), False, [1, 2]),  # only the second
+    ],
+)
+def test_numbers_are_chosen_greedily(opinion, proposed, can_grow, expected):
+    judge = Scores(opinion, [0, 0, 0, 1, 1])
+    assert choose_numbers(judge, proposed, can_grow, 5) == expected
+
+
+def test_profiles_say_how_clusters_differ():
+    X, y = dispersed(300)
+    model = ClassDecompositionClassifier(clusterer=LatentClassClusterer(2), random_state=0)
+    model.fit(X, y)
+    yes = model.clusters_[1]
+    assert (yes.label, yes.n_clusters) == ("yes", 2)
+    assert yes.sizes.sum() == (y == "yes").sum()
+    right = next(p for p in yes.profiles if "t right" in p)
+    assert "a high (" in right
+    assert "b low (" in right
+    assert "t right (100 %, " in right
+    assert str(yes).startswith("yes: 2 clusters\n  cluster 0 (")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"select": "best"}, "select must be 'likelihood' or 'accuracy'; got 'best'"),
+        ({"fold": "mean"}, "fold must be 'sum' or 'max'; got 'mean'"),
+        ({"min_rows": 0}, "min_rows must be a whole number, 1 or more"),
+        (
+            {"clusterer": HDBSCAN(min_samples=40, copy=True)},
+            "HDBSCAN could not cluster the .* rows of the class 'no': .* larger min_rows=",
+        ),
+    ],
+)
+def test_errors_name_the_parameter(parameters, words):
+    X, y = dispersed(60)
+    with pytest.raises(ValueError, match=words):
+        ClassDecompositionClassifier(**parameters).fit(X[NUMERIC], y)
