@@ -78,7 +78,7 @@ def bayes_measure(
     >>> from unnaive import bayes_measure
     >>> X, y = load_iris(return_X_y=True)
     >>> [round(m.delta, 2) for m in bayes_measure(X, y)]
-    [0.72, 0.58, 0.95, 0.96]
+    [0.75, 0.55, 0.95, 0.96]
     """
     check_bandwidth(bandwidth)
     target = read_target(y)
