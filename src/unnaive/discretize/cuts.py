@@ -83,7 +83,9 @@ def _frequency(column: ColumnCounts, n_bins: int) -> NDArray[np.float64]:
     after = np.searchsorted(ranks[:-1], goals)
     after = np.minimum(after, len(ranks) - 2)
     before = np.maximum(after - 1, 0)
-    nearest = np.where(goals - ranks[before] <= ranks[after] - goals, before, after)
+    # The lower of two that are as near, also where real weights are off by rounding.
+    tie = 1e-9 * ranks[-1]
+    nearest = np.where(goals - ranks[before] <= ranks[after] - goals + tie, before, after)
     return between(column.grid, np.unique(nearest) + 1)
 
 
