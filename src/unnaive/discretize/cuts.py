@@ -106,7 +106,8 @@ def _frequency(column: ColumnCounts, n_bins: int) -> NDArray[np.float64]:
     after = np.searchsorted(ranks[:-1], goals)
     after = np.minimum(after, len(ranks) - 2)
     before = np.maximum(after - 1, 0)
-    tie = 1e-12 * ranks[-1]  # sums of real weights differ in their last bits
+    # The lower of two that are as near, also where real weights are off by rounding.
+    tie = 1e-9 * ranks[-1]
     nearest = np.where(goals - ranks[before] <= ranks[after] - goals + tie, before, after)
     return between(column.grid, np.unique(nearest) + 1)
 

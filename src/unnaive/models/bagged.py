@@ -70,8 +70,8 @@ grid_limit :
     >>> from sklearn.datasets import load_breast_cancer
     >>> from unnaive import BaggedNaiveBayesClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = BaggedNaiveBayesClassifier(oob_score=True, random_state=0).fit(X, y)
-    >>> model.oob_score_ > 0.9
+    >>> model = BaggedNaiveBayesClassifier(n_estimators=50, oob_score=True, random_state=0)
+    >>> model.fit(X, y).oob_score_ > 0.9
     True
     """
 
