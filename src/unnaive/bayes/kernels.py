@@ -82,20 +82,28 @@ def fill_logs(
 
 
 @njit(cache=True, nogil=True)
+def fill_all_logs(
+    counts: NDArray[np.float64], alpha: float, missing_is_value: bool, logs: NDArray[np.float64]
+) -> None:
+    """`fill_logs` of a whole table (IN, slots x classes: missing, then the values)."""
+    n_slots, n_classes = counts.shape
+    present = np.zeros(n_classes)
+    for v in range(1, n_slots):
+        for c in range(n_classes):
+            present[c] += counts[v, c]
+    none, every = np.zeros((n_slots, n_classes)), np.ones(n_slots, dtype=np.bool_)
+    scratch = np.empty((2, n_classes))
+    fill_logs(counts, none, present, alpha, missing_is_value, every, scratch, logs)
+
+
+@njit(cache=True, nogil=True)
 def log_table(
     counts: NDArray[np.float64], alpha: float, missing_is_value: bool
 ) -> NDArray[np.float64]:
     """Logs (slots x classes) of a whole table (IN, classes x slots), whose last slot is unseen."""
     n_classes, n_slots = counts.shape
-    present = np.zeros(n_classes)
-    for c in range(n_classes):
-        for v in range(1, n_slots - 1):
-            present[c] += counts[c, v]
-    known = counts.T[:-1]
-    none, every = np.zeros((n_slots - 1, n_classes)), np.ones(n_slots - 1, dtype=np.bool_)
     logs = np.zeros((n_slots, n_classes))
-    scratch = np.empty((2, n_classes))
-    fill_logs(known, none, present, alpha, missing_is_value, every, scratch, logs[:-1])
+    fill_all_logs(counts.T[:-1], alpha, missing_is_value, logs[:-1])
     return logs
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.bayes.kernels import fill_logs, log_share
+from unnaive.bayes.kernels import fill_all_logs, log_share
 from unnaive.encode.intrinsics import bits_float, float_bits
 from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows, Sums
 
@@ -258,7 +258,7 @@ def estimate(
     _slot_counts(packs, sums.cells[m], counts)
     for c in range(len(packs.pack)):
         own = slice(packs.offset[c], packs.offset[c + 1])
-        fill_logs(counts[own], prior.alpha, False, mixtures.logs[m, own])
+        fill_all_logs(counts[own], prior.alpha, False, mixtures.logs[m, own])
         penalty += prior.alpha * mixtures.logs[m, own].sum()
     mixtures.penalty[m] = penalty
     fill_tables(packs, mixtures, m)
