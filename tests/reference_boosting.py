@@ -70,11 +70,17 @@ class Boosting:
                 elif f == y:
                     relative[i] *= math.exp(-vote)
             weights, self.prior_alpha = self.weigh(relative, given), 0.5
+        if self.algorithm == "real" and self.rounds:
+            whole = min(1.0, self.rate * self.n_rounds)
+            given_votes = sum(vote for vote, *_ in self.rounds)
+            if given_votes < whole:
+                share = whole / given_votes
+                self.rounds = [(vote * share, *rest) for vote, *rest in self.rounds]
         if not self.rounds:
             n = sum(given)
             first = min(max(self.first_error, 0.5 / (n + 1)), 1 - 0.5 / (n + 1))
             vote = max(math.log((1 - first) * (n_classes - 1) / first), 2.0**-20)
-            vote = self.rate if self.algorithm == "real" else vote
+            vote = min(1.0, self.rate * self.n_rounds) if self.algorithm == "real" else vote
             self.rounds = [(vote, list(given), 0.0, self.first_error)]
         self.restarts = restarts
         return self

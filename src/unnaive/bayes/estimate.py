@@ -30,6 +30,11 @@ def given_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64] | No
         return None
     by_label = isinstance(priors, Mapping)
     given = np.asarray(list(priors.values()) if by_label else priors, dtype=np.float64)
+    if not by_label and given.shape != classes.shape:
+        raise ValueError(
+            f"priors has shape {given.shape}, but there are {len(classes)} classes: "
+            "give one number for each."
+        )
     if (given < 0).any() or not np.isclose(given.sum(), 1.0):
         raise ValueError(f"priors must be 0 or more and sum to 1; they sum to {given.sum():g}.")
     if by_label:
@@ -37,11 +42,6 @@ def given_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64] | No
         if lacking:
             raise ValueError(f"priors has no entry for the class {lacking[0]!r}.")
         return np.array([float(priors[c]) for c in classes.tolist()])
-    if given.shape != classes.shape:
-        raise ValueError(
-            f"priors has shape {given.shape}, but there are {len(classes)} classes: "
-            "give one number for each."
-        )
     return given
 
 

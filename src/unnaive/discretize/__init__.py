@@ -2,7 +2,7 @@
 
 from unnaive.discretize.coarse import Coarse, CoarseCoder, coarsen, group_rare
 from unnaive.discretize.cuts import METHODS, ColumnCounts, find_cuts, midpoints
-from unnaive.discretize.discretizer import Discretizer, interval_names
+from unnaive.discretize.discretizer import Discretizer, cut_names, interval_names
 
 __all__ = [
     "METHODS",
@@ -11,6 +11,7 @@ __all__ = [
     "ColumnCounts",
     "Discretizer",
     "coarsen",
+    "cut_names",
     "find_cuts",
     "group_rare",
     "interval_names",

@@ -223,20 +223,21 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
 def interval_names(cuts: NDArray[np.float64], family: str = "number") -> list[str]:
     """Intervals between cuts, as text in which different cuts look different."""
-    edges = ["-inf", *_cut_names(cuts, family), "inf"]
+    edges = ["-inf", *cut_names(cuts, family), "inf"]
     names = [f"({a}, {b}]" for a, b in pairwise(edges)]
     names[-1] = names[-1][:-1] + ")"
     return names
 
 
-def _cut_names(cuts: NDArray[np.float64], family: str) -> list[str]:
+def cut_names(cuts: NDArray[np.float64], family: str, digits: int = 6) -> list[str]:
+    """Cuts as text in which different ones look different; dates and times as such."""
     if family == "time":
         return [str(np.datetime64(int(cut), "us")) for cut in cuts]
     if family == "duration":
         return [str(datetime.timedelta(microseconds=cut)) for cut in cuts]
     names: list[str] = []
-    for digits in range(6, 18):  # 17 digits tell any two floats apart
-        names = [f"{cut:.{digits}g}" for cut in cuts]
+    for more in range(digits, 18):  # 17 digits tell any two floats apart
+        names = [f"{cut:.{more}g}" for cut in cuts]
         if len(set(names)) == len(names):
             break
     return names

@@ -37,7 +37,9 @@ class Categories:
             return "missing"
         if slot <= len(self.values):
             return str(self.values[slot - 1])
-        return "other" if slot == self.size else "unseen"
+        if slot > self.size:
+            return "unseen"
+        return "other" if "other" not in self.index else "other (rare values)"
 
     def slots(self, values: Iterable[Any]) -> NDArray[np.intp]:
         """Where each raw slot (0 missing, then ``values`` in their order) belongs."""

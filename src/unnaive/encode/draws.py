@@ -52,16 +52,24 @@ def assign_folds(
     ``cv`` is a number of folds to draw, a scikit-learn splitter, or ready (train, test) positions
     in the table as it was given.
     """
+    ready = hasattr(cv, "__iter__") and not isinstance(cv, str)
+    splitter = hasattr(cv, "split") and not isinstance(cv, str)
+    if not (isinstance(cv, (int, np.integer)) or splitter or ready):
+        raise ValueError(
+            "cv must be a number of folds, a scikit-learn splitter, or (train, test) positions; "
+            f"got {cv!r}."
+        )
     if isinstance(cv, (int, np.integer)):
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
         return draw_folds(seed, row_ids, int(cv)), int(cv)
     n_rows = len(row_ids)
-    if hasattr(cv, "split"):
+    if not ready:
         splits, ids = list(cv.split(np.zeros(n_rows), target)), np.arange(n_rows)
     else:
         splits, ids = list(cv), row_ids
-    found = np.full(max(n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
+    last = max((int(np.max(test, initial=0)) for _, test in splits), default=0)
+    found = np.full(max(n_rows, int(ids.max()) + 1, last + 1), -1, dtype=np.int64)
     for k, (_, test) in enumerate(splits):
         if (found[test] >= 0).any():
             raise ValueError("cv puts a row into two test sets; use a splitter that does not.")

@@ -16,6 +16,8 @@ from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
 from unnaive.table import Block, check_number, check_word
 
+UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
+
 
 class BaggedNaiveBayesClassifier(EnsembleClassifier):
     """Naive Bayes on several random draws of the rows, which then answer together.
@@ -35,7 +37,7 @@ class BaggedNaiveBayesClassifier(EnsembleClassifier):
         Whether probabilities are averaged, or each bag votes for its best class (the paper).
     oob_score : bool, default=False
         Whether to judge each row by the bags that it is not in.
-    numeric : {"mdl", "width", "frequency", "sigma"} or dict, default="mdl"
+    numeric : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="mdl"
         How numeric columns are cut, once, for all bags; see `NaiveBayesClassifier`.
     n_bins, alpha, prior_alpha, missing, class_weight, categorical_features, max_categories, \
 grid_limit :
@@ -139,14 +141,18 @@ grid_limit :
             drawn = count_bags(
                 rows, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs
             )
-            # In a tiny table a bag may come out empty: it then holds all rows.
+            # In a tiny table a bag may come out empty: it then holds all rows, and judges none.
             tables = [table if table.totals.any() else whole for table in drawn]
+            fair = np.array([table.totals.any() for table in drawn])
         bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
         self.scorer_ = stack_scorers(bags)
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
         self.classes_ = start.summary.labels.classes
+        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if self.oob_score:
-            self._judge(rows, bags, seeds)
+            own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
+            self._judge(rows, own, seeds[fair])
         self._remember(start.summary.schema)
         return self
 
@@ -156,7 +162,9 @@ grid_limit :
         """Each row by the bags that it is not in."""
         found = np.concatenate(
             [
-                out_of_bag(rows, bags, seeds, self.max_samples, self._vote, self.n_jobs)
+                out_of_bag(
+                    rows, bags, seeds, len(self.classes_), self.max_samples, self._vote, self.n_jobs
+                )
                 for rows in blocks
             ]
         )
@@ -168,10 +176,10 @@ grid_limit :
             [np.ones(rows.n_rows) if rows.weight is None else rows.weight for rows in blocks]
         )
         judged = ~np.isnan(found[:, 0])
-        if not judged.all():
+        if judged.mean() < 1.0 - UNJUDGED:
             warnings.warn(
-                f"{(~judged).sum()} rows are in every bag, so that nothing judges them; "
-                "raise n_estimators.",
+                f"{(~judged).sum()} of {len(judged)} rows are in every bag, so that nothing judges "
+                "them; raise n_estimators.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -211,10 +219,6 @@ grid_limit :
             return Votes(self._votes(scores), self.classes_).total
 
         return answer_together(block, self.scorer_, fold, self.n_jobs)
-
-    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore"):
-            return np.log(self._probabilities(block))
 
     def evidence(self, X: Any) -> Votes:
         """Why: what each bag adds to the probability of each class.

@@ -30,10 +30,10 @@ LEAST_PRIOR = 0.5
 
 
 def _adds_up(model: BoostedNaiveBayesClassifier) -> bool:
-    if model.algorithm != "real":
+    algorithm = getattr(model, "algorithm_", model.algorithm)
+    if algorithm != "real":
         raise AttributeError(
-            f"only algorithm='real' has joint log probabilities; this model's is "
-            f"{model.algorithm!r}."
+            f"only algorithm='real' has joint log probabilities; this model's is {algorithm!r}."
         )
     return True
 
@@ -64,7 +64,7 @@ class BoostedNaiveBayesClassifier(EnsembleClassifier):
         Share of rows held out for early stopping.
     n_iter_no_change : int, default=5
         Rounds without gain before early stopping.
-    numeric : {"mdl", "width", "frequency", "sigma"} or dict, default="mdl"
+    numeric : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="mdl"
         How numeric columns are cut, once, before the rounds; see `NaiveBayesClassifier`.
     n_bins, alpha, prior_alpha, missing, class_weight, categorical_features, max_categories, \
 grid_limit :
@@ -78,6 +78,8 @@ grid_limit :
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    algorithm_ : str
+        How the rounds voted.
     scorer_ : Scorer
         The evidence of all rounds, added up (``"real"``) or side by side.
     estimator_weights_ : array of shape (n_rounds,)
@@ -96,7 +98,9 @@ grid_limit :
     -----
     With T rounds, e rows, f columns and v values each, time is O(T e f) and memory O(T f v) beside
     the coded rows (about half a byte for each small column) and three numbers per row. A round
-    without error decides alone, and is the last.
+    without error is the last; with ``"m1"`` and ``"samme"`` it decides alone. With ``"real"``,
+    rounds that end early are together as sure as plain naive Bayes, or as all rounds would be if
+    that is less.
 
     References
     ----------
@@ -194,6 +198,7 @@ grid_limit :
         self.estimator_errors_ = np.array(found.errors)
         self.validation_loss_ = np.array(found.losses)
         self.n_restarts_ = found.restarts
+        self.algorithm_ = self.algorithm
         self.classes_ = start.summary.labels.classes
         self._remember(start.summary.schema)
         return self
@@ -203,8 +208,13 @@ grid_limit :
         check_number(self, "n_estimators", 1, whole=True)
         check_word(self, "algorithm", "real", "m1", "samme")
         if self.learning_rate is not None:
-            check_number(self, "learning_rate", 0)
+            check_number(self, "learning_rate", 1e-9)
         check_number(self, "validation_fraction", 0, 1)
+        if self.early_stopping and self.validation_fraction in (0, 1):
+            raise ValueError(
+                "early_stopping=True needs a validation_fraction between 0 and 1, so that some "
+                f"rows are watched and some learned from; got {self.validation_fraction!r}."
+            )
         check_number(self, "n_iter_no_change", 1, whole=True)
 
     def _rate(self) -> float:
@@ -228,7 +238,7 @@ grid_limit :
 
     def _joint(self, block: Block) -> NDArray[np.float64]:
         """What all rounds add up to: log probabilities but for a constant of the row."""
-        if self.algorithm == "real":
+        if self.algorithm_ == "real":
             return self.scorer_.joint(block, self.n_jobs)
 
         def fold(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -241,7 +251,7 @@ grid_limit :
         by_round = scores.reshape(len(scores), -1, len(self.classes_))
         return np.stack(
             [
-                class_scores(self.algorithm, by_round[:, k], vote)
+                class_scores(self.algorithm_, by_round[:, k], vote)
                 for k, vote in enumerate(self.estimator_weights_)
             ],
             axis=1,
@@ -282,7 +292,7 @@ grid_limit :
         """
 
         def explain(block: Block) -> Evidence | Votes:
-            if self.algorithm != "real":
+            if self.algorithm_ != "real":
                 return Votes(self._votes(self.scorer_.joint(block, self.n_jobs)), self.classes_)
             baseline = np.tile(self.scorer_.log_prior, (block.n_rows, 1))
             bars = self.scorer_.evidence(block, self.n_jobs)

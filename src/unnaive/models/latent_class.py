@@ -150,9 +150,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         scale, coders = _scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
         cv = self._cv(factor * float(summary.counts.totals.sum()))
-        latent = source.map(
-            lambda block: read_rows(block, coders, summary.counts, scale, factor, cv, seed)
-        )
+        latent = source.map(lambda block: read_rows(block, coders, scale, factor, cv, seed))
         fitted, tried = self._search(latent, seed)
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
@@ -211,7 +209,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
                     f"n_clusters must be a whole number or 'auto'; got {self.n_clusters!r}."
                 )
             check_number(self, "n_clusters", 1, whole=True)
-        if isinstance(self.cv, (str, numbers.Number)):
+        if self.cv is None or isinstance(self.cv, (str, numbers.Number)):
             check_number(self, "cv", 2, whole=True)
         for name in ("max_clusters", "n_init", "max_iter"):
             check_number(self, name, 1, whole=True)

@@ -102,11 +102,14 @@ def join(
 
 
 def number_parameter(clusterer: Any) -> str | None:
-    """The parameter that says how many clusters, also inside a pipeline; None if there is none."""
-    for name in clusterer.get_params(deep=True):
-        if name.split("__")[-1] in NUMBER_NAMES:
-            return str(name)
-    return None
+    """The parameter that says how many clusters, also inside a pipeline; None if there is none.
+
+    Its own comes first; then the last step's, which clusters: steps before it, such as a PCA, may
+    have a number of components too.
+    """
+    found = [n for n in clusterer.get_params(deep=True) if n.split("__")[-1] in NUMBER_NAMES]
+    own = [name for name in found if "__" not in name]
+    return str((own or found[-1:])[0]) if found else None
 
 
 def cluster(
@@ -130,7 +133,9 @@ def cluster(
     except ValueError as error:
         raise ValueError(
             f"{type(own).__name__} could not cluster the {len(rows)} rows of the class {label!r}: "
-            f"{error} If the class is too small for it, pass a larger min_rows=."
+            f"{str(error).rstrip('.')}. Other libraries' clusterers may need numbers without "
+            "gaps: put a preprocessing step before it in a pipeline. If the class is too small, "
+            "pass a larger min_rows=."
         ) from error
     names, labels = np.unique(np.asarray(found), return_inverse=True)
     noise = bool(names[0] == -1)

@@ -50,13 +50,14 @@ def out_of_bag(
     rows: CodedRows,
     bags: Sequence[Scorer],
     seeds: NDArray[np.uint64],
+    n_classes: int,
     mean: float,
     vote: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Mean vote on each row of the bags that did not draw it; NaN where all did."""
     words = draw_poisson(seeds, rows.row_ids, mean)
-    total = np.zeros((rows.n_rows, len(bags[0].log_prior)))
+    total = np.zeros((rows.n_rows, n_classes))
     n = np.zeros((rows.n_rows, 1))
     for b, scorer in enumerate(bags):
         out = (lane(words, b) == 0)[:, None]

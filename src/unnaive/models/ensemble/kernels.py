@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -49,10 +47,10 @@ def exact_total(relative: NDArray[np.float64], fine: float, given: NDArray[np.fl
     total = 0.0
     if len(given) == 0:
         for i in range(len(relative)):
-            total += math.floor(relative[i] * fine + 0.5)
+            total += np.floor(relative[i] * fine + 0.5)
     else:
         for i in range(len(relative)):
-            total += math.floor(relative[i] * fine + 0.5) * given[i]
+            total += np.floor(relative[i] * fine + 0.5) * given[i]
     return total
 
 
@@ -64,10 +62,10 @@ def round_weights(
     total, factor = 0.0, scale / grain
     if len(given) == 0:
         for i in range(len(weight)):
-            weight[i] = math.floor(weight[i] * factor + 0.5) * grain
+            weight[i] = np.floor(weight[i] * factor + 0.5) * grain
             total += weight[i]
     else:
         for i in range(len(weight)):
-            weight[i] = math.floor(weight[i] * factor + 0.5) * grain * given[i]
+            weight[i] = np.floor(weight[i] * factor + 0.5) * grain * given[i]
             total += weight[i]
     return total

@@ -124,11 +124,22 @@ class Booster:
             else:
                 self.weights.lower_by_hits(hits, vote)
             scorer = self.next_scorer(n_classes)
+        if real and found.scorers and not found.losses:
+            self._be_sure()
         if not found.scorers:  # no round was better than chance: naive Bayes answers
             found.keep(first, self._lone_vote(n_classes), self.first_error)
         if found.losses:
             found.cut(int(np.argmin(found.losses)) + 1)
         return found
+
+    def _be_sure(self) -> None:
+        """Where rounds ended early, those taken are together as sure as one naive Bayes would be,
+        or as sure as all rounds would have been if that is less.
+        """
+        whole = min(1.0, self.rules.learning_rate * self.rules.n_rounds)
+        given = math.fsum(self.found.votes)
+        if given < whole:
+            self.found.votes[:] = [vote * (whole / given) for vote in self.found.votes]
 
     def next_scorer(self, n_classes: int) -> Scorer:
         """Naive Bayes on the rows as they weigh now."""
@@ -148,7 +159,7 @@ class Booster:
     def _lone_vote(self, n_classes: int) -> float:
         """A vote that makes naive Bayes, alone, as sure as it is often right."""
         if self.rules.algorithm == "real":
-            return self.rules.learning_rate
+            return min(1.0, self.rules.learning_rate * self.rules.n_rounds)
         floor = 0.5 / (self.weights.given + 1.0)
         error = min(max(self.first_error, floor), 1.0 - floor)
         return max(math.log((1.0 - error) * (n_classes - 1) / error), LEAST_VOTE)

@@ -74,8 +74,9 @@ class RowWeights:
 
     def _scale(self, top: float) -> None:
         """Current weights from logarithms: relative to the largest, then to mean one."""
-        # Whole multiples of 1 / fine add exactly as long as their sum stays below 2**53.
-        fine = 2.0 ** (52 - math.ceil(math.log2(self.given + 1.0)))
+        # Whole multiples of 1 / fine add exactly as long as their sum stays below 2**53; weights
+        # too large for that are at least told apart.
+        fine = max(1.0 / GRAIN, 2.0 ** (52 - math.ceil(math.log2(self.given + 1.0))))
         self.current = [np.empty_like(log) for log in self.logs]
 
         def spread(k: int, part: slice) -> float:

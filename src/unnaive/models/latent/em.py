@@ -214,5 +214,6 @@ def fit_growing(
         if best is not None and not fitted.held_out > best.held_out:
             break
         best = fitted
-    assert best is not None
+    if best is None:
+        raise ValueError("cv has a fold that leaves no rows to learn from; use another splitter.")
     return best, tried

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import CountTable
 from unnaive.encode import Categories, assign_folds, column_slots, hold_out, value_keys
 from unnaive.models.latent.state import Packs, Rows
 from unnaive.table import Block
@@ -63,7 +62,6 @@ class Latent:
 def read_rows(
     block: Block,
     coders: Sequence[Categories | None],
-    counts: CountTable,
     scale: Scale,
     factor: float,
     cv: Any,
@@ -109,7 +107,7 @@ def read_rows(
         rows,
         packs,
         picked,
-        _shares(counts, list(coded)),
+        _shares(picked, weight, packs.width),
         keys[first],
         -float((logs * filled).sum()),
     )
@@ -156,10 +154,13 @@ def _edges(sizes: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
     return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.intp)))).astype(np.intp)
 
 
-def _shares(counts: CountTable, columns: Sequence[int]) -> NDArray[np.float64]:
+def _shares(
+    slots: NDArray[np.uint16], weight: NDArray[np.float64], widths: NDArray[np.intp]
+) -> NDArray[np.float64]:
     """Missing (no share), then the values of each column."""
     parts = [np.zeros(0)]
-    for j in columns:
-        own = counts.values(j).sum(axis=0)
-        parts += [np.zeros(1), own / own.sum()]
+    for own, width in zip(slots, widths.tolist(), strict=True):
+        weights = np.bincount(own, weight, width)
+        weights[0] = 0.0
+        parts.append(weights / weights.sum())
     return np.concatenate(parts)

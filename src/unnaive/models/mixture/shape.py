@@ -15,7 +15,7 @@ MOST_EXPERTS = 1 << 12
 
 def check_layers(layers: Any) -> tuple[int, ...]:
     """Layers as a user gives them, as whole numbers."""
-    listed = not isinstance(layers, (str, numbers.Integral))
+    listed = hasattr(layers, "__len__") and not isinstance(layers, str)
     if not (
         listed
         and len(layers) > 0

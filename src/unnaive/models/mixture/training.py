@@ -131,10 +131,15 @@ class Counters:
             self._visit(rows, visits[start : start + ROWS], manner, GRAIN, new)
             return new
 
-        for new in list(in_threads(learn, range(0, len(visits), ROWS), n_jobs)):
-            self.counts += new.counts
-            self.wholes += new.wholes
-            self.totals += new.totals
+        whole = self.blank()  # what was learned adds exactly; what it is added to need not
+        for new in in_threads(learn, range(0, len(visits), ROWS), n_jobs):
+            whole.add(new)
+        self.add(whole)
+
+    def add(self, other: Counters) -> None:
+        self.counts += other.counts
+        self.wholes += other.wholes
+        self.totals += other.totals
 
     def answer(self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner) -> NDArray[np.intp]:
         """The most probable class of some rows."""

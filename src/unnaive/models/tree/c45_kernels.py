@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.counts import GRAIN  # of fractions of rows: multiples of it add exactly
 from unnaive.discretize.kernels import x_log_x
 from unnaive.models.tree.gain_kernels import (
     EPSILON,
@@ -18,8 +19,6 @@ from unnaive.models.tree.gain_kernels import (
     judge_number,
     judge_values,
 )
-
-GRAIN = float(1 << 20)  # fractions of rows are multiples of 1 / GRAIN, so that they add exactly
 
 
 class Table(NamedTuple):
@@ -164,7 +163,7 @@ def send(
         code = codes[members[k]]
         if code == 0:
             for child in range(n_children):
-                part = np.floor(fraction[k] * share[child] * GRAIN + 0.5) / GRAIN
+                part = np.floor(fraction[k] * share[child] / GRAIN + 0.5) * GRAIN
                 if part > 0.0:
                     members[at[child]], fraction[at[child]] = members[k], part
                     at[child] += 1

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.discretize import cut_names
 from unnaive.encode import Categories
 from unnaive.models.tree.tree import Tree
+from unnaive.table import Schema
 
 
 def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) -> str:
@@ -36,33 +38,50 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
     naive Bayes: 150 rows, 3 classes, utility 0.947
     """
     check_is_fitted(model)
+    if not isinstance(getattr(model, "tree_", None), Tree):
+        raise TypeError(
+            f"export_text shows trees of this library, such as NBTreeClassifier; got a "
+            f"{type(model).__name__}."
+        )
     tree: Tree = model.tree_
-    names = [str(column.name) for column in model.schema_]
     deepest = tree.depth.max() if max_depth is None else max_depth
     lines = []
     for node in np.flatnonzero(tree.depth <= deepest).tolist():  # parents before children
         leaf = tree.attribute[node] < 0 or tree.depth[node] == deepest
         answer = tree.describe(node, model.classes_) if leaf else ""
-        if node == 0:
-            if leaf:
-                lines.append(answer)
-            continue
-        condition = _condition(tree, node, names, decimals)
-        indent = "|   " * (tree.depth[node] - 1)
-        lines.append(f"{indent}{condition}: {answer}" if leaf else f"{indent}{condition}")
+        if leaf and tree.attribute[node] >= 0:
+            answer += " ..."  # there is more below
+        indent = "|   " * tree.depth[node]
+        if node:
+            condition = _condition(tree, node, model.schema_, decimals)
+            lines.append(
+                f"{indent[4:]}{condition}: {answer}" if leaf else f"{indent[4:]}{condition}"
+            )
+        elif leaf:
+            lines.append(answer)
+        staying = tree.staying(node)
+        if not leaf and staying > 0:
+            name = _name(model.schema_, int(tree.attribute[node]))
+            lines.append(f"{indent}{name} missing: the node's own answer, {staying:.6g} rows")
     return "\n".join(lines)
 
 
-def _condition(tree: Tree, node: int, names: list[str], decimals: int) -> str:
+def _condition(tree: Tree, node: int, schema: Schema, decimals: int) -> str:
     """What leads to a node from its parent."""
     parent = int(tree.parent[node])
-    name, coder = names[tree.attribute[parent]], tree.coders[tree.attribute[parent]]
+    column, coder = schema[int(tree.attribute[parent])], tree.coders[tree.attribute[parent]]
+    name = _name(schema, int(tree.attribute[parent]))
     if isinstance(coder, Categories):
         return f"{name} = {coder.name(tree.value(node))}"
     place = tree.children(parent).index(node)
-    edges = [f"{cut:.{decimals}g}" for cut in tree.cuts(parent)]
+    edges = cut_names(tree.cuts(parent), column.family, decimals)
     if place == 0:
         return f"{name} <= {edges[0]}"
     if place == len(edges):
         return f"{name} > {edges[-1]}"
     return f"{edges[place - 1]} < {name} <= {edges[place]}"
+
+
+def _name(schema: Schema, j: int) -> str:
+    """A column's name; x and its number where the table had no names."""
+    return str(schema[j].name) if schema.named else f"x{j}"

@@ -72,11 +72,11 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         rows = source.map(lambda block: self._rows(block, coders, summary, own, seed))
         rules = Rules(
-            self.alpha,
+            float(self.alpha),  # kernels are compiled for floats
             self.missing,
-            self.min_error_reduction,
+            float(self.min_error_reduction),
             self.significance,
-            self.min_node_size,
+            float(self.min_node_size),
             self.min_weight_fraction_leaf * float(rows.weight.sum()),
             self.max_depth,
         )

@@ -66,6 +66,12 @@ class Tree(ABC):
         """Weight of the training rows at each node."""
         return self.class_weight.sum(axis=1)
 
+    def staying(self, node: int) -> float:
+        """Weight of training rows that no child of the node has."""
+        own = float(self.weight[node])
+        rest = own - float(self.weight[self.children(node)].sum())
+        return rest if rest > 1e-9 * own and self.children(node) else 0.0
+
     @property
     def n_leaves(self) -> int:
         return int((self.attribute < 0).sum())

@@ -1,0 +1,20 @@
+"""Compiled kernels of the sources as they are, not of an earlier state."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+HERE = Path(__file__).parent.parent
+
+
+def fingerprint() -> str:
+    """Of all sources with compiled functions: Numba itself looks at one file at a time, and would
+    keep a caller that was compiled together with an older callee of another file.
+    """
+    texts = [path.read_bytes() for path in sorted((HERE / "src").rglob("*.py"))]
+    return hashlib.sha256(b"".join(text for text in texts if b"njit" in text)).hexdigest()[:16]
+
+
+os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / fingerprint()))
