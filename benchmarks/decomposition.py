@@ -34,7 +34,7 @@ FOLDS = 10
 LEVEL = 0.01
 MODELS: dict[str, Callable[[], Any]] = {
     "likelihood": lambda: ClassDecompositionClassifier(random_state=0),
-    "max": lambda: ClassDecompositionClassifier(fold="max", random_state=0),
+    "best pair": lambda: ClassDecompositionClassifier(fold="max", random_state=0),
     "accuracy": lambda: ClassDecompositionClassifier(select="accuracy", random_state=0),
 }
 
