@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from benchmarks import weka
 from benchmarks.quality import data_sets
 from benchmarks.speed.foundation import labels, numbers
 from benchmarks.speed.harness import Row, at_most, best_of, seconds
-from benchmarks.speed.trees import weka_jar, write_arff
 from unnaive import FlexibleNBTreeClassifier, NaiveBayesClassifier, NBTreeClassifier
 from unnaive.density import CANDIDATES
 
@@ -70,7 +69,7 @@ def fit_rows(X: np.ndarray, y: np.ndarray) -> Iterator[Row]:
 
 
 def predict_rows(X: np.ndarray, y: np.ndarray) -> Iterator[Row]:
-    if weka_jar() is None:
+    if weka.weka_jar() is None:
         return
     model = kernel(bandwidth="cv").fit(X, y)
     (ours,) = best_of(5, lambda: model.predict_proba(X))
@@ -86,21 +85,18 @@ def weka_kernel_predict(X: np.ndarray, y: np.ndarray) -> float:
     """Seconds that Weka takes for one row: many rows less few rows, after the same learning."""
     took = []
     with tempfile.TemporaryDirectory() as folder:
-        table, names = pd.DataFrame(X[:WEKA_TRAIN]), pd.Series(np.where(y[:WEKA_TRAIN], "b", "a"))
+        table = pd.DataFrame(X[:WEKA_TRAIN]).assign(label=np.where(y[:WEKA_TRAIN], "b", "a"))
         train, test = Path(folder) / "train.arff", Path(folder) / "test.arff"
-        write_arff(train, table, names)
+        weka.write_arff(train, table)
         for n in (WEKA_ROWS, WEKA_FEW):
-            write_arff(test, table[:n], names[:n])
-            call = [
-                "java", "-Xmx4g", "-cp", str(weka_jar()), "weka.classifiers.bayes.NaiveBayes",
-                "-K", "-t", str(train), "-T", str(test), "-o", "-v",
-            ]  # fmt: skip
-            took.append(best_of(2, lambda: _run(call))[0])
+            weka.write_arff(test, table[:n])
+            took.append(best_of(2, lambda: _answer(train, test))[0])
     return (took[0] - took[1]) / (WEKA_ROWS - WEKA_FEW)
 
 
-def _run(call: list[str]) -> None:
-    found = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+def _answer(train: Path, test: Path) -> None:
+    command = "weka.classifiers.bayes.NaiveBayes -K -o -v"
+    found = weka.run(*command.split(), "-t", str(train), "-T", str(test))
     if re.search(r"Correctly Classified Instances", found) is None:  # Weka exits with 0 always
         raise RuntimeError(f"Weka printed no result: {found[-300:]}")
 
