@@ -46,5 +46,5 @@ quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make
 	$(BIN)/python -m benchmarks.quality --data $(DATA)
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
