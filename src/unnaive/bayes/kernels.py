@@ -189,6 +189,18 @@ def add_densities(
 
 
 @njit(cache=True, nogil=True)
+def log_sum(logs: NDArray[np.float64], start: int, step: int, n: int) -> float:
+    """The logarithm of the sum of n numbers given by their logs, every step-th from the start."""
+    largest = logs[start]
+    for k in range(1, n):
+        largest = max(largest, logs[start + k * step])
+    total = 0.0
+    for k in range(n):
+        total += math.exp(logs[start + k * step] - largest)
+    return largest + math.log(total)
+
+
+@njit(cache=True, nogil=True)
 def normalize(joint: NDArray[np.float64]) -> None:
     """Joint log probabilities to probabilities of classes, row by row, in place."""
     for i in range(joint.shape[0]):

@@ -10,11 +10,13 @@ taken again when the counter moves.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from unnaive.bayes.kernels import log_sum
 
 PADDING = 8  # units are laid out in multiples of this, for vector instructions
 _EXPONENT = np.int64(0x7FF)
@@ -24,27 +26,54 @@ _ONE = np.int64(1023 << 52)
 _HALVES = np.array([2.0**-k for k in range(1075)] + [0.0])
 
 
+class Net(NamedTuple):
+    """The architecture; see `Shape`."""
+
+    first: NDArray[np.intp]
+    width: NDArray[np.intp]
+    n_experts: int
+    n_classes: int
+
+
+class Units(NamedTuple):
+    """Counters of all units, without the pseudo-count: slots x units, attributes x units, units.
+
+    ``offsets`` says where the slots of each attribute begin, ``values`` how many it has.
+    """
+
+    offsets: NDArray[np.intp]
+    values: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    wholes: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+
+class Scores(NamedTuple):
+    """Scores of all units for one row: a number times two to a power. The rest is scratch."""
+
+    score: NDArray[np.float64]
+    power: NDArray[np.int64]
+    above: NDArray[np.float64]
+    below: NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def room_for(n_units: int) -> Scores:
+    return Scores(
+        np.empty(n_units), np.empty(n_units, dtype=np.int64), np.empty(n_units), np.empty(n_units)
+    )
+
+
 @njit(cache=True, nogil=True)
 def score_units(
-    slots: NDArray[np.uint16],
-    offsets: NDArray[np.intp],
-    values: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    wholes: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    gamma: float,
-    stretch: int,
-    above: NDArray[np.float64],
-    below: NDArray[np.float64],
-    score: NDArray[np.float64],
-    power: NDArray[np.int64],
+    slots: NDArray[np.uint16], units: Units, gamma: float, stretch: int, room: Scores
 ) -> None:
-    """Score (OUT) times two to the power (OUT) of every unit for one row (IN, 0 is missing).
+    """Scores (OUT) of every unit for one row (IN, 0 is missing), with the pseudo-count gamma.
 
-    counts (IN) slots x units, wholes (IN) attributes x units, totals (IN) units: without the
-    pseudo-count gamma; values (IN) number of values per attribute. After every ``stretch``
-    attributes the powers of two are taken out of the products ``above`` and ``below`` (scratch).
+    After every ``stretch`` attributes the powers of two are taken out of the products.
     """
+    score, power, above, below = room
+    offsets, values, counts, wholes, totals = units
     n_units = len(score)
     bits = score.view(np.int64)
     for u in range(n_units):
@@ -92,12 +121,23 @@ def share_out(
 
 
 @njit(cache=True, nogil=True)
+def share_units(
+    slots: NDArray[np.uint16], net: Net, units: Units, gamma: float, stretch: int, room: Scores
+) -> None:
+    """Shares (OUT, in place of scores) of a gate's children and of an expert's classes."""
+    score_units(slots, units, gamma, stretch, room)
+    start = len(net.first) - 1 + net.n_experts
+    for g in range(len(net.first)):
+        share_out(room.score, room.power, net.first[g] - 1, 1, net.width[g])
+    for e in range(net.n_experts):
+        share_out(room.score, room.power, start + e, net.n_experts, net.n_classes)
+
+
+@njit(cache=True, nogil=True)
 def trace_back(
     share: NDArray[np.float64],
     group: int,
-    first: NDArray[np.intp],
-    width: NDArray[np.intp],
-    n_experts: int,
+    net: Net,
     sigma: float,
     likely: NDArray[np.float64],
     blame: NDArray[np.float64],
@@ -108,6 +148,7 @@ def trace_back(
     An expert that gives the class the share p is as likely as exp(-sigma (1 - p)), a gate as its
     children are, by their shares (OUT likely). Shares (IN) are those of all units.
     """
+    first, width, n_experts, _ = net
     n_gates = len(first)
     own = n_gates - 1 + n_experts + group * n_experts
     for e in range(n_experts):
@@ -128,18 +169,16 @@ def trace_back(
 @njit(cache=True, nogil=True)
 def move_counters(
     slots: NDArray[np.uint16],
-    offsets: NDArray[np.intp],
     group: int,
     weight: float,
-    n_gates: int,
-    n_experts: int,
+    net: Net,
     blame: NDArray[np.float64],
     best: NDArray[np.intp],
-    counts: NDArray[np.float64],
-    wholes: NDArray[np.float64],
-    totals: NDArray[np.float64],
+    units: Units,
 ) -> None:
     """Add one row to the counters (OUT): to experts by their blame, to gates for the best child."""
+    n_gates, n_experts = len(net.first), net.n_experts
+    offsets, _, counts, wholes, totals = units
     start = n_gates - 1 + n_experts + group * n_experts
     share = blame[n_gates:]
     for e in range(n_experts):
@@ -164,95 +203,61 @@ def sweep(
     slots: NDArray[np.uint16],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
-    offsets: NDArray[np.intp],
-    values: NDArray[np.float64],
-    first: NDArray[np.intp],
-    width: NDArray[np.intp],
-    n_experts: int,
-    n_classes: int,
+    net: Net,
     sigma: float,
     gamma: float,
     stretch: int,
     grain: float,
-    counts: NDArray[np.float64],
-    wholes: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    new_counts: NDArray[np.float64],
-    new_wholes: NDArray[np.float64],
-    new_totals: NDArray[np.float64],
+    units: Units,
+    new: Units,
 ) -> None:
     """One generalized EM step after another, row by row in the given order (IN rows).
 
     Counters (IN) judge the row, new counters (OUT) learn from it: the same arrays when training is
     online. A grain above zero rounds posteriors to its multiples, so that they add exactly.
     """
-    n_gates = len(first)
-    n_units = counts.shape[1]
-    above, below, score = np.empty(n_units), np.empty(n_units), np.empty(n_units)
-    power = np.empty(n_units, dtype=np.int64)
-    likely, blame = np.empty(n_gates + n_experts), np.empty(n_gates + n_experts)
+    n_gates = len(net.first)
+    room = room_for(len(units.totals))
+    likely, blame = np.empty(n_gates + net.n_experts), np.empty(n_gates + net.n_experts)
     best = np.zeros(n_gates, dtype=np.intp)
-    start = n_gates - 1 + n_experts
     for i in rows:
         row, group = slots[i], np.int64(groups[i])
-        score_units(
-            row, offsets, values, counts, wholes, totals, gamma, stretch, above, below, score, power
-        )
-        for g in range(n_gates):
-            share_out(score, power, first[g] - 1, 1, width[g])
-        for e in range(n_experts):
-            share_out(score, power, start + e, n_experts, n_classes)
-        trace_back(score, group, first, width, n_experts, sigma, likely, blame, best)
+        share_units(row, net, units, gamma, stretch, room)
+        trace_back(room.score, group, net, sigma, likely, blame, best)
         if grain > 0.0:
             for node in range(len(blame)):
                 blame[node] = math.floor(blame[node] / grain + 0.5) * grain
-        move_counters(
-            row, offsets, group, weight[i], n_gates, n_experts, blame, best,
-            new_counts, new_wholes, new_totals,
-        )  # fmt: skip
+        move_counters(row, group, weight[i], net, blame, best, new)
 
 
 @njit(cache=True, nogil=True)
 def answer(
     rows: NDArray[np.intp],
     slots: NDArray[np.uint16],
-    offsets: NDArray[np.intp],
-    values: NDArray[np.float64],
-    first: NDArray[np.intp],
-    width: NDArray[np.intp],
-    n_experts: int,
-    n_classes: int,
+    net: Net,
     gamma: float,
     stretch: int,
-    counts: NDArray[np.float64],
-    wholes: NDArray[np.float64],
-    totals: NDArray[np.float64],
+    units: Units,
     found: NDArray[np.intp],
 ) -> None:
     """The most probable class (OUT) of some rows (IN), while the mixture is still counters."""
+    first, width, n_experts, n_classes = net
     n_gates = len(first)
-    n_units = counts.shape[1]
-    above, below, score = np.empty(n_units), np.empty(n_units), np.empty(n_units)
-    power = np.empty(n_units, dtype=np.int64)
+    room = room_for(len(units.totals))
     trust = np.empty(n_gates + n_experts)
     start = n_gates - 1 + n_experts
     for k in range(len(rows)):
-        score_units(
-            slots[rows[k]], offsets, values, counts, wholes, totals, gamma, stretch,
-            above, below, score, power,
-        )  # fmt: skip
+        share_units(slots[rows[k]], net, units, gamma, stretch, room)
+        share = room.score
         trust[0] = 1.0
         for g in range(n_gates):
-            share_out(score, power, first[g] - 1, 1, width[g])
             for node in range(first[g], first[g] + width[g]):
-                trust[node] = trust[g] * score[node - 1]
-        for e in range(n_experts):
-            share_out(score, power, start + e, n_experts, n_classes)
+                trust[node] = trust[g] * share[node - 1]
         largest = -1.0
         for c in range(n_classes):
             total = 0.0
             for e in range(n_experts):
-                total += trust[n_gates + e] * score[start + c * n_experts + e]
+                total += trust[n_gates + e] * share[start + c * n_experts + e]
             if total > largest:
                 largest, found[k] = total, c
 
@@ -260,19 +265,17 @@ def answer(
 @njit(cache=True, nogil=True)
 def fold_units(
     joint: NDArray[np.float64],
-    first: NDArray[np.intp],
-    width: NDArray[np.intp],
-    n_experts: int,
-    n_classes: int,
+    net: Net,
     trust: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
     """Scores of all units (IN, rows x units, used up) to log trust in experts and log probabilities
     of classes (both OUT).
     """
+    first, width, n_experts, n_classes = net
     n_gates = len(first)
     start = n_gates - 1 + n_experts
-    logs = np.empty(n_gates + n_experts)
+    logs, both = np.empty(n_gates + n_experts), np.empty(n_experts)
     for i in range(joint.shape[0]):
         row = joint[i]
         logs[0] = 0.0
@@ -284,25 +287,14 @@ def fold_units(
             trust[i, e] = logs[n_gates + e]
             _log_share(row, start + e, n_experts, n_classes)
         for c in range(n_classes):
-            own = row[start + c * n_experts : start + (c + 1) * n_experts]
-            largest = -np.inf
             for e in range(n_experts):
-                largest = max(largest, own[e] + trust[i, e])
-            total = 0.0
-            for e in range(n_experts):
-                total += math.exp(own[e] + trust[i, e] - largest)
-            out[i, c] = largest + math.log(total)
+                both[e] = row[start + c * n_experts + e] + trust[i, e]
+            out[i, c] = log_sum(both, 0, 1, n_experts)
 
 
 @njit(cache=True, nogil=True)
 def _log_share(row: NDArray[np.float64], start: int, step: int, n: int) -> None:
     """Joint logs of n units, every step-th from the start, to logs of shares, in place."""
-    largest = row[start]
-    for k in range(1, n):
-        largest = max(largest, row[start + k * step])
-    total = 0.0
+    whole = log_sum(row, start, step, n)
     for k in range(n):
-        total += math.exp(row[start + k * step] - largest)
-    log_total = largest + math.log(total)
-    for k in range(n):
-        row[start + k * step] -= log_total
+        row[start + k * step] -= whole

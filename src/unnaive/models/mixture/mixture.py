@@ -48,9 +48,7 @@ class Mixture:
         shape = self.shape
         trust = np.empty((len(joint), shape.n_experts))
         classes = np.empty((len(joint), shape.n_classes))
-        kernels.fold_units(
-            joint, shape.first, shape.width, shape.n_experts, shape.n_classes, trust, classes
-        )
+        kernels.fold_units(joint, shape.net, trust, classes)
         return Folded(trust, classes)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.models.mixture.kernels import Net
+
 MOST_EXPERTS = 1 << 12
 
 
@@ -65,6 +67,11 @@ class Shape:
             level *= branches
             nodes += level
         return cls(layers, n_classes, np.array(first, np.intp), np.array(width, np.intp))
+
+    @property
+    def net(self) -> Net:
+        """What kernels need of it."""
+        return Net(self.first, self.width, self.n_experts, self.n_classes)
 
     @property
     def n_gates(self) -> int:

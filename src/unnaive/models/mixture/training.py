@@ -143,25 +143,32 @@ class Counters:
 
     def answer(self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner) -> NDArray[np.intp]:
         """The most probable class of some rows."""
-        shape = self.shape
         found = np.zeros(len(visits), dtype=np.intp)
+        stretch = self._stretch(rows, manner)
         kernels.answer(
-            visits, rows.slots, self.offsets, self.sizes, shape.first, shape.width,
-            shape.n_experts, shape.n_classes, manner.gamma, self._stretch(rows, manner),
-            self.counts, self.wholes, self.totals, found,
-        )  # fmt: skip
+            visits, rows.slots, self.shape.net, manner.gamma, stretch, self._units(), found
+        )
         return found
+
+    def _units(self) -> kernels.Units:
+        return kernels.Units(self.offsets, self.sizes, self.counts, self.wholes, self.totals)
 
     def _visit(
         self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner, grain: float, new: Counters
     ) -> None:
-        shape = self.shape
         kernels.sweep(
-            visits, rows.slots, rows.groups, rows.weight, self.offsets, self.sizes,
-            shape.first, shape.width, shape.n_experts, shape.n_classes,
-            manner.sigma, manner.gamma, self._stretch(rows, manner), grain,
-            self.counts, self.wholes, self.totals, new.counts, new.wholes, new.totals,
-        )  # fmt: skip
+            visits,
+            rows.slots,
+            rows.groups,
+            rows.weight,
+            self.shape.net,
+            manner.sigma,
+            manner.gamma,
+            self._stretch(rows, manner),
+            grain,
+            self._units(),
+            new._units(),
+        )
 
     def _stretch(self, rows: SlotRows, manner: Manner) -> int:
         """How many counters can be multiplied before floats run out of range."""
