@@ -121,21 +121,6 @@ def count_weighted(
 
 
 @njit(cache=True, nogil=True)
-def count_soft(
-    codes: NDArray[Any], wrap: int, mask: int, weight: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
-    """Weight per (slot, group) when every row belongs a little to every group (OUT).
-
-    ``weight`` (IN) has one row per row of the table and one column per group.
-    """
-    n_groups = weight.shape[1]
-    for i in range(len(codes)):
-        slot = (np.int64(codes[i]) + wrap) & mask
-        for g in range(n_groups):
-            out[slot, g] += weight[i, g]
-
-
-@njit(cache=True, nogil=True)
 def scatter_slots(
     counts: NDArray[np.float64], place: NDArray[np.intp], out: NDArray[np.float64]
 ) -> None:
