@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 
 def learned(model: Any) -> dict[str, bytes]:
@@ -88,7 +89,24 @@ def interactions(seed: int):
 
 def folds_and_splits(n, k, seed):
     folds = np.random.default_rng(seed).permutation(np.arange(n) % k)
-    return folds, [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in range(k)]
+    return folds, splits_of(folds)
+
+
+def splits_of(folds):
+    every = range(int(folds.max()) + 1)
+    return [(np.flatnonzero(folds != f), np.flatnonzero(folds == f)) for f in every]
+
+
+def assert_order_and_repetition_do_not_matter(tree, seed):
+    """Rows keep their folds when they are shuffled, or repeated as often as they weigh."""
+    X, y, weights = interactions(seed)
+    folds, splits = folds_and_splits(len(y), 4, seed)
+    model = clone(tree).set_params(cv=splits).fit(X, y, weights)
+    shuffled = np.random.default_rng(seed).permutation(len(y))
+    repeated = np.repeat(np.arange(len(y)), weights)
+    for rows, own in ((shuffled, weights[shuffled]), (repeated, None)):
+        again = clone(tree).set_params(cv=splits_of(folds[rows]))
+        assert_same_model(model, again.fit(X.iloc[rows], y[rows], own))
 
 
 def nominal_table(

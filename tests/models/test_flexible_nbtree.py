@@ -8,7 +8,12 @@ import pytest
 from sklearn.datasets import load_iris
 
 import reference_flexible
-from helpers import assert_same_model, folds_and_splits, interactions, mixed_table
+from helpers import (
+    assert_order_and_repetition_do_not_matter,
+    folds_and_splits,
+    interactions,
+    mixed_table,
+)
 from unnaive import FlexibleNBTreeClassifier, NaiveBayesClassifier, export_text
 from unnaive.density import FLOOR
 
@@ -126,23 +131,7 @@ def test_factors_of_the_nodes_are_kept():
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("select", ["utility", "delta"])
 def test_order_and_repetition_do_not_matter_given_the_same_folds(seed, select):
-    X, y, weights = interactions(seed)
-    folds, splits = folds_and_splits(len(y), 4, seed)
-    model = FlexibleNBTreeClassifier(cv=splits, select=select).fit(X, y, weights)
-    for rows in (
-        np.random.default_rng(seed).permutation(len(y)),
-        np.repeat(np.arange(len(y)), weights),
-    ):
-        again = FlexibleNBTreeClassifier(
-            cv=[
-                (np.flatnonzero(folds[rows] != f), np.flatnonzero(folds[rows] == f))
-                for f in range(4)
-            ],
-            select=select,
-        )
-        repeated = len(rows) > len(y)
-        again.fit(X.iloc[rows], y[rows], None if repeated else weights[rows])
-        assert_same_model(model, again)
+    assert_order_and_repetition_do_not_matter(FlexibleNBTreeClassifier(select=select), seed)
 
 
 def test_large_nodes_join_cells_and_stay_close():

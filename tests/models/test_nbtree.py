@@ -11,7 +11,13 @@ from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.model_selection import KFold
 
 import reference
-from helpers import assert_same_model, folds_and_splits, interactions, mixed_table
+from helpers import (
+    assert_order_and_repetition_do_not_matter,
+    assert_same_model,
+    folds_and_splits,
+    interactions,
+    mixed_table,
+)
 from unnaive import NaiveBayesClassifier, NBTreeClassifier, export_text
 
 
@@ -198,23 +204,7 @@ def test_bad_parameters_are_named(parameters, words):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("discretize", ["node", "global"])
 def test_order_and_repetition_do_not_matter_given_the_same_folds(seed, discretize):
-    X, y, weights = interactions(seed)
-    folds, splits = folds_and_splits(len(y), 4, seed)
-    model = NBTreeClassifier(cv=splits, discretize=discretize).fit(X, y, weights)
-    for rows in (
-        np.random.default_rng(seed).permutation(len(y)),
-        np.repeat(np.arange(len(y)), weights),
-    ):
-        again = NBTreeClassifier(
-            cv=[
-                (np.flatnonzero(folds[rows] != f), np.flatnonzero(folds[rows] == f))
-                for f in range(4)
-            ],
-            discretize=discretize,
-        )
-        repeated = len(rows) > len(y)
-        again.fit(X.iloc[rows], y[rows], None if repeated else weights[rows])
-        assert_same_model(model, again)
+    assert_order_and_repetition_do_not_matter(NBTreeClassifier(discretize=discretize), seed)
 
 
 @pytest.mark.parametrize("seed", range(5))

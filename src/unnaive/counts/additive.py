@@ -101,6 +101,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         self._check_identifiers(summary)
         return source, summary
 
+    def _open(self, X: Any) -> Source:
+        """New rows, read as those that the model was fitted on."""
+        check_is_fitted(self)
+        return open_table(self, X, fitted=self.schema_)
+
     def _check_identifiers(self, summary: Summary) -> None:
         if self._refuses_identifiers and self.max_categories is None:
             refuse_identifiers(summary)

@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from unnaive.bayes import Evidence, log_probabilities, probabilities
-from unnaive.table import Block, Schema, Source, open_table
+from unnaive.counts import TableEstimator
+from unnaive.table import Block
 
 
-class TableClassifier(ClassifierMixin):  # type: ignore[misc]
+class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     """A classifier of tables. Subclasses say how probable the classes of a block of rows are.
 
-    They set ``schema_`` and ``classes_`` when fitted, and have the parameter ``n_jobs``.
+    They set ``classes_`` when fitted, and have the parameter ``n_jobs``.
     """
 
-    schema_: Schema
     classes_: NDArray[Any]
     n_jobs: int | None
 
@@ -31,10 +30,6 @@ class TableClassifier(ClassifierMixin):  # type: ignore[misc]
     def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
         with np.errstate(divide="ignore"):  # log 0 is minus infinity
             return np.log(self._probabilities(block))
-
-    def _open(self, X: Any) -> Source:
-        check_is_fitted(self)
-        return open_table(self, X, fitted=self.schema_)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class for each row.

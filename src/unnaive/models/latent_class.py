@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from unnaive.bayes import SMALLEST_VARIANCE, GaussianTerm, Scorer, TableTerm, Term, probabilities
 from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
@@ -225,10 +224,6 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         return Wanted(frozenset(), numeric)
 
     # Answering ------------------------------------------------------------------------------
-
-    def _open(self, X: Any) -> Source:
-        check_is_fitted(self)
-        return open_table(self, X, fitted=self.schema_)
 
     def _joint(self, block: Block) -> NDArray[np.float64]:
         return self.scorer_.joint(block, self.n_jobs)

@@ -18,7 +18,7 @@ from unnaive.bayes import (
     log_prior,
     table_scorer,
 )
-from unnaive.counts import CodedRows, CountTable, Summary, TableEstimator, Wanted, code_rows
+from unnaive.counts import CodedRows, CountTable, Summary, Wanted, code_rows
 from unnaive.discretize import METHODS, Coarse, coarsen
 from unnaive.encode import Labels
 from unnaive.models._base import TableClassifier
@@ -62,7 +62,7 @@ class Start:
         return table_scorer(self.summary.schema, self.coarse.coders, counts, prior, smoothing)
 
 
-class EnsembleClassifier(TableClassifier, TableEstimator):
+class EnsembleClassifier(TableClassifier):
     """A classifier of many naive Bayes models over the same intervals, which are cut once."""
 
     numeric: str | Mapping[Any, str]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.bayes import check_class_weight, class_factor
-from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
+from unnaive.counts import Summary, Wanted, row_factor
 from unnaive.discretize import group_rare
 from unnaive.encode import Categories, Grid, column_slots, groups_of
 from unnaive.models._base import TableClassifier
@@ -17,7 +17,7 @@ from unnaive.models.tree.tree import Tree
 from unnaive.table import Block, Schema, Source
 
 
-class TreeClassifier(TableClassifier, TableEstimator):
+class TreeClassifier(TableClassifier):
     """A classifier that is a tree, ``tree_``.
 
     Subclasses have the parameters ``class_weight`` and ``max_categories``.
