@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from unnaive.bayes import Evidence
 from unnaive.counts import TableEstimator, Wanted
@@ -29,7 +29,7 @@ from unnaive.models.decompose.profile import ClassClusters, describe_class, summ
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join, number_parameter
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.table import Block, Schema, as_objects, check_number, check_word, open_table
+from unnaive.table import Block, Schema, as_objects, check_number, check_word
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
 
@@ -219,8 +219,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         check_number(self, "max_clusters", 1, whole=True)
 
     def _wanted(self, schema: Schema) -> Wanted:
-        numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
-        return Wanted(frozenset(), numeric)
+        return Wanted(frozenset(), schema.numeric)
 
     def _routed(self, estimator: Any, clusterer: Any, sample_weight: Any, params: Any) -> Bunch:
         """What goes to the ``fit`` of the estimator and of the clusterer."""
@@ -288,8 +287,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         ]
 
     def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        open_table(self, X, fitted=self.schema_)
+        self._open(X)
         return X
 
     def _fold_pairs(self, model: Any, owner: NDArray[np.intp], X: Any) -> NDArray[np.intp]:

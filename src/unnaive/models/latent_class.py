@@ -220,8 +220,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         return False
 
     def _wanted(self, schema: Schema) -> Wanted:
-        numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
-        return Wanted(frozenset(), numeric)
+        return Wanted(frozenset(), schema.numeric)
 
     # Answering ------------------------------------------------------------------------------
 

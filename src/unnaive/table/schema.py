@@ -75,6 +75,11 @@ class Schema:
     def names(self) -> list[Any]:
         return [c.name for c in self.columns]
 
+    @property
+    def numeric(self) -> frozenset[int]:
+        """Positions of the columns that are used as numbers."""
+        return frozenset(j for j, c in enumerate(self.columns) if c.kind == "numeric")
+
     def __add__(self, other: Schema) -> Schema:
         if len(self) != len(other):
             raise ValueError(f"one table has {len(self)} columns, the other {len(other)}.")
@@ -160,7 +165,7 @@ def column_methods(
 
     Columns that the dict leaves out get the first of the ``allowed`` words.
     """
-    numeric = [j for j, column in enumerate(schema) if column.kind == "numeric"]
+    numeric = sorted(schema.numeric)
     if not isinstance(value, Mapping):
         _check_word(parameter, value, allowed)
         return dict.fromkeys(numeric, value)

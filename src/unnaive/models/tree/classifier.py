@@ -27,8 +27,7 @@ class TreeClassifier(TableClassifier):
     class_weight: Any
 
     def _wanted(self, schema: Schema) -> Wanted:
-        numeric = frozenset(j for j, column in enumerate(schema) if column.kind == "numeric")
-        return Wanted(numeric)
+        return Wanted(schema.numeric)
 
     def _read_for_tree(
         self, X: Any, y: Any, sample_weight: Any

@@ -16,7 +16,7 @@ from unnaive.models.tree import kernels, node_kernels
 from unnaive.models.tree.build import Part, bayes_fields, slots_of_codes, table_part
 from unnaive.models.tree.flexible import code_positions
 from unnaive.models.tree.grow import Node, Rows, Rules
-from unnaive.models.tree.tree import ROWS, BayesTree
+from unnaive.models.tree.tree import BayesTree
 from unnaive.table import Block, in_threads
 
 
@@ -48,20 +48,15 @@ class KernelTree(BayesTree):
     last: NDArray[np.intp]
     densities: NDArray[np.float64]
 
-    def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        out = np.empty((block.n_rows, self.log_prior.shape[1]))
-
-        def score(start: int) -> None:
-            rows = block.slice(start, start + ROWS)
-            slots = self._slots(rows)
-            node = self._arrive(slots)
-            part = out[start : start + ROWS]
-            part[:] = self.log_prior[node]
-            for j in range(len(self.coders)):
-                self._add(rows, j, slots, node, part)
-
-        list(in_threads(score, range(0, block.n_rows, ROWS), n_jobs))
-        return out
+    def _add_evidence(
+        self,
+        block: Block,
+        slots: NDArray[np.uint16],
+        node: NDArray[np.intp],
+        joint: NDArray[np.float64],
+    ) -> None:
+        for j in range(len(self.coders)):
+            self._add(block, j, slots, node, joint)
 
     def evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[Any]]:
         slots = self._slots(block)

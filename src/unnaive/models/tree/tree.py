@@ -189,14 +189,25 @@ class BayesTree(Tree):
         out = np.empty((block.n_rows, self.log_prior.shape[1]))
 
         def score(start: int) -> None:
-            slots = self._slots(block.slice(start, start + ROWS))
+            rows = block.slice(start, start + ROWS)
+            slots = self._slots(rows)
             node = self._arrive(slots)
             part = out[start : start + ROWS]
             part[:] = self.log_prior[node]
-            kernels.add_evidence(slots, node, self.offsets, self.place, self.logs, part)
+            self._add_evidence(rows, slots, node, part)
 
         list(in_threads(score, range(0, block.n_rows, ROWS), n_jobs))
         return out
+
+    def _add_evidence(
+        self,
+        block: Block,  # noqa: ARG002
+        slots: NDArray[np.uint16],
+        node: NDArray[np.intp],
+        joint: NDArray[np.float64],
+    ) -> None:
+        """Add the evidence of all attributes to rows (OUT), given their slots and nodes."""
+        kernels.add_evidence(slots, node, self.offsets, self.place, self.logs, joint)
 
     def evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Baseline (rows x classes) and bars (rows x attributes x classes) of the rows."""
