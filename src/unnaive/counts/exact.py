@@ -30,10 +30,21 @@ _FAST_BITS = 62  # the largest value of a chunk is scaled to below 2**62
 _FAST_LIMIT = 2.0**62
 
 
-def to_int(limbs: NDArray[np.int64]) -> int:
-    """The whole number of units that limbs with carries resolved stand for."""
-    low = int.from_bytes(limbs[:-1].astype("<u4").tobytes(), "little")
-    return low + (int(limbs[-1]) << (32 * (LIMBS - 1)))
+def to_ints(limbs: NDArray[np.int64]) -> tuple[list[int], int]:
+    """What sums with carries resolved stand for: whole numbers, and how many of them make one.
+
+    The second is a power of two, given by its logarithm. Low limbs that are zero in all sums are
+    left out: arithmetic of small whole numbers is faster.
+    """
+    rows = limbs.reshape(-1, LIMBS)
+    first = min(int(rows.any(axis=0).argmax()), UNIT_BITS // 32)
+    low = rows[:, first:-1].astype("<u4").tobytes()
+    width = 4 * (LIMBS - 1 - first)
+    numbers = [
+        int.from_bytes(low[k * width : (k + 1) * width], "little") + (top << 8 * width)
+        for k, top in enumerate(rows[:, -1].tolist())
+    ]
+    return numbers, UNIT_BITS - 32 * first
 
 
 @njit(cache=True, nogil=True)

@@ -66,12 +66,13 @@ class Moments:
             return Moments(self.columns, self.limbs[groups]).finish()
         shape = self.limbs.shape[:2]
         out = Spread(np.zeros(shape), np.full(shape, np.nan), np.full(shape, np.nan))
-        for g, j in np.ndindex(*shape):
-            total, squares, weight = (exact.to_int(limbs) for limbs in self.limbs[g, j])
+        numbers, bits = exact.to_ints(self.limbs)
+        sums = zip(*[iter(numbers)] * 3, strict=True)
+        for (g, j), (total, squares, weight) in zip(np.ndindex(*shape), sums, strict=True):
             if weight:
                 # variance = squares / weight - (total / weight)**2, in whole numbers
                 spread = max(0, squares * weight - total * total)
-                out.weight[g, j] = weight / (1 << exact.UNIT_BITS)
+                out.weight[g, j] = weight / (1 << bits)
                 out.mean[g, j] = total / weight
                 out.variance[g, j] = spread / (weight * weight)
         return out
