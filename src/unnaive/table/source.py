@@ -167,7 +167,7 @@ class MemorySource:
     """A table in memory: one block."""
 
     def __init__(self, block: Block) -> None:
-        self.block = block
+        self.block, self.schema = block, block.schema
         self.storage = Storage()
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:  # noqa: ARG002
