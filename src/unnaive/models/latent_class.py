@@ -18,7 +18,7 @@ from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema, Source, check_number
+from unnaive.table import Block, Schema, check_number, join_answers
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
@@ -154,7 +154,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        self.labels_ = self._labels(self._open(X))
+        self.labels_ = join_answers(self._open(X).each(self._label))
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -227,9 +227,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     def _joint(self, block: Block) -> NDArray[np.float64]:
         return self.scorer_.joint(block, self.n_jobs)
 
-    def _labels(self, source: Source) -> NDArray[np.intp]:
-        found: NDArray[np.intp] = source.map(lambda block: self._joint(block).argmax(axis=1))
-        return found
+    def _label(self, block: Block) -> NDArray[np.intp]:
+        return self._joint(block).argmax(axis=1)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The likeliest cluster of each row.
@@ -242,7 +241,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        return self._labels(self._open(X))
+        found: NDArray[np.intp] = self._open(X).map(self._label)
+        return found
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.

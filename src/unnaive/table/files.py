@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
-
-import numpy as np
 
 from unnaive.table.blocks import BlockReader
 from unnaive.table.parallel import in_order
 from unnaive.table.reading import all_weights_zero
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import Block
+from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
@@ -123,16 +121,6 @@ class FileSource:
         if seen:
             return all_weights_zero()
         return ValueError("0 sample(s) while a minimum of 1 is required: the data have no rows.")
-
-
-def join_answers(answers: Iterable[Any]) -> Any:
-    """Answers for blocks as one, in memory: arrays, or what knows how to `join` its own kind."""
-    parts = list(answers)
-    if len(parts) == 1 or not parts:
-        return parts[0] if parts else None
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    return type(parts[0]).join(parts)
 
 
 def _table(pieces: list[Piece]) -> Any:
