@@ -24,6 +24,8 @@ class CsvBatches:
     up further on. Whatever then does not fit its type is an error, with its place.
     """
 
+    ordered = True
+
     def __init__(self, paths: list[str], scan: Scan) -> None:
         self.paths = paths
         headers = [self._header(path) for path in paths]

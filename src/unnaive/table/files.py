@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -40,6 +41,8 @@ class Batches(Protocol):
 
     names: list[str]
     """Names of the columns."""
+    ordered: bool
+    """Whether rows come in the same order each time."""
     coded: frozenset[str]
     """Columns of text that come as dictionaries only because that is quicker to read."""
 
@@ -73,13 +76,23 @@ class FileSource:
         self.storage, self.n_jobs = storage, n_jobs
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
-        found = self.each(fn)
+        found = self._each(fn)
         total = next(found)
         for part in found:
             total = add(total, part)
         return total
 
     def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        if not self.batches.ordered and self.reader.row_id is None:
+            warnings.warn(
+                "these rows have no order of their own, so that random choices about them (folds, "
+                "draws) may be others each time; name a column of row numbers with row_id=.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._each(fn)
+
+    def _each(self, fn: Callable[[Block], T]) -> Iterator[T]:
         def visit(task: tuple[list[Piece], int]) -> list[T]:
             pieces, first_row = task
             try:
@@ -96,7 +109,7 @@ class FileSource:
             raise self._no_rows()
 
     def map(self, fn: Callable[[Block], Any]) -> Any:
-        return join_answers(self.each(fn))
+        return join_answers(self._each(fn))
 
     def _blocks(self) -> Iterator[tuple[list[Piece], int]]:
         """Pieces whose tables go together, enough for a block, and their first row's number."""
