@@ -1,5 +1,8 @@
 """Naive Bayes that is not naive: accurate, fast, readable classifiers for tables."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from unnaive.density import bayes_measure
 from unnaive.discretize import Discretizer
 from unnaive.models import (
@@ -15,6 +18,9 @@ from unnaive.models import (
     export_text,
     merge,
 )
+
+if TYPE_CHECKING:
+    from unnaive.table import scan
 
 __version__ = "0.1.0.dev0"
 
@@ -33,4 +39,20 @@ __all__ = [
     "bayes_measure",
     "export_text",
     "merge",
+    "scan",
 ]
+
+# Names that are imported when they are first used.
+_LATER = {
+    "scan": "unnaive.table",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
