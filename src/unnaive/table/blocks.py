@@ -11,10 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.table.columns import read_labels, read_numeric
-from unnaive.table.reading import check_against, check_names, check_weight, new_schema
+from unnaive.table.reading import (
+    all_weights_zero,
+    check_against,
+    check_names,
+    check_weight,
+    new_schema,
+)
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Column, Schema
 from unnaive.table.source import Block, cut_target, keep_rows
+
+BLOCK_BYTES = 1 << 26  # of a block, counting eight for every cell
+MOST_ROWS = 1 << 19
+LEAST_ROWS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +167,15 @@ def arrow_types(columns: Sequence[str] | Mapping[str, Any] | None) -> dict[str, 
                 "'string', 'float64', 'int64', 'bool', 'date32', 'timestamp[us]' or the like."
             ) from None
     return found
+
+
+def block_rows(n_columns: int) -> int:
+    """Rows of a block of so many columns."""
+    return min(max(BLOCK_BYTES // (8 * n_columns), LEAST_ROWS), MOST_ROWS)
+
+
+def no_rows(seen: int) -> ValueError:
+    """What is wrong when no block has rows, though so many were seen."""
+    if seen:
+        return all_weights_zero()
+    return ValueError("0 sample(s) while a minimum of 1 is required: the data have no rows.")

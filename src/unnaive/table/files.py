@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -97,7 +97,7 @@ class FileSource:
         if not some:
             raise self._no_rows()
 
-    def map(self, fn: Callable[[Block], Any]) -> Any:
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self.each(fn))
 
     def _blocks(self) -> Iterator[tuple[list[Piece], int]]:

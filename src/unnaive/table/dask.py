@@ -1,0 +1,136 @@
+"""Rows in a Dask DataFrame: every partition is a block, and sums are made where the rows are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, TypeVar
+
+import numpy as np
+
+from unnaive.table.answers import answer_columns, first_answer
+from unnaive.table.blocks import BlockReader, no_rows
+from unnaive.table.files import join_answers
+from unnaive.table.scan import Scan
+from unnaive.table.schema import Schema
+from unnaive.table.source import Block
+from unnaive.table.storage import Storage
+
+T = TypeVar("T")
+
+FAN = 4  # results that one task adds
+
+
+def open_scan(
+    scan: Scan,
+    categorical_features: Any,
+    fitted: Schema | None,
+    n_jobs: int | None,  # noqa: ARG001
+) -> DaskSource:
+    """Open a scan of a Dask DataFrame."""
+    frame = scan.data
+    if not (hasattr(frame, "map_partitions") and hasattr(frame, "columns")):
+        raise TypeError(f"scan reads Dask DataFrames; got a Dask {type(frame).__name__}.")
+    reader = BlockReader.of(scan, list(frame.columns), categorical_features, fitted)
+    return DaskSource(frame, reader, Storage(scan.limit))
+
+
+class DaskSource:
+    """A Dask DataFrame on whatever scheduler Dask uses: a cluster, or threads of this process.
+
+    A row's number is its place in the order of the partitions. How long the partitions are is
+    found by the first pass, which does not need it; blocks are numbered from the second one on.
+    """
+
+    def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
+        self.frame, self.reader, self.storage = frame, reader, storage
+        self._parts = frame[reader.columns].to_delayed()
+        self._lengths: list[int] | None = None
+
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+        import dask
+
+        visit = _visitor(self.reader, fn)
+
+        def add_all(parts: Sequence[tuple[list[T], list[int]]]) -> tuple[list[T], list[int]]:
+            found = [result for results, _ in parts for result in results]
+            for result in found[1:]:
+                found[0] = add(found[0], result)
+            return found[:1], [n for _, lengths in parts for n in lengths]
+
+        level = [dask.delayed(visit, pure=False)(p, k) for k, p in enumerate(self._parts)]
+        adding = dask.delayed(add_all, pure=False)
+        while len(level) > 1:
+            level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
+        found, self._lengths = dask.compute(*level)[0]
+        if not found:
+            raise no_rows(sum(self._lengths))
+        return found[0]
+
+    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        import dask
+
+        lengths = self._lengths or self._count()
+        visit = dask.delayed(_visitor(self.reader, fn), pure=False)
+        firsts = accumulate(lengths, initial=0)
+        tasks = [visit(part, k, n) for k, (part, n) in enumerate(zip(self._parts, firsts))]  # noqa: B905
+        step = _threads()  # results of so many partitions are held here at a time
+        some = False
+        for k in range(0, len(tasks), step):
+            for found, _ in dask.compute(*tasks[k : k + step]):
+                some |= bool(found)
+                yield from found
+        if not some:
+            raise no_rows(sum(lengths))
+
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
+        """A Dask Series or DataFrame with the index of the rows, computed when it is asked for."""
+        own, reader = self.frame[list(self.reader.features)], self.reader
+        first = first_answer(reader, fn, own._meta.reindex([0]))
+        if first is None:
+            return join_answers(self.each(fn))
+
+        def answer(table: Any) -> Any:
+            block = reader.read(table)
+            return _frame(first[:0] if block is None else fn(block), names, table.index)
+
+        if not isinstance(first, np.ndarray):  # some columns are passed on: Dask knows their types
+            return own.map_partitions(answer)
+        return own.map_partitions(answer, meta=_frame(first[:0], names, own._meta.index[:0]))
+
+    def _count(self) -> list[int]:
+        lengths = self.frame[self.reader.columns[:1]].map_partitions(len)
+        return [int(n) for n in lengths.compute()]
+
+
+def _visitor(reader: BlockReader, fn: Callable[[Block], T]) -> Callable[..., Any]:
+    """What a worker does with a partition: the result, if it has rows, and how many it has."""
+
+    def visit(table: Any, k: int, first_row: int = 0) -> tuple[list[T], list[int]]:
+        try:
+            block = reader.read(table, first_row)
+            return [] if block is None else [fn(block)], [len(table)]
+        except ValueError as error:
+            raise type(error)(f"{error} [partition {k}]") from error
+
+    return visit
+
+
+def _frame(values: Any, names: Sequence[str] | None, index: Any) -> Any:
+    import pandas as pd
+
+    if not isinstance(values, np.ndarray):
+        return values
+    frame = pd.DataFrame(answer_columns(values, names), index=index)
+    return frame.iloc[:, 0] if values.ndim == 1 else frame
+
+
+def _threads() -> int:
+    """How many tasks run at a time."""
+    try:
+        from distributed import get_client
+
+        return max(1, sum(get_client().nthreads().values()))
+    except (ImportError, ValueError):  # no cluster: threads of this machine
+        return os.cpu_count() or 1
