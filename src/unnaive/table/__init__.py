@@ -7,7 +7,7 @@ from unnaive.table.reading import open_table
 from unnaive.table.scan import Scan, scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source
-from unnaive.table.storage import Storage, join, keep, per_row
+from unnaive.table.storage import Storage, join, keep
 
 __all__ = [
     "Block",
@@ -28,7 +28,6 @@ __all__ = [
     "join",
     "keep",
     "open_table",
-    "per_row",
     "scan",
     "scan_of",
     "thread_count",

@@ -113,7 +113,7 @@ class ParquetBatches:
         try:
             return pq.ParquetFile(path, read_dictionary=sorted(getattr(self, "coded", ())))
         except (pa.ArrowException, OSError) as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
 
     def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:
         import pyarrow as pa
@@ -127,7 +127,7 @@ class ParquetBatches:
                         batch = next(batches, None)
                     except (pa.ArrowException, OSError) as error:
                         until = min(first + n_rows, file.metadata.num_rows)
-                        raise _unreadable(path, error, first, until) from error
+                        raise unreadable(path, error, first, until) from error
                     if batch is None:
                         break
                     table = pa.Table.from_batches([batch]).select(columns)
@@ -230,10 +230,15 @@ def refuse_other_columns(
     )
 
 
-def _unreadable(path: str, error: Exception, first: int = 0, until: int = 0) -> Exception:
+def unreadable(path: str, error: Exception, first: int = 0, until: int | None = 0) -> Exception:
+    """The error with its file, and the rows where reading stopped; None is an unknown end."""
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(f"the file {path!r} has vanished since it was found.")
-    rows = f"rows {first + 1:,} to {until:,} of " if until else ""
+    rows = ""
+    if until is None:
+        rows = f"from row {first + 1:,} on, "
+    elif until:
+        rows = f"rows {first + 1:,} to {until:,} of "
     return OSError(
         f"{rows}the file {path!r} cannot be read: {str(error).rstrip('.')}. It may be damaged or "
         "still being written; replace it, or leave it out."

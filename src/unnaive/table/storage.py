@@ -1,8 +1,9 @@
 """Arrays with an entry for each row: in memory as long as they fit, else in a file.
 
-Models that visit rows more than once have every block coded into a *record*: a dataclass whose
-arrays of rows are declared with `per_row`. `keep` holds the records of all blocks, `join` makes one
-record of them. Both put arrays where the source's `Storage` has room.
+Models that visit rows more than once have every block coded into a *record*: a dataclass that says
+in ``PER_ROW`` which of its fields have an entry for each row, and which axis these are: arrays,
+lists of arrays, or None. `keep` holds the records of all blocks, `join` makes one record of them.
+Both put arrays where the source's `Storage` has room.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
 
 T = TypeVar("T")
-_AXIS = "axis of rows"
 _SMALL = 1 << 16  # bytes that are not worth a file
 
 
@@ -111,11 +111,6 @@ def _new_file(size: int) -> mmap.mmap:
         return mmap.mmap(file.fileno(), size)
 
 
-def per_row(axis: int = 0) -> Any:
-    """A field of a record that has an entry for each row: an array, a list of arrays, or None."""
-    return dataclasses.field(metadata={_AXIS: axis})
-
-
 def keep(source: Source, fn: Callable[[Block], T]) -> list[T]:
     """The records of all blocks, in the order of the rows."""
 
@@ -128,7 +123,7 @@ def keep(source: Source, fn: Callable[[Block], T]) -> list[T]:
 def join(source: Source, fn: Callable[[Block], T], n_rows: int) -> T:
     """One record of all rows, in their order; of one block, ``fn`` of it without a copy.
 
-    ``n_rows`` is how many there are. What is not declared `per_row` must be the same in all blocks.
+    ``n_rows`` is how many there are. What is not ``PER_ROW`` must be the same in all blocks.
     """
     whole: T | None = None
     at = 0
@@ -157,26 +152,32 @@ def join(source: Source, fn: Callable[[Block], T], n_rows: int) -> T:
 def _each_array(record: T, fn: Callable[[NDArray[Any], int], NDArray[Any]]) -> T:
     """A record whose arrays of rows are replaced."""
     new: dict[str, Any] = {}
-    for field in dataclasses.fields(record):  # type: ignore[arg-type]
-        value = getattr(record, field.name)
-        axis = field.metadata.get(_AXIS)
-        if axis is not None and value is not None:
-            each = isinstance(value, list)
-            new[field.name] = [fn(v, axis) for v in value] if each else fn(value, axis)
-        elif dataclasses.is_dataclass(value):
-            new[field.name] = _each_array(value, fn)
+    for name, value, axis in _fields(record):
+        if axis is None:
+            new[name] = _each_array(value, fn)
+        elif isinstance(value, list):
+            new[name] = [fn(v, axis) for v in value]
+        else:
+            new[name] = fn(value, axis)
     return dataclasses.replace(record, **new)  # type: ignore[type-var]
 
 
 def _arrays(record: Any) -> Iterator[tuple[NDArray[Any], int]]:
     """The arrays of rows of a record, and which axis the rows are."""
+    for _, value, axis in _fields(record):
+        if axis is None:
+            yield from _arrays(value)
+        else:
+            yield from ((v, axis) for v in (value if isinstance(value, list) else [value]))
+
+
+def _fields(record: Any) -> Iterator[tuple[str, Any, int | None]]:
+    """Fields with an entry for each row and their axes; records inside, which have none."""
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
-        axis = field.metadata.get(_AXIS)
-        if axis is not None and value is not None:
-            yield from ((v, axis) for v in (value if isinstance(value, list) else [value]))
-        elif dataclasses.is_dataclass(value):
-            yield from _arrays(value)
+        axis = getattr(record, "PER_ROW", {}).get(field.name)
+        if dataclasses.is_dataclass(value) or (axis is not None and value is not None):
+            yield field.name, value, axis
 
 
 def _length(record: Any) -> int:
