@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from unnaive.table.source import Block
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
+Found: TypeAlias = tuple[list[T], list[int]]  # a result, if there are rows, and rows of partitions
 
 FAN = 4  # results that one task adds
 
@@ -49,36 +52,29 @@ class DaskSource:
         self._lengths: list[int] | None = None
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
-        import dask
+        from dask.delayed import delayed
 
-        visit = _visitor(self.reader, fn)
-
-        def add_all(parts: Sequence[tuple[list[T], list[int]]]) -> tuple[list[T], list[int]]:
+        def add_all(parts: Sequence[Found[T]]) -> Found[T]:
             found = [result for results, _ in parts for result in results]
-            for result in found[1:]:
-                found[0] = add(found[0], result)
-            return found[:1], [n for _, lengths in parts for n in lengths]
+            total = [functools.reduce(add, found)] if found else []
+            return total, [n for _, lengths in parts for n in lengths]
 
-        level = [dask.delayed(visit, pure=False)(p, k) for k, p in enumerate(self._parts)]
-        adding = dask.delayed(add_all, pure=False)
+        adding = delayed(add_all, pure=False)
+        level = self._tasks(fn, [0] * len(self._parts))
         while len(level) > 1:
             level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
-        found, self._lengths = dask.compute(*level)[0]
+        ((found, self._lengths),) = _compute(level)
         if not found:
             raise no_rows(sum(self._lengths))
         return found[0]
 
     def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
-        import dask
-
-        lengths = self._lengths or self._count()
-        visit = dask.delayed(_visitor(self.reader, fn), pure=False)
-        firsts = accumulate(lengths, initial=0)
-        tasks = [visit(part, k, n) for k, (part, n) in enumerate(zip(self._parts, firsts))]  # noqa: B905
+        lengths = self._count() if self._lengths is None else self._lengths
+        tasks = self._tasks(fn, list(accumulate(lengths, initial=0))[:-1])
         step = _threads()  # results of so many partitions are held here at a time
         some = False
         for k in range(0, len(tasks), step):
-            for found, _ in dask.compute(*tasks[k : k + step]):
+            for found, _ in _compute(tasks[k : k + step]):
                 some |= bool(found)
                 yield from found
         if not some:
@@ -103,18 +99,37 @@ class DaskSource:
         lengths = self.frame[self.reader.columns[:1]].map_partitions(len)
         return [int(n) for n in lengths.compute()]
 
+    def _tasks(self, fn: Callable[[Block], T], firsts: Sequence[int]) -> list[Any]:
+        """``fn`` of every partition, as tasks that are not started."""
+        from dask.delayed import delayed
 
-def _visitor(reader: BlockReader, fn: Callable[[Block], T]) -> Callable[..., Any]:
-    """What a worker does with a partition: the result, if it has rows, and how many it has."""
+        reader = self.reader
 
-    def visit(table: Any, k: int, first_row: int = 0) -> tuple[list[T], list[int]]:
-        try:
-            block = reader.read(table, first_row)
-            return [] if block is None else [fn(block)], [len(table)]
-        except ValueError as error:
-            raise type(error)(f"{error} [partition {k}]") from error
+        def visit(table: Any, k: int, first_row: int) -> Found[T]:
+            try:
+                block = reader.read(table, first_row)
+                return [] if block is None else [fn(block)], [len(table)]
+            except ValueError as error:
+                raise type(error)(f"{error} [partition {k}]") from error
 
-    return visit
+        # What fn holds may be large: as a value of the graph it is sent to a worker once.
+        shared = delayed(visit, pure=False)
+        run = delayed(_call, pure=False)
+        each = zip(self._parts, firsts, strict=True)
+        return [run(shared, part, k, first) for k, (part, first) in enumerate(each)]
+
+
+def _call(visit: Callable[..., T], table: Any, k: int, first_row: int) -> T:
+    return visit(table, k, first_row)
+
+
+def _compute(tasks: Sequence[Any]) -> Any:
+    from dask.base import compute
+
+    with warnings.catch_warnings():
+        # Dask would have rows read on workers; what is sent here are coders and models.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return compute(*tasks)
 
 
 def _frame(values: Any, names: Sequence[str] | None, index: Any) -> Any:
