@@ -18,7 +18,7 @@ from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema, Source, check_number
+from unnaive.table import Block, Schema, check_number, join_answers
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
@@ -154,7 +154,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        self.labels_ = self._labels(self._open(X))
+        self.labels_ = join_answers(self._open(X).each(self._sent._cluster))
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -227,11 +227,10 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     def _joint(self, block: Block) -> NDArray[np.float64]:
         return self.scorer_.joint(block, self.n_jobs)
 
-    def _labels(self, source: Source) -> NDArray[np.intp]:
-        found: NDArray[np.intp] = source.map(lambda block: self._joint(block).argmax(axis=1))
-        return found
+    def _cluster(self, block: Block) -> NDArray[np.intp]:
+        return self._joint(block).argmax(axis=1)
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Any:
         """The likeliest cluster of each row.
 
         Parameters
@@ -242,7 +241,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        return self._labels(self._open(X))
+        return self._open(X).map(self._sent._cluster, ["cluster"])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.
@@ -255,8 +254,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_clusters_)
         """
+        names = [f"probability_{k}" for k in range(self.n_clusters_)]
         found: NDArray[np.float64] = self._open(X).map(
-            lambda block: probabilities(self._joint(block), self.n_jobs)
+            lambda block: probabilities(self._joint(block), self.n_jobs), names
         )
         return found
 
@@ -272,7 +272,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         array of shape (n_samples,)
         """
         found: NDArray[np.float64] = self._open(X).map(
-            lambda block: logsumexp(self._joint(block), axis=1)
+            lambda block: logsumexp(self._joint(block), axis=1), ["log_likelihood"]
         )
         return found
 

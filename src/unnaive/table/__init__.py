@@ -2,6 +2,7 @@
 
 from unnaive.table.checks import check_number, check_word
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
+from unnaive.table.files import join_answers
 from unnaive.table.parallel import in_threads, thread_count
 from unnaive.table.reading import open_table
 from unnaive.table.scan import Scan, scan, scan_of
@@ -26,6 +27,7 @@ __all__ = [
     "in_threads",
     "is_missing",
     "join",
+    "join_answers",
     "keep",
     "open_table",
     "scan",
