@@ -38,3 +38,14 @@ def answer_columns(values: Any, names: Sequence[str] | None) -> Mapping[str, Any
         return {names[0] if names else ONE: values}
     names = names or [str(k) for k in range(values.shape[1])]
     return {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)}
+
+
+def answer_table(values: Any, names: Sequence[str] | None, schema: Any = None) -> Any:
+    """An answer as an Arrow table of the given schema; without one, what has no type is text."""
+    import pyarrow as pa
+
+    table = pa.table(dict(answer_columns(values, names)))
+    if schema is None:
+        kinds = [pa.string() if pa.types.is_null(kind) else kind for kind in table.schema.types]
+        schema = pa.schema(list(zip(table.column_names, kinds, strict=True)))
+    return table.cast(schema)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +13,7 @@ import numpy as np
 from unnaive.table.answers import answer_columns, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import join_answers
+from unnaive.table.packets import sum_of
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block
@@ -56,8 +56,7 @@ class DaskSource:
 
         def add_all(parts: Sequence[Found[T]]) -> Found[T]:
             found = [result for results, _ in parts for result in results]
-            total = [functools.reduce(add, found)] if found else []
-            return total, [n for _, lengths in parts for n in lengths]
+            return sum_of(found, add), [n for _, lengths in parts for n in lengths]
 
         adding = delayed(add_all, pure=False)
         level = self._tasks(fn, [0] * len(self._parts))
