@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
 from helpers import assert_same_model, mixed_table
-from registry import ESTIMATORS, META
+from registry import ESTIMATORS
 from unnaive import Discretizer, LatentClassClusterer, NaiveBayesClassifier, NBTreeClassifier, scan
 from unnaive.table.dask import DaskSource
 
@@ -42,7 +42,7 @@ def both(estimator, table, frame, **names):
     return memory, clone(estimator).fit(scan(frame, "label", columns=X.column_names, **names))
 
 
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if e not in META], ids=repr)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_model_equals_that_of_memory(estimator):
     table = awkward_table()
     assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))

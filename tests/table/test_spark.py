@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from clusters import awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
-from registry import BAGGED, BOOSTED, CLUSTERERS, MIXTURES, TREES
+from registry import BAGGED, BOOSTED, CLUSTERERS, META, MIXTURES, TREES
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, scan
 from unnaive.table.spark import SparkSource
 
@@ -28,6 +28,7 @@ FAMILIES = [
     BAGGED[0],
     MIXTURES[0],
     CLUSTERERS[0],
+    META[0],
 ]
 
 

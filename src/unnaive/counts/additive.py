@@ -106,7 +106,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
             return open_table(self, X, target, sample_weight, **own)
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **own)
-        if scan.target is None:
+        if scan.target is None and scan.picked is None:
             raise ValueError(
                 "requires y to be passed, but the target y is None: name the column with the "
                 "labels, as in fit(data, 'column') or scan(data, target='column')."

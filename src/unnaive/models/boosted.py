@@ -187,7 +187,9 @@ grid_limit :
         def build(counts: CountTable) -> Scorer:
             return start.scorer(counts, smoothing, least)
 
-        booster = Booster(rows, held_out, start.coarse.coders, build, rules, self.n_jobs)
+        booster = Booster(
+            rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage
+        )
         plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
         found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
         added = self.algorithm == "real"

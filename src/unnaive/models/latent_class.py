@@ -154,7 +154,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        self.labels_ = join_answers(self._open(X).each(self._sent._cluster))
+        self.labels_ = join_answers(self._open(X).each(self._sent._label))
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -227,7 +227,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     def _joint(self, block: Block) -> NDArray[np.float64]:
         return self.scorer_.joint(block, self.n_jobs)
 
-    def _cluster(self, block: Block) -> NDArray[np.intp]:
+    def _label(self, block: Block) -> NDArray[np.intp]:
         return self._joint(block).argmax(axis=1)
 
     def predict(self, X: Any) -> Any:
@@ -241,7 +241,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        return self._open(X).map(self._sent._cluster, ["cluster"])
+        return self._open(X).map(self._sent._label, ["cluster"])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.

@@ -24,7 +24,7 @@ def open_batches(scan: Scan) -> Batches:
     if kind == "polars":
         return LazyBatches(data)
     if kind == "duckdb":
-        return StreamBatches(lambda: data.to_arrow_reader(1 << 17), data.columns)
+        return StreamBatches(lambda: data.to_arrow_reader(1 << 17), data.columns, ordered=False)
     if kind == "arrow":
         return DatasetBatches(data)
     return StreamBatches(data)
@@ -94,6 +94,8 @@ def _kind(path: str) -> str:
 class ParquetBatches:
     """Parquet files, one after the other."""
 
+    ordered = True
+
     def __init__(self, paths: list[str], scan: Scan) -> None:
         self.paths = paths
         schemas = [self._schema(path) for path in paths]
@@ -138,6 +140,7 @@ class ParquetBatches:
 class DatasetBatches:
     """A dataset of pyarrow."""
 
+    ordered = True
     coded: frozenset[str] = frozenset()
 
     def __init__(self, dataset: Any) -> None:
@@ -158,8 +161,10 @@ class StreamBatches:
 
     coded: frozenset[str] = frozenset()
 
-    def __init__(self, start: Callable[[], Any], names: list[str] | None = None) -> None:
-        self.start = start
+    def __init__(
+        self, start: Callable[[], Any], names: list[str] | None = None, *, ordered: bool = True
+    ) -> None:
+        self.start, self.ordered = start, ordered
         self.names = list(self._reader().schema.names) if names is None else list(names)
 
     def _reader(self) -> Any:
@@ -186,6 +191,7 @@ class StreamBatches:
 class LazyBatches:
     """A lazy table of polars."""
 
+    ordered = True
     coded: frozenset[str] = frozenset()
 
     def __init__(self, frame: Any) -> None:

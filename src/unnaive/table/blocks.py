@@ -22,10 +22,6 @@ from unnaive.table.scan import Scan
 from unnaive.table.schema import Column, Schema
 from unnaive.table.source import Block, cut_target, keep_rows
 
-BLOCK_BYTES = 1 << 26  # of a block, counting eight for every cell
-MOST_ROWS = 1 << 19
-LEAST_ROWS = 1 << 14
-
 
 @dataclass(frozen=True, slots=True)
 class BlockReader:
@@ -169,13 +165,8 @@ def arrow_types(columns: Sequence[str] | Mapping[str, Any] | None) -> dict[str, 
     return found
 
 
-def block_rows(n_columns: int) -> int:
-    """Rows of a block of so many columns."""
-    return min(max(BLOCK_BYTES // (8 * n_columns), LEAST_ROWS), MOST_ROWS)
-
-
 def no_rows(seen: int) -> ValueError:
-    """What is wrong when no block has rows, though so many were seen."""
+    """What is wrong when no block has rows: were any seen?"""
     if seen:
         return all_weights_zero()
     return ValueError("0 sample(s) while a minimum of 1 is required: the data have no rows.")

@@ -24,6 +24,8 @@ class CsvBatches:
     up further on. Whatever then does not fit its type is an error, with its place.
     """
 
+    ordered = True
+
     def __init__(self, paths: list[str], scan: Scan) -> None:
         self.paths = paths
         headers = [self._header(path) for path in paths]
@@ -49,7 +51,7 @@ class CsvBatches:
                         yield Piece(pa.Table.from_batches([batch]), len(batch), path, first)
                         first += len(batch)
             except (pa.ArrowException, OSError) as error:
-                raise self._place(path, columns, error, first) from error
+                raise self._place(path, error, first) from error
 
     def _open(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
         from pyarrow import csv
@@ -110,7 +112,7 @@ class CsvBatches:
                     break
         return types | dict.fromkeys(open_ones, pa.string())
 
-    def _place(self, path: str, columns: list[str], error: Exception, first: int) -> Exception:
+    def _place(self, path: str, error: Exception, first: int) -> Exception:
         """The error with its file, and column and row where a value does not fit its type."""
         import pyarrow as pa
 
@@ -125,8 +127,8 @@ class CsvBatches:
                     kind = "numbers" if pa.types.is_floating(self.types[name]) else found.group(2)
                     return ValueError(
                         f"column {name!r} holds {kind} at first, but {value!r} in row "
-                        f"{row + i + 1:,} of {path!r}. Correct the value or make it empty (missing); "
-                        f"or read the column as text: scan(..., columns={{{name!r}: 'string', ...}})."
+                        f"{row + i + 1:,} of {path!r}. Correct the value, make it empty (missing) "
+                        f"or read text: scan(..., columns={{{name!r}: 'string', ...}})."
                     )
             row += len(batch)
         return unreadable(path, error, first, None)

@@ -12,11 +12,10 @@ import numpy as np
 
 from unnaive.table.answers import answer_columns, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
-from unnaive.table.files import join_answers
 from unnaive.table.packets import sum_of
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import Block
+from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
@@ -36,14 +35,17 @@ def open_scan(
     if not (hasattr(frame, "map_partitions") and hasattr(frame, "columns")):
         raise TypeError(f"scan reads Dask DataFrames; got a Dask {type(frame).__name__}.")
     reader = BlockReader.of(scan, list(frame.columns), categorical_features, fitted)
-    return DaskSource(frame, reader, Storage(scan.limit))
+    source = DaskSource(frame, reader, Storage(scan.limit))
+    if scan.picked is not None:
+        source.number()
+    return source
 
 
 class DaskSource:
     """A Dask DataFrame on whatever scheduler Dask uses: a cluster, or threads of this process.
 
     A row's number is its place in the order of the partitions. How long the partitions are is
-    found by the first pass, which does not need it; blocks are numbered from the second one on.
+    found by the first sum, and blocks are numbered from then on, or after `number`.
     """
 
     def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
@@ -59,7 +61,7 @@ class DaskSource:
             return sum_of(found, add), [n for _, lengths in parts for n in lengths]
 
         adding = delayed(add_all, pure=False)
-        level = self._tasks(fn, [0] * len(self._parts))
+        level = self._tasks(fn)
         while len(level) > 1:
             level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
         ((found, self._lengths),) = _compute(level)
@@ -68,8 +70,8 @@ class DaskSource:
         return found[0]
 
     def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
-        lengths = self._count() if self._lengths is None else self._lengths
-        tasks = self._tasks(fn, list(accumulate(lengths, initial=0))[:-1])
+        lengths = self.number()
+        tasks = self._tasks(fn)
         step = _threads()  # results of so many partitions are held here at a time
         some = False
         for k in range(0, len(tasks), step):
@@ -94,11 +96,14 @@ class DaskSource:
             return own.map_partitions(answer)
         return own.map_partitions(answer, meta=_frame(first[:0], names, own._meta.index[:0]))
 
-    def _count(self) -> list[int]:
-        lengths = self.frame[self.reader.columns[:1]].map_partitions(len)
-        return [int(n) for n in lengths.compute()]
+    def number(self) -> list[int]:
+        """Find how long the partitions are, if no pass has found it yet."""
+        if self._lengths is None:
+            lengths = self.frame[self.reader.columns[:1]].map_partitions(len)
+            self._lengths = [int(n) for n in lengths.compute()]
+        return self._lengths
 
-    def _tasks(self, fn: Callable[[Block], T], firsts: Sequence[int]) -> list[Any]:
+    def _tasks(self, fn: Callable[[Block], T]) -> list[Any]:
         """``fn`` of every partition, as tasks that are not started."""
         from dask.delayed import delayed
 
@@ -114,7 +119,8 @@ class DaskSource:
         # What fn holds may be large: as a value of the graph it is sent to a worker once.
         shared = delayed(visit, pure=False)
         run = delayed(_call, pure=False)
-        each = zip(self._parts, firsts, strict=True)
+        lengths = [0] * len(self._parts) if self._lengths is None else self._lengths
+        each = zip(self._parts, accumulate(lengths, initial=0), strict=False)
         return [run(shared, part, k, first) for k, (part, first) in enumerate(each)]
 
 

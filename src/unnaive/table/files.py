@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
-from unnaive.table.blocks import BlockReader
+from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.parallel import in_order
-from unnaive.table.reading import all_weights_zero
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import Block
+from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
@@ -42,6 +40,8 @@ class Batches(Protocol):
 
     names: list[str]
     """Names of the columns."""
+    ordered: bool
+    """Whether rows come in the same order each time."""
     coded: frozenset[str]
     """Columns of text that come as dictionaries only because that is quicker to read."""
 
@@ -75,13 +75,23 @@ class FileSource:
         self.storage, self.n_jobs = storage, n_jobs
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
-        found = self.each(fn)
+        found = self._each(fn)
         total = next(found)
         for part in found:
             total = add(total, part)
         return total
 
     def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        if not self.batches.ordered and self.reader.row_id is None:
+            warnings.warn(
+                "these rows have no order of their own, so that random choices about them (folds, "
+                "draws) may be others each time; name a column of row numbers with row_id=.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._each(fn)
+
+    def _each(self, fn: Callable[[Block], T]) -> Iterator[T]:
         def visit(task: tuple[list[Piece], int]) -> list[T]:
             pieces, first_row = task
             try:
@@ -98,13 +108,12 @@ class FileSource:
             raise self._no_rows()
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
-        return join_answers(self.each(fn))
+        return join_answers(self._each(fn))
 
     def _blocks(self) -> Iterator[tuple[list[Piece], int]]:
         """Pieces whose tables go together, enough for a block, and their first row's number."""
         columns = self.reader.columns
-        most = BLOCK_BYTES // (8 * len(columns))
-        n_rows = min(max(most, LEAST_ROWS), MOST_ROWS)
+        n_rows = block_rows(len(columns))
         waiting: list[Piece] = []
         first_row = held = 0
         for piece in self.batches.pieces(columns, n_rows):
@@ -119,20 +128,13 @@ class FileSource:
             yield waiting, first_row
 
     def _no_rows(self) -> ValueError:
-        seen = any(piece.n_rows for piece in self.batches.pieces(self.reader.columns[:1], 1 << 16))
-        if seen:
-            return all_weights_zero()
-        return ValueError("0 sample(s) while a minimum of 1 is required: the data have no rows.")
+        pieces = self.batches.pieces(self.reader.columns[:1], 1 << 16)
+        return no_rows(any(piece.n_rows for piece in pieces))
 
 
-def join_answers(answers: Iterable[Any]) -> Any:
-    """Answers for blocks as one, in memory: arrays, or what knows how to `join` its own kind."""
-    parts = list(answers)
-    if len(parts) == 1 or not parts:
-        return parts[0] if parts else None
-    if isinstance(parts[0], np.ndarray):
-        return np.concatenate(parts)
-    return type(parts[0]).join(parts)
+def block_rows(n_columns: int) -> int:
+    """Rows of a block of so many columns."""
+    return min(max(BLOCK_BYTES // (8 * n_columns), LEAST_ROWS), MOST_ROWS)
 
 
 def _table(pieces: list[Piece]) -> Any:

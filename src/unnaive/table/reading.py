@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from unnaive.table.columns import Native, family_of, has_no_value, is_declared_categorical
+from unnaive.table.picking import PickedSource
 from unnaive.table.scan import Scan
 from unnaive.table.schema import FAMILY_WORDS, Column, Schema, natural_kind, resolve_kinds
 from unnaive.table.source import Block, MemorySource, Source, column_of, keep_rows
@@ -39,7 +40,7 @@ def open_table(
         engine = import_module(f"unnaive.table.{ENGINES.get(X.kind, 'files')}")
         n_jobs = getattr(estimator, "n_jobs", None)
         found: Source = engine.open_scan(X, categorical_features, fitted, n_jobs)
-        return found
+        return found if X.picked is None else PickedSource(found, X.picked)
     frame = as_frame(X)
     columns: Sequence[Native] | NDArray[Any]
     if frame is not None:

@@ -25,6 +25,7 @@ class Scan:
     memory_limit: int | None = None
     checkpoint: Path | None = None
     ignored: tuple[str, ...] = ()
+    picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
 
     @property
     def kind(self) -> str:
@@ -129,6 +130,8 @@ def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
         if isinstance(X, (list, tuple)) or kind_of(X) is None:
             return None
         X = scan(X)
+    if X.picked is not None and y is not None:
+        X, y = replace(X.unlabelled, picked=replace(X.picked, labels=y)), None
     for word, given, known in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
         if given is not None and not isinstance(given, str):
             raise TypeError(

@@ -8,7 +8,7 @@ for one answer per row (`map`). Models that visit rows again and again have them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -55,6 +55,11 @@ class Block:
         self.weight = weight
         self.first_row = first_row
         self._row_ids = row_ids
+
+    @property
+    def columns(self) -> Sequence[Native] | NDArray[Any]:
+        """The columns as they came."""
+        return self._columns
 
     @property
     def row_ids(self) -> NDArray[np.int64]:
@@ -142,6 +147,16 @@ def keep_rows(
 def column_of(columns: Sequence[Native] | NDArray[Any], j: int) -> Native:
     """Column j of a list of columns or of a matrix."""
     return columns[:, j] if isinstance(columns, np.ndarray) else columns[j]
+
+
+def join_answers(answers: Iterable[Any]) -> Any:
+    """Answers for blocks as one, in memory: arrays, or what knows how to `join` its own kind."""
+    parts = list(answers)
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return type(parts[0]).join(parts)
 
 
 class Source(Protocol):

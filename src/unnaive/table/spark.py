@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from unnaive.table.answers import answer_table, first_answer
-from unnaive.table.blocks import BlockReader, block_rows, no_rows
-from unnaive.table.files import join_answers
+from unnaive.table.blocks import BlockReader, no_rows
+from unnaive.table.files import block_rows
 from unnaive.table.packets import FOUND, adder, pack, sum_of, tables, unpack
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import Block
+from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
@@ -34,6 +34,11 @@ def open_scan(
         raise TypeError(
             f"scan reads DataFrames of pyspark.sql; got a Spark {type(frame).__name__}. "
             "A pandas-on-Spark table has one as .to_spark()."
+        )
+    if scan.picked is not None and scan.row_id is None:
+        raise ValueError(
+            "this model takes rows by their numbers, and Spark's rows have none: name a column of "
+            "row numbers, scan(..., row_id=)."
         )
     reader = BlockReader.of(scan, frame.columns, categorical_features, fitted)
     return SparkSource(frame, reader, Storage(scan.limit))
@@ -68,8 +73,9 @@ class SparkSource:
         reader, frame = self.reader, _numbered(self.frame, self.reader.columns)
         if reader.row_id is None:
             warnings.warn(
-                "Spark's rows have no order, so that random choices about them, and the model, may "
-                "differ the next time: name a column that numbers the rows, scan(..., row_id=).",
+                "Spark's rows have no order, so that random choices about them (folds, draws) may "
+                "be others each time; name a column of row numbers with scan(..., row_id=).",
+                UserWarning,
                 stacklevel=2,
             )
         else:
@@ -129,7 +135,9 @@ def _visitor(
     def visit(batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
-        part = TaskContext.get().partitionId()
+        context = TaskContext.get()
+        assert context is not None
+        part = context.partitionId()
         first = at = part << PART_BITS
         total: list[T] = []
         try:

@@ -57,8 +57,10 @@ class Storage:
             return np.empty(shape, dtype)
         kind = np.dtype(dtype)
         size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+        if size <= _SMALL:
+            return np.empty(shape, kind)
         with self._lock:
-            fits = size <= _SMALL or self.held + size <= self.limit
+            fits = self.held + size <= self.limit
             if fits:
                 self.held += size
             else:
@@ -79,11 +81,15 @@ class Storage:
         return array
 
     def copy(self, array: NDArray[Any]) -> NDArray[Any]:
-        """The same values, here; the array itself where there is no limit."""
-        if self.limit is None:
-            return array
+        """The same values, here."""
         own = self.empty(array.shape, array.dtype)
         own[...] = array
+        return own
+
+    def take(self, array: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+        """The values of some rows."""
+        own = self.empty((len(rows), *array.shape[1:]), array.dtype)
+        np.take(array, rows, axis=0, out=own, mode="clip")  # other modes take a second copy
         return own
 
     def _free(self, size: int, fits: bool) -> None:
@@ -115,7 +121,7 @@ def keep(source: Source, fn: Callable[[Block], T]) -> list[T]:
     """The records of all blocks, in the order of the rows."""
 
     def stored(array: NDArray[Any], axis: int) -> NDArray[Any]:  # noqa: ARG001
-        return source.storage.copy(array)
+        return array if source.storage.limit is None else source.storage.copy(array)
 
     return [_each_array(record, stored) for record in source.each(fn)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import Spread, Summary, Wanted, gather
 from unnaive.encode import Categories
-from unnaive.table import Block, MemorySource
+from unnaive.table import Picked, PickedSource, Schema, Source
 
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
@@ -52,10 +53,10 @@ class ClassClusters:
 
 
 def summarize_pairs(
-    block: Block, pairs: NDArray[np.intp], wanted: Wanted, n_jobs: int | None
+    source: Source, pairs: Picked, wanted: Callable[[Schema], Wanted], n_jobs: int | None
 ) -> Summary:
     """Counts and moments of the rows of every (class, cluster) pair."""
-    return gather(MemorySource(block.relabel(pairs)), lambda _: wanted, n_jobs=n_jobs)
+    return gather(PickedSource(source, pairs), wanted, n_jobs=n_jobs)
 
 
 def describe_class(
