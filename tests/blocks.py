@@ -24,7 +24,7 @@ class SplitSource:
     def each(self, fn):
         yield from (fn(block) for block in self.blocks)
 
-    def map(self, fn):
+    def map(self, fn, names=None):
         return np.concatenate([fn(block) for block in self.blocks])
 
 

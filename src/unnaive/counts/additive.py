@@ -9,12 +9,13 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.counts.gather import gather
@@ -89,7 +90,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if self.max_categories is not None:
             check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
         source = self._rows_to_learn(X, y, sample_weight, fitted)
-        summary = gather(source, self._wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
+        wanted = clone(self)._wanted  # what was learned before need not be sent to workers
+        summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
         self._check_identifiers(summary)
         return source, summary
 
@@ -118,6 +120,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if scan is not None:  # weights say nothing about the rows to answer for
             X = replace(scan.unlabelled, weight=None)
         return open_table(self, X, fitted=self.schema_)
+
+    @property
+    def _sent(self) -> Self:
+        """The model as workers need it to answer: without the sums that only updates need."""
+        own = copy(self)
+        own.__dict__.pop("summary_", None)
+        return own
 
     def _check_identifiers(self, summary: Summary) -> None:
         if self._refuses_identifiers and self.max_categories is None:

@@ -184,7 +184,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
             ``encode="interval"``, a table of the kind of X, or an array of objects if X is none.
             ``set_output`` makes it a pandas or polars table.
         """
-        return self._open(X).map(self._transform)
+        return self._open(X).map(self._sent._transform, [str(name) for name in self.schema_.names])
 
     def _transform(self, block: Block) -> Any:
         if self.encode == "interval" or any(cuts is None for cuts in self.cuts_):

@@ -44,7 +44,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._open(X).map(self._log_probabilities)
+        return self._open(X).map(self._sent._log_probabilities, self._names("log_probability"))
 
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class for each row.
@@ -60,7 +60,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         array of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return self._open(X).map(self._probabilities)
+        return self._open(X).map(self._sent._probabilities, self._names("probability"))
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row.
@@ -73,9 +73,15 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        return self._open(X).map(
-            lambda block: self.classes_[self._probabilities(block).argmax(axis=1)]
-        )
+        return self._open(X).map(self._sent._predict, ["prediction"])
+
+    def _predict(self, block: Block) -> NDArray[Any]:
+        found: NDArray[Any] = self.classes_[self._probabilities(block).argmax(axis=1)]
+        return found
+
+    def _names(self, word: str) -> list[str]:
+        """Names of columns with an answer for each class, where the answer is a table."""
+        return [f"{word}_{label}" for label in self.classes_]
 
     def predict_to(self, X: Any, path: Any) -> Path:
         """Write the answers for rows of any number to a Parquet file, block by block.
@@ -98,7 +104,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
         def answer(block: Block) -> dict[str, NDArray[Any]]:
             each = self._probabilities(block)
-            names = [f"probability_{label}" for label in self.classes_.tolist()]
+            names = self._names("probability")
             return {
                 "row": block.row_ids,
                 "prediction": self.classes_[each.argmax(axis=1)],
@@ -170,7 +176,7 @@ class EvidenceClassifier(TableClassifier):
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._open(X).map(self._joint)
+        return self._open(X).map(self._sent._joint, self._names("joint_log_probability"))
 
     def evidence(self, X: Any) -> Evidence:
         """Why: one bar per row, attribute and class, adding up to the joint log probability.

@@ -278,7 +278,7 @@ grid_limit :
         array of shape (n_samples, n_classes)
             Log P(class | row) but for a constant of the row.
         """
-        return self._open(X).map(self._joint)
+        return self._open(X).map(self._sent._joint, self._names("joint_log_probability"))
 
     def evidence(self, X: Any) -> Evidence | Votes:
         """Why: bars that add up (``algorithm="real"``), or what each round adds for each class.

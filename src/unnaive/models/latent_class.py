@@ -154,7 +154,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        self.labels_ = join_answers(self._open(X).each(self._label))
+        self.labels_ = join_answers(self._open(X).each(self._sent._label))
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -230,7 +230,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     def _label(self, block: Block) -> NDArray[np.intp]:
         return self._joint(block).argmax(axis=1)
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Any:
         """The likeliest cluster of each row.
 
         Parameters
@@ -241,8 +241,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        found: NDArray[np.intp] = self._open(X).map(self._label)
-        return found
+        return self._open(X).map(self._sent._label, ["cluster"])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.
@@ -255,8 +254,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_clusters_)
         """
+        names = [f"probability_{k}" for k in range(self.n_clusters_)]
         found: NDArray[np.float64] = self._open(X).map(
-            lambda block: probabilities(self._joint(block), self.n_jobs)
+            lambda block: probabilities(self._joint(block), self.n_jobs), names
         )
         return found
 
@@ -272,7 +272,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         array of shape (n_samples,)
         """
         found: NDArray[np.float64] = self._open(X).map(
-            lambda block: logsumexp(self._joint(block), axis=1)
+            lambda block: logsumexp(self._joint(block), axis=1), ["log_likelihood"]
         )
         return found
 

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.table.columns import read_labels, read_numeric
-from unnaive.table.reading import check_against, check_names, check_weight, new_schema
+from unnaive.table.reading import (
+    all_weights_zero,
+    check_against,
+    check_names,
+    check_weight,
+    new_schema,
+)
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Column, Schema
 from unnaive.table.source import Block, cut_target, keep_rows
@@ -157,3 +163,10 @@ def arrow_types(columns: Sequence[str] | Mapping[str, Any] | None) -> dict[str, 
                 "'string', 'float64', 'int64', 'bool', 'date32', 'timestamp[us]' or the like."
             ) from None
     return found
+
+
+def no_rows(seen: int) -> ValueError:
+    """What is wrong when no block has rows: were any seen?"""
+    if seen:
+        return all_weights_zero()
+    return ValueError("0 sample(s) while a minimum of 1 is required: the data have no rows.")

@@ -233,7 +233,7 @@ def _numeric_series(column: nw.Series[Any], spec: Column) -> NDArray[Any]:
 
 
 def _floats(column: nw.Series[Any]) -> NDArray[Any]:
-    if column.dtype == nw.Decimal and column.implementation.is_pyarrow():
+    if column.dtype == nw.Decimal and not column.implementation.is_polars():
         column = column.cast(nw.String)  # pyarrow rounds decimals less well than text
     return column.cast(nw.Float64).to_numpy()
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from unnaive.table.blocks import BlockReader
+from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.parallel import in_order
-from unnaive.table.reading import all_weights_zero
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -108,14 +107,13 @@ class FileSource:
         if not some:
             raise self._no_rows()
 
-    def map(self, fn: Callable[[Block], Any]) -> Any:
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self._each(fn))
 
     def _blocks(self) -> Iterator[tuple[list[Piece], int]]:
         """Pieces whose tables go together, enough for a block, and their first row's number."""
         columns = self.reader.columns
-        most = BLOCK_BYTES // (8 * len(columns))
-        n_rows = min(max(most, LEAST_ROWS), MOST_ROWS)
+        n_rows = block_rows(len(columns))
         waiting: list[Piece] = []
         first_row = held = 0
         for piece in self.batches.pieces(columns, n_rows):
@@ -130,10 +128,13 @@ class FileSource:
             yield waiting, first_row
 
     def _no_rows(self) -> ValueError:
-        seen = any(piece.n_rows for piece in self.batches.pieces(self.reader.columns[:1], 1 << 16))
-        if seen:
-            return all_weights_zero()
-        return ValueError("0 sample(s) while a minimum of 1 is required: the data have no rows.")
+        pieces = self.batches.pieces(self.reader.columns[:1], 1 << 16)
+        return no_rows(any(piece.n_rows for piece in pieces))
+
+
+def block_rows(n_columns: int) -> int:
+    """Rows of a block of so many columns."""
+    return min(max(BLOCK_BYTES // (8 * n_columns), LEAST_ROWS), MOST_ROWS)
 
 
 def _table(pieces: list[Piece]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -92,7 +92,7 @@ class PickedSource:
         for found in self.source.each(self._some(fn)):
             yield from found
 
-    def map(self, fn: Callable[[Block], Any]) -> Any:
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self.each(fn))
 
 

@@ -173,8 +173,11 @@ class Source(Protocol):
         """``fn`` of every block that has rows, in the order of the rows."""
         ...
 
-    def map(self, fn: Callable[[Block], Any]) -> Any:
-        """One answer per row, in the form that suits the source."""
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
+        """One answer per row, in the form that suits the source.
+
+        ``names`` are those of the answer's columns, where the answer is a table.
+        """
         ...
 
 
@@ -191,5 +194,5 @@ class MemorySource:
     def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
         yield fn(self.block)
 
-    def map(self, fn: Callable[[Block], Any]) -> Any:
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return fn(self.block)

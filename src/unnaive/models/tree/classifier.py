@@ -64,7 +64,7 @@ class TreeClassifier(TableClassifier):
             A leaf, or an inner node where the row's value is missing or has no child.
         """
         found: NDArray[np.intp] = self._open(X).map(
-            lambda block: self.tree_.apply(block, self.n_jobs)
+            lambda block: self.tree_.apply(block, self.n_jobs), ["node"]
         )
         return found
 

@@ -1,0 +1,156 @@
+"""Rows in a Dask DataFrame: every partition is a block, and sums are made where the rows are."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from unnaive.table.answers import answer_columns, first_answer
+from unnaive.table.blocks import BlockReader, no_rows
+from unnaive.table.packets import sum_of
+from unnaive.table.scan import Scan
+from unnaive.table.schema import Schema
+from unnaive.table.source import Block, join_answers
+from unnaive.table.storage import Storage
+
+T = TypeVar("T")
+Found: TypeAlias = tuple[list[T], list[int]]  # a result, if there are rows, and rows of partitions
+
+FAN = 4  # results that one task adds
+
+
+def open_scan(
+    scan: Scan,
+    categorical_features: Any,
+    fitted: Schema | None,
+    n_jobs: int | None,  # noqa: ARG001
+) -> DaskSource:
+    """Open a scan of a Dask DataFrame."""
+    frame = scan.data
+    if not (hasattr(frame, "map_partitions") and hasattr(frame, "columns")):
+        raise TypeError(f"scan reads Dask DataFrames; got a Dask {type(frame).__name__}.")
+    reader = BlockReader.of(scan, list(frame.columns), categorical_features, fitted)
+    source = DaskSource(frame, reader, Storage(scan.limit))
+    if scan.picked is not None:
+        source.number()
+    return source
+
+
+class DaskSource:
+    """A Dask DataFrame on whatever scheduler Dask uses: a cluster, or threads of this process.
+
+    A row's number is its place in the order of the partitions. How long the partitions are is
+    found by the first sum, and blocks are numbered from then on, or after `number`.
+    """
+
+    def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
+        self.frame, self.reader, self.storage = frame, reader, storage
+        self._parts = frame[reader.columns].to_delayed()
+        self._lengths: list[int] | None = None
+
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+        from dask.delayed import delayed
+
+        def add_all(parts: Sequence[Found[T]]) -> Found[T]:
+            found = [result for results, _ in parts for result in results]
+            return sum_of(found, add), [n for _, lengths in parts for n in lengths]
+
+        adding = delayed(add_all, pure=False)
+        level = self._tasks(fn)
+        while len(level) > 1:
+            level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
+        ((found, self._lengths),) = _compute(level)
+        if not found:
+            raise no_rows(sum(self._lengths))
+        return found[0]
+
+    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        lengths = self.number()
+        tasks = self._tasks(fn)
+        step = _threads()  # results of so many partitions are held here at a time
+        some = False
+        for k in range(0, len(tasks), step):
+            for found, _ in _compute(tasks[k : k + step]):
+                some |= bool(found)
+                yield from found
+        if not some:
+            raise no_rows(sum(lengths))
+
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
+        """A Dask Series or DataFrame with the index of the rows, computed when it is asked for."""
+        own, reader = self.frame[list(self.reader.features)], self.reader
+        first = first_answer(reader, fn, own._meta.reindex([0]))
+        if first is None:
+            return join_answers(self.each(fn))
+
+        def answer(table: Any) -> Any:
+            block = reader.read(table)
+            return _frame(first[:0] if block is None else fn(block), names, table.index)
+
+        if not isinstance(first, np.ndarray):  # some columns are passed on: Dask knows their types
+            return own.map_partitions(answer)
+        return own.map_partitions(answer, meta=_frame(first[:0], names, own._meta.index[:0]))
+
+    def number(self) -> list[int]:
+        """Find how long the partitions are, if no pass has found it yet."""
+        if self._lengths is None:
+            lengths = self.frame[self.reader.columns[:1]].map_partitions(len)
+            self._lengths = [int(n) for n in lengths.compute()]
+        return self._lengths
+
+    def _tasks(self, fn: Callable[[Block], T]) -> list[Any]:
+        """``fn`` of every partition, as tasks that are not started."""
+        from dask.delayed import delayed
+
+        reader = self.reader
+
+        def visit(table: Any, k: int, first_row: int) -> Found[T]:
+            try:
+                block = reader.read(table, first_row)
+                return [] if block is None else [fn(block)], [len(table)]
+            except ValueError as error:
+                raise type(error)(f"{error} [partition {k}]") from error
+
+        # What fn holds may be large: as a value of the graph it is sent to a worker once.
+        shared = delayed(visit, pure=False)
+        run = delayed(_call, pure=False)
+        lengths = [0] * len(self._parts) if self._lengths is None else self._lengths
+        each = zip(self._parts, accumulate(lengths, initial=0), strict=False)
+        return [run(shared, part, k, first) for k, (part, first) in enumerate(each)]
+
+
+def _call(visit: Callable[..., T], table: Any, k: int, first_row: int) -> T:
+    return visit(table, k, first_row)
+
+
+def _compute(tasks: Sequence[Any]) -> Any:
+    from dask.base import compute
+
+    with warnings.catch_warnings():
+        # Dask would have rows read on workers; what is sent here are coders and models.
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        return compute(*tasks)
+
+
+def _frame(values: Any, names: Sequence[str] | None, index: Any) -> Any:
+    import pandas as pd
+
+    if not isinstance(values, np.ndarray):
+        return values
+    frame = pd.DataFrame(answer_columns(values, names), index=index)
+    return frame.iloc[:, 0] if values.ndim == 1 else frame
+
+
+def _threads() -> int:
+    """How many tasks run at a time."""
+    try:
+        from distributed import get_client
+
+        return max(1, sum(get_client().nthreads().values()))
+    except (ImportError, ValueError):  # no cluster: threads of this machine
+        return os.cpu_count() or 1

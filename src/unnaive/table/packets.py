@@ -1,0 +1,63 @@
+"""Arrow batches to blocks, and results of tasks as rows of a table: how engines send them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+FOUND = "part int, seen bigint, found binary"  # columns of a packet, in the words of SQL
+
+
+def tables(batches: Iterable[Any], n_rows: int, names: Sequence[str]) -> Iterator[Any]:
+    """Batches put together until there are rows enough for a block, with their columns' names."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= n_rows:
+            yield pa.Table.from_batches(waiting).rename_columns(names)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting).rename_columns(names)
+
+
+def pack(part: int, seen: int, *found: Any) -> Any:
+    """A batch of one row: the partition, how many rows it has, and a result or an error or none."""
+    import pyarrow as pa
+
+    pickled: list[Any] = [pickle.dumps(result, protocol=5) for result in found] or [None]
+    fields = [("part", pa.int32()), ("seen", pa.int64()), ("found", pa.binary())]
+    return pa.record_batch([[part], [seen], pickled], schema=pa.schema(fields))
+
+
+def unpack(found: bytes) -> Any:
+    """A result; an error of the data is raised here, as itself."""
+    result = pickle.loads(found)
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def sum_of(results: list[T], add: Callable[[T, T], T]) -> list[T]:
+    """One result, or none of none."""
+    return [reduce(add, results)] if results else []
+
+
+def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a task does with the packets of other tasks: one packet of all."""
+
+    def visit(batches: Iterable[Any]) -> Iterator[Any]:
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        seen = sum(row["seen"] for row in rows)
+        try:
+            found: list[T] = [unpack(row["found"]) for row in rows if row["found"]]
+            yield pack(0, seen, *sum_of(found, add))
+        except (ValueError, TypeError) as error:
+            yield pack(0, seen, error)
+
+    return visit

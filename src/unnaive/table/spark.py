@@ -1,0 +1,171 @@
+"""Rows in a Spark DataFrame: Python workers read partitions as Arrow, and add up what they find."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from unnaive.table.answers import answer_table, first_answer
+from unnaive.table.blocks import BlockReader, no_rows
+from unnaive.table.files import block_rows
+from unnaive.table.packets import FOUND, adder, pack, sum_of, tables, unpack
+from unnaive.table.scan import Scan
+from unnaive.table.schema import Schema
+from unnaive.table.source import Block, join_answers
+from unnaive.table.storage import Storage
+
+T = TypeVar("T")
+
+FAN = 8  # results that one task, or the driver, adds
+TASKS = 4  # for each core: partitions beyond that are summed by the task that reads them
+PART_BITS = 33  # rows of a partition that can be told apart where there is no row_id
+
+
+def open_scan(
+    scan: Scan,
+    categorical_features: Any,
+    fitted: Schema | None,
+    n_jobs: int | None,  # noqa: ARG001
+) -> SparkSource:
+    """Open a scan of a Spark DataFrame."""
+    frame = scan.data
+    if not hasattr(frame, "mapInArrow"):
+        raise TypeError(
+            f"scan reads DataFrames of pyspark.sql; got a Spark {type(frame).__name__}. "
+            "A pandas-on-Spark table has one as .to_spark()."
+        )
+    if scan.picked is not None and scan.row_id is None:
+        raise ValueError(
+            "this model takes rows by their numbers, and Spark's rows have none: name a column of "
+            "row numbers, scan(..., row_id=)."
+        )
+    reader = BlockReader.of(scan, frame.columns, categorical_features, fitted)
+    return SparkSource(frame, reader, Storage(scan.limit))
+
+
+class SparkSource:
+    """A Spark DataFrame.
+
+    Rows have no order: ``row_id`` of the scan names a column that numbers them. Without it a row's
+    number is its place in its partition, as it happens to be.
+    """
+
+    def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
+        self.frame, self.reader, self.storage = frame, reader, storage
+
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+        tasks = TASKS * _cores(self.frame)
+        rows = _numbered(self.frame, self.reader.columns).coalesce(tasks)
+        level = rows.mapInArrow(_visitor(self.reader, fn, add), FOUND)
+        while tasks > FAN:
+            tasks = -(-tasks // FAN)
+            level = level.repartition(tasks, "part").mapInArrow(adder(add), FOUND)
+        parts = level.collect()
+        total = sum_of([unpack(part.found) for part in parts if part.found], add)
+        if not total:
+            raise no_rows(sum(part.seen for part in parts))
+        return total[0]
+
+    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        from pyspark import StorageLevel
+
+        reader, frame = self.reader, _numbered(self.frame, self.reader.columns)
+        if reader.row_id is None:
+            warnings.warn(
+                "Spark's rows have no order, so that random choices about them (folds, draws) may "
+                "be others each time; name a column of row numbers with scan(..., row_id=).",
+                UserWarning,
+                stacklevel=2,
+            )
+        else:
+            frame = frame.orderBy(frame.columns[reader.columns.index(reader.row_id)])
+
+        # Workers do their share at the same time, and keep it until it is fetched, in order.
+        kept = frame.mapInArrow(_visitor(reader, fn), FOUND).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            kept.count()
+            some, seen = False, 0
+            for row in kept.toLocalIterator(prefetchPartitions=True):
+                seen += row.seen
+                if row.found:
+                    some = True
+                    yield unpack(row.found)
+            if not some:
+                raise no_rows(seen)
+        finally:
+            kept.unpersist()
+
+    def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
+        """The DataFrame with columns for the answers, computed when it is asked for."""
+        import pyarrow as pa
+        from pyspark.sql.types import StructField, StructType
+
+        reader, frame = self.reader, self.frame
+        kinds = _numbered(frame, reader.features).limit(0).toArrow().schema.types
+        nothing = [pa.nulls(1, kind) for kind in kinds]
+        first = first_answer(reader, fn, pa.table(nothing, names=list(reader.features)))
+        if first is None:
+            return join_answers(self.each(fn))
+        new, old = answer_table(first, names), frame.columns
+        taken = [name for name in new.column_names if name in old and name not in reader.features]
+        if taken:
+            raise ValueError(f"the DataFrame has a column {taken[0]!r} already; drop or rename it.")
+        out = list(dict.fromkeys([*old, *new.column_names]))
+
+        def answer(batches: Iterable[Any]) -> Iterator[Any]:
+            for table in tables(batches, 1, old):
+                block = reader.read(table)
+                if block is not None:
+                    own = answer_table(fn(block), names, new.schema)
+                    both = [own[n] if n in own.column_names else table[n] for n in out]
+                    yield from pa.table(both, names=_places(out)).combine_chunks().to_batches()
+
+        found = {field.name: field.dataType for field in frame.schema}
+        found |= {f.name: f.dataType for f in frame.sparkSession.createDataFrame(new).schema}
+        fields = [StructField(k, found[n]) for k, n in zip(_places(out), out, strict=True)]
+        return _numbered(frame, old).mapInArrow(answer, StructType(fields)).toDF(*out)
+
+
+def _visitor(
+    reader: BlockReader, fn: Callable[[Block], T], add: Callable[[T, T], T] | None = None
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a task does with its batches: the results of blocks, or their sum, and the rows seen."""
+
+    def visit(batches: Iterable[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        part = context.partitionId()
+        first = at = part << PART_BITS
+        total: list[T] = []
+        try:
+            for table in tables(batches, block_rows(len(reader.columns)), reader.columns):
+                block = reader.read(table, at)
+                at += len(table)
+                found = [] if block is None else [fn(block)]
+                if add is None:
+                    yield from (pack(part, 0, result) for result in found)
+                else:
+                    total = sum_of([*total, *found], add)
+            yield pack(part, at - first, *total)
+        except (ValueError, TypeError) as error:  # the data are wrong, and will be the next time
+            yield pack(part, 0, type(error)(f"{error} [partition {part}]"))
+
+    return visit
+
+
+def _numbered(frame: Any, names: Sequence[str]) -> Any:
+    """Some columns, numbered: ``mapInArrow`` takes dots and backticks in names for syntax."""
+    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
+    return frame.select(*quoted).toDF(*_places(names))
+
+
+def _places(names: Sequence[str]) -> list[str]:
+    return [f"c{k}" for k in range(len(names))]
+
+
+def _cores(frame: Any) -> int:
+    context = getattr(frame.sparkSession, "sparkContext", None)  # Spark Connect has none
+    return FAN if context is None else int(context.defaultParallelism)

@@ -1,0 +1,158 @@
+"""Dask gives what memory gives, byte for byte, and goes on when a worker dies."""
+
+from __future__ import annotations
+
+import os
+
+import dask.array
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
+from helpers import assert_same_model, mixed_table
+from registry import ESTIMATORS
+from unnaive import Discretizer, LatentClassClusterer, NaiveBayesClassifier, NBTreeClassifier, scan
+from unnaive.table.dask import DaskSource
+
+pytestmark = pytest.mark.usefixtures("dask_client")
+
+
+def parted(table, edges):
+    """A Dask DataFrame with partitions between the edges."""
+    own = slices(edges)
+
+    def take(k):
+        return table.iloc[own[k]]
+
+    return dd.from_map(take, range(len(own)), meta=table.iloc[:0])
+
+
+def as_pandas(table):
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def both(estimator, table, frame, **names):
+    """The estimator fitted in memory and on Dask."""
+    X = features(table)
+    weight = table["weight"].to_numpy() if "weight" in names else None
+    memory = clone(estimator).fit(X, table["label"], sample_weight=weight)
+    return memory, clone(estimator).fit(scan(frame, "label", columns=X.column_names, **names))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_every_model_equals_that_of_memory(estimator):
+    table = awkward_table()
+    assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))
+
+
+@pytest.mark.parametrize("n_parts", PARTS)
+@pytest.mark.parametrize(
+    "estimator", [NaiveBayesClassifier(), NBTreeClassifier(random_state=0)], ids=repr
+)
+def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
+    table = awkward_table(seed=1)
+    frame = parted(as_pandas(table), PARTS[n_parts])
+    assert_same_model(*both(estimator, table, frame, weight="weight"))
+
+
+def test_more_distinct_numbers_than_cells():
+    table = many_numbers().drop_columns("id").to_pandas()
+    frame = parted(table, [0, 10, 40_000, 40_000, 90_000])
+    X, y = table.drop(columns="label"), table["label"]
+    model = NaiveBayesClassifier().fit(frame, "label")
+    assert_same_model(NaiveBayesClassifier().fit(X, y), model)
+    assert all(coder.shift > 0 for coder in model.summary_.coders)
+
+
+def test_categories_and_text_that_dask_turns_into_arrow():
+    X, y = mixed_table(500)
+    frame = dd.from_pandas(X.assign(y=y), npartitions=3)
+    memory, model = NaiveBayesClassifier().fit(X, y), NaiveBayesClassifier().fit(frame, "y")
+    assert_same_model(memory, model)
+    found = model.predict(frame)
+    assert isinstance(found, dd.Series)
+    frame["found"] = found  # the index is that of the rows
+    assert (frame["found"].compute() == memory.predict(X)).all()
+
+
+def test_without_a_cluster_threads_of_this_process_do_the_work():
+    import dask
+
+    X, y = mixed_table(500)
+    frame = dd.from_pandas(X.assign(y=y), npartitions=3)
+    tree = NBTreeClassifier(random_state=0)
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(clone(tree).fit(X, y), clone(tree).fit(frame, "y"))
+
+
+def test_answers_are_lazy_tables():
+    table = awkward_table()
+    pandas = as_pandas(table)
+    frame = parted(pandas, PARTS[7])
+    memory, model = both(NaiveBayesClassifier(), table, frame)
+    proba = model.predict_proba(frame)
+    assert isinstance(proba, dd.DataFrame)
+    assert list(proba.columns) == [f"probability_{label}" for label in model.classes_]
+    computed = proba.compute()
+    assert (computed.to_numpy() == memory.predict_proba(features(table))).all()
+    assert computed.index.equals(pandas.index)
+    joint = model.predict_joint_log_proba(scan(frame, "label", weight="weight"))
+    assert (joint.compute().to_numpy() == memory.predict_joint_log_proba(features(table))).all()
+    clusters = LatentClassClusterer(2, random_state=0).fit(frame[["age", "kind"]])
+    assert (clusters.predict(frame).compute() == clusters.labels_).all()
+
+
+@pytest.mark.parametrize("encode", ["ordinal", "interval"])
+@pytest.mark.parametrize("columns", [["age", "ratio"], ["age", "city", "member"]])
+def test_discretized_frames(encode, columns):
+    X, y = mixed_table(300)
+    X = X[columns].assign(city=X["city"].astype("string[pyarrow]"))[columns]
+    frame = dd.from_pandas(X.assign(y=y), npartitions=3)
+    memory = Discretizer(encode=encode).fit(X, y).set_output(transform="pandas")
+    found = Discretizer(encode=encode).fit(frame, "y").transform(frame)
+    assert isinstance(found, dd.DataFrame)
+    computed = found.compute()
+    assert list(found.dtypes) == list(computed.dtypes)
+    pd.testing.assert_frame_equal(computed, memory.transform(X), check_dtype=False)
+
+
+@pytest.mark.parametrize("method", ["reduce", "each"])
+def test_a_worker_killed_in_mid_fit_does_not_change_the_model(
+    method, monkeypatch, tmp_path, dask_client
+):
+    table, marker = awkward_table(), tmp_path / "killed"
+    real = getattr(DaskSource, method)
+
+    def dying(self, fn, *add):
+        return real(self, dies_once(fn, str(marker), 150), *add)
+
+    before = set(dask_client.run(os.getpid).values())
+    monkeypatch.setattr(DaskSource, method, dying)
+    frame = parted(as_pandas(table), PARTS[7])
+    assert_same_model(*both(NBTreeClassifier(random_state=0), table, frame))
+    assert marker.exists()
+    dask_client.wait_for_workers(2)
+    assert set(dask_client.run(os.getpid).values()) != before
+
+
+def test_errors_name_the_partition_and_what_is_wrong():
+    X, y = mixed_table(100)
+    y = pd.Series(y, dtype=object)
+    y[70] = None
+    frame = dd.from_pandas(X.assign(y=y), npartitions=4)
+    with pytest.raises(ValueError, match=r"y has 1 missing labels.*\[partition 2\]"):
+        NaiveBayesClassifier().fit(frame, "y")
+    with pytest.raises(ValueError, match="target names 'z', which is not a column"):
+        NaiveBayesClassifier().fit(frame, "z")
+    with pytest.raises(ValueError, match="0 sample"):
+        NaiveBayesClassifier().fit(frame[frame["age"] > 1000], "y")
+    with pytest.raises(TypeError, match="scan reads Dask DataFrames; got a Dask Array"):
+        NaiveBayesClassifier().fit(dask.array.zeros((3, 2)), "y")
+    with pytest.raises(TypeError, match="y must be the name of a column"):
+        NaiveBayesClassifier().fit(frame, frame["y"])
+    model = NaiveBayesClassifier().fit(X, np.arange(100) % 2)
+    with pytest.raises(ValueError, match="column 'age' held numbers .* but now holds text"):
+        model.predict(frame.assign(age=frame["city"])).compute()

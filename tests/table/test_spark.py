@@ -1,0 +1,165 @@
+"""Spark gives what memory gives, byte for byte, and goes on when a Python worker dies."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from clusters import awkward_table, dies_once, features, many_numbers
+from helpers import assert_same_model
+from registry import BAGGED, BOOSTED, CLUSTERERS, META, MIXTURES, TREES
+from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, scan
+from unnaive.table.spark import SparkSource
+
+# One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
+FAMILIES = [
+    NaiveBayesClassifier(),
+    NaiveBayesClassifier(numeric="gaussian"),
+    NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
+    NaiveBayesClassifier(grid_limit=8, n_jobs=2),
+    Discretizer("sigma"),
+    TREES[0],
+    TREES[2],
+    TREES[4],
+    BOOSTED[1],
+    BAGGED[0],
+    MIXTURES[0],
+    CLUSTERERS[0],
+    META[0],
+]
+
+
+def parted(spark, table, n_parts):
+    """A Spark DataFrame in partitions by the hash of a column: uneven, some empty, out of order."""
+    frame = spark.createDataFrame(table)
+    return frame.coalesce(1) if n_parts == 1 else frame.repartition(n_parts, "kind", "label")
+
+
+def both(estimator, table, frame, **names):
+    """The estimator fitted in memory and on Spark."""
+    X = features(table)
+    weight = table["weight"].to_numpy() if "weight" in names else None
+    memory = clone(estimator).fit(X, table["label"], sample_weight=weight)
+    own = scan(frame, "label", columns=X.column_names, row_id="id", **names)
+    return memory, clone(estimator).fit(own)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return awkward_table()
+
+
+@pytest.fixture(scope="module")
+def seven(spark, table):
+    return parted(spark, table, 7).cache()
+
+
+@pytest.mark.parametrize("estimator", FAMILIES, ids=repr)
+def test_every_family_equals_that_of_memory(estimator, table, seven):
+    assert_same_model(*both(estimator, table, seven))
+
+
+@pytest.mark.parametrize("n_parts", [1, 20])
+def test_partitions_and_weights_of_zero_do_not_matter(n_parts, table, spark):
+    frame = parted(spark, table, n_parts)
+    assert_same_model(*both(NaiveBayesClassifier(), table, frame, weight="weight"))
+
+
+def test_a_tree_of_sums(table, seven, monkeypatch):
+    """Where there are many cores, tasks add what other tasks have found."""
+    monkeypatch.setattr("unnaive.table.spark._cores", lambda frame: 30)
+    assert_same_model(*both(NaiveBayesClassifier(), table, seven))
+
+
+def test_more_distinct_numbers_than_cells(spark):
+    table = many_numbers()
+    frame = spark.createDataFrame(table).repartition(5)
+    X = table.select(["x", "z"])
+    memory = NaiveBayesClassifier().fit(X, table["label"])
+    model = NaiveBayesClassifier().fit(scan(frame, "label", columns=["x", "z"]))
+    assert_same_model(memory, model)
+    assert all(coder.shift > 0 for coder in model.summary_.coders)
+
+
+def test_answers_are_lazy_frames(table, seven):
+    X = features(table)
+    memory, model = both(NaiveBayesClassifier(), table, seven)
+    proba = model.predict_proba(seven)
+    names = [f"probability_{label}" for label in model.classes_]
+    assert proba.columns == [*seven.columns, *names]
+    found = proba.orderBy("id").toArrow()
+    answers = np.stack([found[name].to_numpy() for name in names], axis=1)
+    assert (answers == memory.predict_proba(X)).all()
+    predicted = model.predict(scan(seven, "label", row_id="id", weight="weight")).orderBy("id")
+    assert [row.prediction for row in predicted.collect()] == memory.predict(X).tolist()
+    with pytest.raises(ValueError, match="has a column 'prediction' already; drop or rename it"):
+        model.predict(predicted)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[1, 2], [True, False], [1.0, 2.0], [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]],
+    ids=lambda labels: type(labels[0]).__name__,
+)
+def test_labels_of_any_type_come_back(labels, spark):
+    rows = [(float(k), labels[k % 2]) for k in range(40)]
+    frame = spark.createDataFrame(rows, ["x", "y"])
+    model = NaiveBayesClassifier(alpha=0.1, numeric="width").fit(frame, "y")
+    assert {type(row.prediction) for row in model.predict(frame).collect()} == {type(labels[0])}
+
+
+def test_discretized_frames_keep_their_other_columns(table, seven):
+    columns = ["age", "city", "price"]
+    X = table.select(columns)
+    memory = Discretizer(encode="interval").fit(X, table["label"])
+    model = Discretizer(encode="interval").fit(scan(seven, "label", columns=columns))
+    found = model.transform(seven)
+    assert found.columns == seven.columns
+    assert found.orderBy("id").select(*columns).toArrow().equals(memory.transform(X))
+
+
+def test_without_row_ids_a_warning_says_what_is_not_promised(table, seven):
+    own = scan(seven, "label", columns=["age", "city"])
+    with pytest.warns(UserWarning, match=r"rows have no order.*scan\(\.\.\., row_id=\)"):
+        tree = NBTreeClassifier(random_state=0).fit(own)
+    assert set(tree.classes_) == set(table["label"].to_pylist())
+    NaiveBayesClassifier().fit(own)  # chooses nothing at random, and warns of nothing
+
+
+@pytest.mark.parametrize("method", ["reduce", "each"])
+def test_a_python_worker_killed_in_mid_fit_does_not_change_the_model(
+    method, monkeypatch, tmp_path, table, seven
+):
+    marker = tmp_path / "killed"
+    real = getattr(SparkSource, method)
+    sizes: list[int] = []
+
+    def dying(self, fn, *add):
+        sizes.append(real(self, lambda block: [block.n_rows], list.__add__)[-1])
+        return real(self, dies_once(fn, str(marker), sizes[-1]), *add)
+
+    def dying_later(self, fn):
+        sizes.append(list(real(self, lambda block: block.n_rows))[-1])
+        return real(self, dies_once(fn, str(marker), sizes[-1]))
+
+    monkeypatch.setattr(SparkSource, method, dying if method == "reduce" else dying_later)
+    assert_same_model(*both(NBTreeClassifier(random_state=0), table, seven))
+    assert marker.exists()
+
+
+def test_errors_name_the_partition_and_what_is_wrong(spark, seven):
+    rows = [(float(k), None if k == 35 else "ab"[k % 2]) for k in range(40)]
+    frame = spark.createDataFrame(rows, ["x", "y"]).coalesce(1)
+    with pytest.raises(ValueError, match=r"y has 1 missing labels.*\[partition \d\]"):
+        NaiveBayesClassifier().fit(frame, "y")
+    with pytest.raises(ValueError, match="target names 'z', which is not a column"):
+        NaiveBayesClassifier().fit(frame, "z")
+    with pytest.raises(ValueError, match="0 sample"):
+        NaiveBayesClassifier().fit(frame.where("x > 1000"), "y")
+    with pytest.raises(ValueError, match="row_id 'x' must hold whole numbers"):
+        NBTreeClassifier().fit(scan(frame.selectExpr("x", "x as z", "'a' as y"), "y", row_id="x"))
+    with pytest.raises(TypeError, match="DataFrames of pyspark.sql; got a Spark RDD"):
+        NaiveBayesClassifier().fit(frame.rdd, "y")
