@@ -11,7 +11,7 @@ from typing import Any
 from unnaive.papers.kept import Record, frame
 from unnaive.papers.measures import MEASURES
 from unnaive.papers.statistics import Estimate
-from unnaive.papers.study import NO_SET, Study, Task
+from unnaive.papers.study import Study, Task
 
 REPRODUCED, PARTLY, NOT, UNKNOWN = "reproduced", "partly", "not", "not measured"
 ORDER = (REPRODUCED, PARTLY, NOT, UNKNOWN)
@@ -60,20 +60,21 @@ def _judge_one(
     leave = claim.get("leave_out", [])
     rows = rows[~rows["set"].isin(leave)]
     arguments = dict(claim.get("of", {}))
-    wanted = arguments.get("sets") or [arguments["set"]] if "set" in arguments else None
-    wanted = arguments.get("sets", wanted) or [s for s in part.sets if s not in leave]
-    there = len(set(rows["set"]) & set(wanted))
+    named = [arguments["set"]] if "set" in arguments else arguments.get("sets")
+    wanted = named or [name for name in part.sets if name not in leave]
     found = measures[claim["measure"]](rows, **arguments) if len(rows) else _nothing()
     said = float(claim["paper"])
     relation, tolerance = claim.get("relation", "near"), float(claim.get("tolerance", 0))
     if relation not in RELATIONS:
         raise ValueError(f"claim {claim['id']}: relation must be one of {RELATIONS}.")
     bound = float(claim.get("bound", said))
+    n_sets = found.n_sets or len(set(rows["set"]) & set(wanted))
+    verdict = decide(found, relation, bound, tolerance)
     return Verdict(
         study.key, claim["id"], claim["text"], claim["where"], claim.get("unit", ""), said, found,
         _rule_text(relation, bound, tolerance, claim.get("unit", "")),
-        decide(found, relation, bound, tolerance), claim.get("tried", ""),
-        there if wanted != [NO_SET] else 1, len(wanted),
+        verdict if n_sets >= len(wanted) else UNKNOWN, claim.get("tried", ""),
+        n_sets, len(wanted),
     )  # fmt: skip
 
 

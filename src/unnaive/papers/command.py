@@ -8,7 +8,7 @@ from typing import Any
 
 from unnaive.papers.claims import ORDER, UNKNOWN
 from unnaive.papers.run import Outcome, Plan, plan, run
-from unnaive.papers.study import Task
+from unnaive.papers.study import NO_SET, Task
 
 INK = {"reproduced": "green", "partly": "yellow", "not": "red", UNKNOWN: "dim"}
 
@@ -60,9 +60,8 @@ def _say_plan(console: Any, work: Plan, jobs: int) -> None:
     if len(left) > 1:
         console.print(f"  all: about {_span(sum(left.values()))}")
     for study in work.studies:
-        there = {t.set for t in work.tasks if t.paper == study.key}
         wanted = {name for part in study.parts.values() for name in part.sets}
-        if missing := sorted(wanted - there - {"-"}):
+        if missing := sorted(wanted - {*work.shelf.names(), NO_SET}):
             console.print(f"  {study.key}: no data for {', '.join(missing)}", style="yellow")
 
 

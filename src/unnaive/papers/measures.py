@@ -67,9 +67,10 @@ def error_reduction(records: Any, method: str, beside: str) -> Estimate:
     wide = by_set(records)
     if method not in wide or beside not in wide:
         return NOTHING
-    wide = wide[wide[beside] < 100]
-    cut = 100 * (wide[method] - wide[beside]) / (100 - wide[beside])
-    return mean_estimate(cut.dropna(), "sets", len(cut.dropna()))
+    wide = wide[[method, beside]].dropna()
+    some = wide[wide[beside] < 100]  # without error nothing can go away
+    cut = 100 * (some[method] - some[beside]) / (100 - some[beside])
+    return mean_estimate(cut, "sets", len(wide)) if len(cut) else NOTHING
 
 
 def sets_ahead(records: Any, method: str, beside: str, sets: list[str] | None = None) -> Estimate:

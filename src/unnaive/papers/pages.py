@@ -118,7 +118,7 @@ def _plain(value: float) -> str:
 
 
 def _trim(value: float) -> str:
-    return f"{value:+.1e}" if 0 < abs(value) < 0.005 else f"{value:+.2f}"
+    return f"{value:+.1e}" if 1e-14 < abs(value) < 0.005 else f"{value:+.2f}"
 
 
 CLAIM_COLUMNS = ("claim", "where", "paper", "here", "difference, 95 % interval", "verdict")
@@ -189,9 +189,9 @@ def summary_page(pages: Sequence[Page], facts: list[str]) -> Page:
     ]
     intro = (
         "Every claim of the five papers beside what this library finds. A figure is reproduced "
-        "when it lies within the tolerance that the claim states; a direction when the whole confidence "
-        "interval is on its side, partly when only the figure is. Where a claim fails, the paper's "
-        "own page says what was tried."
+        "when it lies within the tolerance that the claim states; a direction when the whole "
+        "confidence interval is on its side, partly when only the figure is. Where a claim fails, "
+        "the paper's own page says what was tried."
     )
     return Page("summary", "The papers, reproduced", intro, [], lists, [], facts)
 
