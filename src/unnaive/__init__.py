@@ -1,28 +1,58 @@
 """Naive Bayes that is not naive: accurate, fast, readable classifiers for tables."""
 
-from unnaive.density import bayes_measure
-from unnaive.discretize import Discretizer
-from unnaive.models import (
-    BaggedNaiveBayesClassifier,
-    BoostedNaiveBayesClassifier,
-    C45Classifier,
-    ClassDecompositionClassifier,
-    FlexibleNBTreeClassifier,
-    HierarchicalMixtureClassifier,
-    LatentClassClusterer,
-    NaiveBayesClassifier,
-    NBTreeClassifier,
-    export_text,
-    merge,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unnaive.choose import AutoClassifier, Comparison, compare
+    from unnaive.density import bayes_measure
+    from unnaive.discretize import Discretizer
+    from unnaive.models import (
+        BaggedNaiveBayesClassifier,
+        BoostedNaiveBayesClassifier,
+        C45Classifier,
+        ClassDecompositionClassifier,
+        FlexibleNBTreeClassifier,
+        HierarchicalMixtureClassifier,
+        LatentClassClusterer,
+        NaiveBayesClassifier,
+        NBTreeClassifier,
+        export_text,
+        merge,
+    )
 
 __version__ = "0.1.0.dev0"
 
+# Where each name lives. It is imported when it is first asked for, so that the command line
+# answers at once and nobody waits for rooms that are not entered.
+_LATER = {
+    "AutoClassifier": "unnaive.choose",
+    "BaggedNaiveBayesClassifier": "unnaive.models",
+    "BoostedNaiveBayesClassifier": "unnaive.models",
+    "C45Classifier": "unnaive.models",
+    "ClassDecompositionClassifier": "unnaive.models",
+    "Comparison": "unnaive.choose",
+    "Discretizer": "unnaive.discretize",
+    "FlexibleNBTreeClassifier": "unnaive.models",
+    "HierarchicalMixtureClassifier": "unnaive.models",
+    "LatentClassClusterer": "unnaive.models",
+    "NBTreeClassifier": "unnaive.models",
+    "NaiveBayesClassifier": "unnaive.models",
+    "bayes_measure": "unnaive.density",
+    "compare": "unnaive.choose",
+    "export_text": "unnaive.models",
+    "merge": "unnaive.models",
+}
+
 __all__ = [
+    "AutoClassifier",
     "BaggedNaiveBayesClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "ClassDecompositionClassifier",
+    "Comparison",
     "Discretizer",
     "FlexibleNBTreeClassifier",
     "HierarchicalMixtureClassifier",
@@ -31,6 +61,18 @@ __all__ = [
     "NaiveBayesClassifier",
     "__version__",
     "bayes_measure",
+    "compare",
     "export_text",
     "merge",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'unnaive' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

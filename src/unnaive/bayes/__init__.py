@@ -12,6 +12,7 @@ from unnaive.bayes.estimate import (
 )
 from unnaive.bayes.evidence import Evidence, Votes
 from unnaive.bayes.kernels import IMPOSSIBLE
+from unnaive.bayes.quality import Quality, QualitySums
 from unnaive.bayes.scoring import (
     GaussianTerm,
     KernelTerm,
@@ -30,6 +31,8 @@ __all__ = [
     "Evidence",
     "GaussianTerm",
     "KernelTerm",
+    "Quality",
+    "QualitySums",
     "Scorer",
     "Smoothing",
     "TableTerm",

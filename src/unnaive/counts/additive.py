@@ -32,12 +32,13 @@ class Shrinkage:
 
     def __str__(self) -> str:
         share = 100 * (1 - self.after / self.before)
-        return f"{_bytes(self.before)} -> {_bytes(self.after)} ({share:.0f} % smaller)"
+        return f"{size_words(self.before)} -> {size_words(self.after)} ({share:.0f} % smaller)"
 
     __repr__ = __str__
 
 
-def _bytes(n: float) -> str:
+def size_words(n: float) -> str:
+    """A number of bytes, for people."""
     for unit in ("B", "kB", "MB"):
         if n < 1000:
             return f"{n:.3g} {unit}"

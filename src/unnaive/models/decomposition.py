@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 from unnaive.bayes import Evidence
 from unnaive.counts import TableEstimator, Wanted
 from unnaive.encode import GRID_LIMIT, assign_folds, groups_of
+from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.folding import fold_logs, fold_probabilities
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
@@ -167,7 +168,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
             X = np.asarray(X)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
-        estimator, clusterer = _seeded(self._estimator(), rng), _seeded(self._clusterer(), rng)
+        estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
         routed = self._routed(estimator, clusterer, sample_weight, params)
         if sample_weight is not None:  # rows of weight zero are the same as absent rows
             routed = Bunch(
@@ -359,15 +360,3 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         X = self._checked(X)
         found: Evidence = self.estimator_.evidence(X)
         return replace(found, classes=as_objects(self.pairs_))
-
-
-def _seeded(estimator: Any, rng: np.random.RandomState) -> Any:
-    """A copy whose random choices are settled: drawn here where the user left them open."""
-    own = clone(estimator)
-    given = own.get_params(deep=True)
-    drawn = {
-        name: int(rng.randint(2**31 - 1))
-        for name in sorted(given)
-        if name.split("__")[-1] == "random_state" and given[name] is None
-    }
-    return own.set_params(**drawn)
