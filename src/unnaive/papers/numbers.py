@@ -67,7 +67,7 @@ class Around(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     make : callable
-        From the positions of categorical columns to the classifier.
+        Makes the classifier; it is told ``categorical_features``.
     ensemble : {"boosting", "bagging"}, default="boosting"
     n_estimators : int, default=10
     random_state : int or None, default=None
@@ -75,7 +75,7 @@ class Around(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        make: Callable[[Any], Any],
+        make: Callable[..., Any],
         ensemble: str = "boosting",
         n_estimators: int = 10,
         random_state: int | None = None,
@@ -92,7 +92,7 @@ class Around(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         nominal = [j for j, c in enumerate(X) if c in self.numbers_.categories_]
         kind = AdaBoostClassifier if self.ensemble == "boosting" else BaggingClassifier
         self.model_ = kind(
-            self.make(nominal or "from_dtype"),
+            self.make(categorical_features=nominal or "from_dtype"),
             n_estimators=self.n_estimators,
             random_state=self.random_state,
         )

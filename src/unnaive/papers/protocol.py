@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.bayes import QualitySums
+
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-TINY = 1e-15  # least probability in a log loss
-CALIBRATION_BINS = 15
 
 
 def folds(y: NDArray[Any], n: int, seed: int = 0) -> list[Split]:
@@ -89,10 +91,11 @@ def c45_size(tree: Any) -> int:
 def evaluate(
     make: Callable[[], Any], X: Any, y: NDArray[Any], parts: list[Split]
 ) -> dict[str, float]:
-    """Accuracy, log loss, Brier score and calibration error over all test rows, and seconds."""
+    """Quality over all test rows, seconds of all fits and answers, bytes of the first model."""
     classes = np.unique(y)
     fit = predict = 0.0
-    found, truth = [], []
+    sums: QualitySums | None = None
+    size = 0
     for train, test in parts:
         start = time.perf_counter()
         model = make().fit(X.iloc[train], y[train])
@@ -100,33 +103,10 @@ def evaluate(
         start = time.perf_counter()
         given = model.predict_proba(X.iloc[test])
         predict += time.perf_counter() - start
-        p = np.full((len(test), len(classes)), TINY)
-        p[:, np.searchsorted(classes, model.classes_)] = np.clip(given, TINY, 1)
-        found.append(p / p.sum(axis=1, keepdims=True))
-        truth.append(np.searchsorted(classes, y[test]))
-    return {
-        **probability_scores(np.concatenate(found), np.concatenate(truth)),
-        "fit_s": fit,
-        "predict_s": predict,
-    }
-
-
-def probability_scores(p: NDArray[Any], truth: NDArray[np.intp]) -> dict[str, float]:
-    """What probabilities (rows x classes) are worth when the true classes are these.
-
-    The calibration error is the mean distance between how sure the first choice is and how often
-    it is right, over 15 bins of sureness with equally many rows.
-    """
-    rows = np.arange(len(p))
-    right = p.argmax(axis=1) == truth
-    sure = p.max(axis=1)
-    bins = np.array_split(np.argsort(sure, kind="stable"), min(CALIBRATION_BINS, len(p)))
-    gap = sum(len(b) * abs(float(right[b].mean() - sure[b].mean())) for b in bins)
-    exact = np.zeros_like(p)
-    exact[rows, truth] = 1
-    return {
-        "accuracy": float(right.mean()),
-        "log_loss": float(-np.log(p[rows, truth]).mean()),
-        "brier": float(((p - exact) ** 2).sum(axis=1).mean()),
-        "calibration": gap / len(p),
-    }
+        p = np.zeros((len(test), len(classes)))
+        p[:, np.searchsorted(classes, model.classes_)] = given
+        new = QualitySums.of(p, np.searchsorted(classes, y[test]))
+        sums = new if sums is None else sums + new
+        size = size or len(pickle.dumps(model))
+    assert sums is not None
+    return {**asdict(sums.quality), "fit_s": fit, "predict_s": predict, "bytes": size}

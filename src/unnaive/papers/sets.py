@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.datasets import load_german_credit, make_led, make_monk1, make_waveform
+from unnaive.datasets import load_german_credit, make_led, make_monks, make_waveform
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,10 +189,10 @@ KEEL = {
 
 
 def _monk1() -> tuple[Any, Any]:
-    """All 432 robots, of which every third is for training, then all again for the test."""
+    """Of the 432 robots 124 to learn from, then all of them to test on."""
     import pandas as pd
 
-    X, y = make_monk1()
+    X, y = make_monks(1)
     part = np.random.default_rng(0).permutation(len(y))[:124]
     return pd.concat([X.iloc[part], X], ignore_index=True), pd.concat([y.iloc[part], y])
 
