@@ -21,6 +21,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--sets", help="only these, separated by commas")
     parser.add_argument("--parts", help="only these, separated by commas")
     parser.add_argument("--fresh", action="store_true", help="measure again what was kept")
+    parser.add_argument("--limit", type=float, help="seconds that a task may take")
     parser.add_argument("--estimate", action="store_true", help="say how long it takes, and stop")
     parser.add_argument("--write-baseline", type=Path, help="keep the verdicts in this file")
     return parser.parse_args(arguments)

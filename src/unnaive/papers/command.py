@@ -23,6 +23,7 @@ def main(
     sets: list[str] | None = None,
     parts: list[str] | None = None,
     fresh: bool = False,
+    limit: float | None = None,
     estimate: bool = False,
     write_baseline: Path | None = None,
     console: Any = None,
@@ -31,7 +32,9 @@ def main(
     from rich.console import Console
 
     console = console or Console()
-    work = plan(paper, data, quick=quick, results=results, sets=sets, parts=parts, fresh=fresh)
+    work = plan(
+        paper, data, quick=quick, results=results, sets=sets, parts=parts, fresh=fresh, limit=limit
+    )
     _say_plan(console, work, jobs)
     if estimate:
         return 0

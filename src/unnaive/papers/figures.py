@@ -13,7 +13,7 @@ from unnaive.papers.statistics import Ranking
 
 COLOURS = ("#1b6ca8", "#c8553d", "#3f8f5b", "#7a5195", "#b08900", "#5f6b73")
 MARKERS = ("o", "s", "^", "D", "v", "P")
-STYLE = {
+STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -103,23 +103,7 @@ def lines_over_sets(
     axis.set_xticks(range(len(names)), names, rotation=60, ha="right")
     axis.set_ylabel(y)
     axis.grid(axis="y", color="#e4e4e4", linewidth=0.6)
-    axis.legend(frameon=False)
-    return _svg(figure)
-
-
-@styled
-def bars_over_sets(names: Sequence[str], groups: Mapping[str, Sequence[float]], y: str) -> str:
-    """Bars of several groups for each set."""
-    figure, axes = _figure(max(5.0, 0.34 * len(names) + 1.2), 3.4)
-    axis, width = axes[0, 0], 0.8 / len(groups)
-    for k, (name, values) in enumerate(groups.items()):
-        at = np.arange(len(names)) + (k - (len(groups) - 1) / 2) * width
-        axis.bar(at, values, width, color=COLOURS[k], label=name)
-    axis.axhline(0, color="#555555", linewidth=0.8)
-    axis.set_xticks(range(len(names)), names, rotation=60, ha="right")
-    axis.set_ylabel(y)
-    axis.grid(axis="y", color="#e4e4e4", linewidth=0.6)
-    axis.legend(frameon=False)
+    figure.legend(loc="outside upper left", ncols=2, frameon=False)
     return _svg(figure)
 
 
@@ -158,19 +142,28 @@ def histogram(groups: Mapping[str, Sequence[float]], edges: Sequence[float], x: 
 
 
 @styled
-def powers(panels: Mapping[str, Mapping[str, tuple[Any, Any]]], y: str) -> str:
-    """Log-log panels: x name -> line -> (x, y), each beside a line of slope one."""
-    figure, axes = _figure(3.2 * len(panels), 3.0, 1, len(panels))
+def powers(panels: Mapping[str, Mapping[str, tuple[Any, Any]]], y: str, power: int = 1) -> str:
+    """Log-log panels: x name -> line -> (x, y), each beside a dotted line of this power."""
+    figure, axes = _figure(3.2 * len(panels) + 0.6, 3.0, 1, len(panels))
     for axis, (x, lines) in zip(axes.flat, panels.items(), strict=True):
         for k, (name, (a, b)) in enumerate(lines.items()):
             axis.loglog(a, b, marker=MARKERS[k], color=COLOURS[k], markersize=4, label=name)
-            guide = np.array(b[-1]) * np.asarray(a, float) / a[-1]
+            guide = b[-1] * (np.asarray(a, float) / a[-1]) ** power
             axis.loglog(a, guide, ":", color=COLOURS[k], linewidth=0.8)
+        ticks = sorted({value for a, _ in lines.values() for value in a})
+        axis.set_xticks(ticks, [_short(value) for value in ticks])
+        axis.minorticks_off()
         axis.set_xlabel(x)
         axis.grid(color="#e4e4e4", linewidth=0.6)
         axis.legend(frameon=False)
     axes[0, 0].set_ylabel(y)
     return _svg(figure)
+
+
+def _short(value: float) -> str:
+    return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k" if value >= 1e4 else (
+        f"{value:g}"
+    )  # fmt: skip
 
 
 @styled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,10 @@ def settings_key(study: Study, task: Task, shelf: Shelf) -> str:
     """What a result depends on beside its task: versions, settings, the edition of the set."""
     import sklearn
 
-    from unnaive import __version__
-
     part: Part = study.parts[task.part]
     make = study.module.CONFIGURATIONS.get(task.method)
     parts = [
-        __version__, sklearn.__version__, repr(sorted(part.options.items())), str(part.limit),
+        version("unnaive"), sklearn.__version__, repr(sorted(part.options.items())),
         part.experiment, repr(study.sets.get(task.set)),
         "" if make is None else _settings(make(task.seed)),
         "" if task.set == NO_SET else shelf.stamp(task.set),
@@ -37,9 +36,11 @@ def _settings(model: Any) -> str:
 class Kept:
     """The records of one study in a folder; an interrupted run leaves those it had finished."""
 
-    def __init__(self, folder: Path, study: Study, shelf: Shelf) -> None:
+    def __init__(
+        self, folder: Path, study: Study, shelf: Shelf, limit: float | None = None
+    ) -> None:
         self._folder = folder / study.key
-        self._study, self._shelf = study, shelf
+        self._study, self._shelf, self._limit = study, shelf, limit
         self._keys: dict[tuple[Any, ...], str] = {}
 
     def load(self, tasks: list[Task]) -> dict[Task, Record]:
@@ -49,7 +50,9 @@ class Kept:
         for part in {t.part for t in tasks}:
             for line in self._lines(part):
                 task = wanted.get((part, line.pop("set"), line.pop("method"), line.pop("seed")))
-                if task is not None and line.pop("key") == self.key(task):
+                if task is None or line.pop("key") != self.key(task):
+                    continue
+                if "error" not in line or line["limit"] == self.limit(task):
                     found[task] = line
         return found
 
@@ -62,6 +65,10 @@ class Kept:
         }  # fmt: skip
         with (self._folder / f"{task.part}.jsonl").open("a", encoding="utf-8") as out:
             out.write(json.dumps(line) + "\n")
+
+    def limit(self, task: Task) -> float | None:
+        """Seconds that the task may take."""
+        return self._study.parts[task.part].limit if self._limit is None else self._limit
 
     def key(self, task: Task) -> str:
         short = (task.part, task.set, task.method, task.seed)

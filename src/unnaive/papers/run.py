@@ -8,6 +8,7 @@ import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,7 @@ def plan(
     sets: list[str] | None = None,
     parts: list[str] | None = None,
     fresh: bool = False,
+    limit: float | None = None,
 ) -> Plan:
     """All work of a run, and what of it an earlier run has done."""
     if data is None and not quick:
@@ -96,7 +98,7 @@ def plan(
     for study in studies:
         own = study.tasks(shelf, sets)
         own = own if parts is None else [t for t in own if t.part in parts]
-        kept[study.key] = Kept(results / "records", study, shelf)
+        kept[study.key] = Kept(results / "records", study, shelf, limit)
         found = {} if fresh else kept[study.key].load(own)
         for task, record in found.items():
             costs.learn(task, record)
@@ -119,14 +121,15 @@ def run(work: Plan, results: Path, *, jobs: int = 1, progress: Progress | None =
         nonlocal spent
         records[task] = record
         spent += per_task[task]
-        if "error" not in record or "time limit" in record["error"]:
+        if "error" not in record or "limit" in record:
             work.kept[task.paper].add(task, record)
         if progress is not None:
             done = len(records) - len(work.done)
             progress(task, done, len(left), expected * (1 - spent / total))
 
     if left:
-        do_all(left, work.studies[0].quick, work.shelf, jobs, report)
+        quick = work.studies[0].quick
+        do_all(left, quick, work.shelf, jobs, lambda t: work.kept[t.paper].limit(t), report)
     took = time.perf_counter() - start
     outcome = _finish(work, results, records, jobs)
     outcome.seconds, outcome.megabytes = took, _megabytes()
@@ -176,11 +179,9 @@ def _facts(jobs: int) -> list[str]:
     import numpy
     import sklearn
 
-    from unnaive import __version__
-
     return [
-        f"unnaive {__version__}, scikit-learn {sklearn.__version__}, NumPy {numpy.__version__}, "
-        f"Python {platform.python_version()}; {jobs} process{'es' if jobs > 1 else ''}",
+        f"unnaive {version('unnaive')}, scikit-learn {sklearn.__version__}, "
+        f"NumPy {numpy.__version__}, Python {platform.python_version()}; {jobs} process{'es' if jobs > 1 else ''}",
     ]
 
 

@@ -94,12 +94,12 @@ def _part(name: str, spec: dict[str, Any], told: dict[str, Any]) -> Part:
     sets = spec.pop("sets", [NO_SET])
     methods = spec.pop("methods")
     seeds = spec.pop("seeds", 1)
-    by_method = seeds if isinstance(seeds, dict) else {"*": seeds}
+    by_method: dict[str, int] = seeds if isinstance(seeds, dict) else {"*": seeds}
     return Part(
         name,
         list(told["sets"]) if sets == "all" else sets,
         methods,
-        {m: by_method.get(m, by_method.get("*", 1)) for m in methods},
+        {m: by_method[m] if m in by_method else by_method.get("*", 1) for m in methods},
         experiment=spec.pop("experiment", name),
         alone=spec.pop("alone", False),
         limit=spec.pop("limit", None),

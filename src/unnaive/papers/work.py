@@ -6,7 +6,6 @@ import multiprocessing
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -15,6 +14,7 @@ from unnaive.papers.sets import Sample, Shelf
 from unnaive.papers.study import NO_SET, Study, Task, load_study
 
 Report = Callable[[Task, Record], None]
+Limit = Callable[[Task], float | None]
 PATIENCE = 600.0  # seconds between two looks at the limits, at most
 
 
@@ -28,9 +28,16 @@ def do(task: Task, study: Study, shelf: Shelf) -> Record:
     return {**figures, "seconds": time.perf_counter() - start}
 
 
-@lru_cache(maxsize=3)
+_LAST: dict[tuple[Shelf, str], Sample] = {}  # tables that the next tasks will want again
+
+
 def _read(shelf: Shelf, name: str) -> Sample:
-    return shelf.read(name)
+    key = (shelf, name)
+    if key not in _LAST:
+        while len(_LAST) > 2:
+            _LAST.pop(next(iter(_LAST)))
+        _LAST[key] = shelf.read(name)
+    return _LAST[key]
 
 
 def attempt(task: Task, study: Study, shelf: Shelf) -> Record:
@@ -42,17 +49,19 @@ def attempt(task: Task, study: Study, shelf: Shelf) -> Record:
         return {"error": f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"}
 
 
-def do_all(tasks: list[Task], quick: bool, shelf: Shelf, jobs: int, report: Report) -> None:
-    """All tasks, the given order first; those that measure time afterwards, one by one.
+def do_all(
+    tasks: list[Task], quick: bool, shelf: Shelf, jobs: int, limit: Limit, report: Report
+) -> None:
+    """All tasks in the given order; those that measure time afterwards, one by one.
 
     Processes are needed for several jobs, and to end a task that passes its limit.
     """
     studies = {key: load_study(key, quick) for key in {t.paper for t in tasks}}
     together = [t for t in tasks if not studies[t.paper].parts[t.part].alone]
     alone = [t for t in tasks if studies[t.paper].parts[t.part].alone]
-    limited = any(studies[t.paper].parts[t.part].limit for t in together)
+    limited = any(limit(t) for t in together)
     if together and (jobs > 1 or limited):
-        for task, record in _in_processes(together, studies, quick, shelf, jobs):
+        for task, record in _in_processes(together, quick, shelf, jobs, limit):
             report(task, record)
     else:
         alone = together + alone
@@ -66,9 +75,15 @@ def do_all(tasks: list[Task], quick: bool, shelf: Shelf, jobs: int, report: Repo
 
 
 def _work(tasks: Connection, quick: bool, shelf: Shelf) -> None:
-    """In a process of its own: tasks come in, records go out."""
+    """In a process of its own: tasks come in, records go out.
+
+    Libraries that bring threads of their own get one: processes are what runs side by side.
+    """
+    from threadpoolctl import threadpool_limits
+
     while (task := tasks.recv()) is not None:
-        tasks.send(attempt(task, load_study(task.paper, quick), shelf))
+        with threadpool_limits(1):
+            tasks.send(attempt(task, load_study(task.paper, quick), shelf))
 
 
 class _Worker:
@@ -115,7 +130,7 @@ class _Worker:
 
 
 def _in_processes(
-    tasks: list[Task], studies: dict[str, Study], quick: bool, shelf: Shelf, jobs: int
+    tasks: list[Task], quick: bool, shelf: Shelf, jobs: int, limit: Limit
 ) -> Iterator[tuple[Task, Record]]:
     queue = tasks[::-1]
     workers = [_Worker(quick, shelf) for _ in range(min(jobs, len(tasks)))]
@@ -124,7 +139,7 @@ def _in_processes(
             for worker in workers:
                 if worker.task is None and queue:
                     task = queue.pop()
-                    worker.give(task, studies[task.paper].parts[task.part].limit)
+                    worker.give(task, limit(task))
             busy = [w for w in workers if w.task is not None]
             left = min(w.deadline for w in busy) - time.monotonic()
             ready = wait([w.pipe for w in busy], timeout=max(0.0, min(left, PATIENCE)))
@@ -134,8 +149,7 @@ def _in_processes(
                 if worker.pipe in ready:
                     record = worker.take()
                 elif time.monotonic() >= worker.deadline:
-                    limit = studies[done.paper].parts[done.part].limit
-                    record = {"error": f"time limit of {limit:g} s"}
+                    record = {"error": f"time limit of {limit(done):g} s", "limit": limit(done)}
                     worker.restart()
                 else:
                     continue

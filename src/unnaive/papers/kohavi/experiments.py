@@ -88,7 +88,8 @@ def evidence(
     cuts = Discretizer("mdl").fit(rows.X, rows.y).cuts_
     attributes = {}
     for j, name in enumerate(rows.X.columns):
-        edges = [-np.inf, *map(float, cuts[j]), np.inf]
+        own = cuts[j]
+        edges = [-np.inf, *([] if own is None else own.tolist()), np.inf]
         inside = [_between(a, b) for a, b in pairwise(edges)]
         probe = rows.X.iloc[np.zeros(len(inside), int)].assign(**{str(name): inside})
         found = model.evidence(probe)

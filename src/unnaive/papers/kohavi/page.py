@@ -22,7 +22,7 @@ OTHERS = ("C4.5", "NB")
 def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
     """The page's blocks from the records of its parts."""
     blocks: list[Block] = []
-    found = records("accuracy") if "accuracy" in study.parts else []
+    found = records("accuracy")
     if len(found):
         wide = by_set(found)[[m for m in ORDER if m in set(found["method"])]]
         wide = wide.reindex([s for s in study.sets if s in wide.index])
@@ -30,10 +30,10 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
         if {TREE, *OTHERS} <= set(wide):
             blocks += _differences(wide)
         blocks.append(_nodes(study, found))
-    found = records("curves") if "curves" in study.parts else []
+    found = records("curves")
     if len(found):
         blocks.append(_curves(study, found))
-    found = records("evidence") if "evidence" in study.parts else []
+    found = records("evidence")
     if len(found):
         blocks += _evidence(found)
     return blocks

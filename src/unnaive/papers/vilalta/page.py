@@ -28,7 +28,7 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
         ("by_accuracy", "The number of clusters by accuracy", ACCURACY_NOTE),
         ("linear", "Around linear classifiers", LINEAR_NOTE),
     ):
-        if part in study.parts and len(rows := records(part)):
+        if len(rows := records(part)):
             blocks.append(_others(rows, plain, found, title, note))
     return blocks
 

@@ -20,8 +20,8 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
     if not len(found):
         return []
     wide = by_set(found)
-    names = [n for n in study.sets if n in wide.index] or list(wide.index)
-    wide = wide.loc[names]
+    wide = wide.loc[[*(n for n in study.sets if n in wide.index),
+                     *(n for n in wide.index if n not in study.sets)]]  # fmt: skip
     blocks: list[Block] = [_table(study, wide, found)]
     if set(METHODS) <= set(wide):
         blocks.append(_figure(study, wide))

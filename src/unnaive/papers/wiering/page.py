@@ -24,10 +24,10 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
     if len(found) and "NB" in set(found["method"]):
         apart = [name for name, told in study.sets.items() if told.get("apart")]
         blocks += [_table(study, found), _sums(study, found, apart), _picture(found, apart)]
-    rows = records("beyond") if "beyond" in study.parts else []
+    rows = records("beyond")
     if len(rows):
         blocks += [_beyond(rows, [n for n, t in study.sets.items() if t.get("apart")])]
-    rows = records("loading") if "loading" in study.parts else []
+    rows = records("loading")
     if len(rows):
         blocks.append(_loading(rows))
     return blocks
