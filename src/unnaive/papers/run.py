@@ -181,7 +181,8 @@ def _facts(jobs: int) -> list[str]:
 
     return [
         f"unnaive {version('unnaive')}, scikit-learn {sklearn.__version__}, "
-        f"NumPy {numpy.__version__}, Python {platform.python_version()}; {jobs} process{'es' if jobs > 1 else ''}",
+        f"NumPy {numpy.__version__}, Python {platform.python_version()}; "
+        f"{jobs} process{'es' if jobs > 1 else ''}",
     ]
 
 
