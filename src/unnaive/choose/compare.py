@@ -119,7 +119,7 @@ def compare(
     )
 
 
-def _check(criterion: str, time_budget: float | None) -> None:
+def _check(criterion: str, time_budget: Any) -> None:
     if criterion not in CRITERIA:
         choices = " or ".join(repr(word) for word in CRITERIA)
         raise ValueError(f"criterion must be {choices}; got {criterion!r}.")
@@ -164,7 +164,7 @@ def _read(
 
 def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int) -> Sequence[Split]:
     """Training and test rows of each fold; rows of weight zero are in neither."""
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool) and groups is None:
+    if isinstance(cv, (int, np.integer)) and groups is None:
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
         n_folds = min(int(cv), len(kept))
@@ -178,7 +178,7 @@ def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int)
     counts[kept] = True
     splitter = check_cv(cv, rows.groups, classifier=True)
     every = splitter.split(np.zeros(len(counts)), rows.groups, groups)
-    found = [(np.asarray(a), np.asarray(b)) for a, b in every]
+    found = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in every]
     clean = [(a[counts[a]], b[counts[b]]) for a, b in found]
     usable = [(a, b) for a, b in clean if len(a) and len(b)]
     if not usable:

@@ -32,7 +32,7 @@ def rank(results: Sequence[Result], criterion: str) -> list[Result]:
     return sorted(results, key=key)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
     """Classifiers side by side on the same folds, the best first.
 
@@ -87,7 +87,7 @@ class Comparison:
     @property
     def frame(self) -> Any:
         """The table in the library that X came in."""
-        backend = self.backend or ("pandas" if find_spec("pandas") else None)
+        backend: Any = self.backend or ("pandas" if find_spec("pandas") else None)
         if backend is None:
             return self.to_dict()
         import narwhals.stable.v2 as nw
