@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         export_text,
         merge,
     )
+    from unnaive.table import scan
 
 __version__ = "0.1.0.dev0"
 
@@ -44,6 +45,7 @@ _LATER = {
     "compare": "unnaive.choose",
     "export_text": "unnaive.models",
     "merge": "unnaive.models",
+    "scan": "unnaive.table",
 }
 
 __all__ = [
@@ -64,6 +66,7 @@ __all__ = [
     "compare",
     "export_text",
     "merge",
+    "scan",
 ]
 
 

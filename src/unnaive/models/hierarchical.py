@@ -31,7 +31,7 @@ from unnaive.models.mixture.training import (
     slot_rows,
     train,
 )
-from unnaive.table import Block, check_number, check_word, open_table
+from unnaive.table import Block, check_number, check_word
 
 LEAST_GAMMA = 1e-6
 
@@ -161,7 +161,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sweep over the rows.
 
         Parameters
@@ -192,7 +192,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         return self._settle(shape, counters)
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """One sweep over more rows.
 
         The first call fixes the classes, the intervals and the categories: values that only later
@@ -247,15 +249,21 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_word(self, "training", "online", "batch")
 
     def _rows(self, start: Start) -> SlotRows:
-        coarse = start.coarse
-        return slot_rows(start.source, coarse.coders, start.summary.labels, coarse.factor)
+        coarse, summary = start.coarse, start.summary
+        return slot_rows(start.source, coarse.coders, summary.labels, coarse.factor, summary.n_rows)
 
     def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> SlotRows:
         """Rows of a later call, by what the first one fixed."""
-        target, labels = read_target(y), Labels(self.classes_)
-        refuse_new(labels, label_groups(target)[0])
-        source = open_table(self, X, target, sample_weight, fitted=self.schema_)
-        return slot_rows(source, self.coders_, labels, self.factor_)
+        labels = Labels(self.classes_)
+        source = self._rows_to_learn(X, y, sample_weight, self.schema_)
+
+        def look(block: Block) -> int:
+            assert block.target is not None
+            refuse_new(labels, label_groups(block.target)[0])
+            return block.n_rows
+
+        n_rows = source.reduce(look, int.__add__)
+        return slot_rows(source, self.coders_, labels, self.factor_, n_rows)
 
     def _know(self, start: Start) -> None:
         """What later calls need of the first pass."""

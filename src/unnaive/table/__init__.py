@@ -4,16 +4,20 @@ from unnaive.table.checks import check_number, check_word
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads, thread_count
 from unnaive.table.reading import open_table
+from unnaive.table.scan import Scan, scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source
+from unnaive.table.storage import Storage, join, keep
 
 __all__ = [
     "Block",
     "Column",
     "MemorySource",
     "RawCodes",
+    "Scan",
     "Schema",
     "Source",
+    "Storage",
     "as_objects",
     "check_number",
     "check_word",
@@ -21,6 +25,10 @@ __all__ = [
     "column_methods",
     "in_threads",
     "is_missing",
+    "join",
+    "keep",
     "open_table",
+    "scan",
+    "scan_of",
     "thread_count",
 ]

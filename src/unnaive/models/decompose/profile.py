@@ -55,7 +55,7 @@ def summarize_pairs(
     block: Block, pairs: NDArray[np.intp], wanted: Wanted, n_jobs: int | None
 ) -> Summary:
     """Counts and moments of the rows of every (class, cluster) pair."""
-    return gather(MemorySource(block.relabel(pairs)), wanted, n_jobs=n_jobs)
+    return gather(MemorySource(block.relabel(pairs)), lambda _: wanted, n_jobs=n_jobs)
 
 
 def describe_class(
