@@ -9,6 +9,14 @@ if TYPE_CHECKING:
     from unnaive.choose import AutoClassifier, Comparison, compare
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
+    from unnaive.explain import (
+        discriminate,
+        evidence_of,
+        explain_rows,
+        importance_of,
+        quality_of,
+        what_if,
+    )
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -43,9 +51,15 @@ _LATER = {
     "NaiveBayesClassifier": "unnaive.models",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
+    "discriminate": "unnaive.explain",
+    "evidence_of": "unnaive.explain",
+    "explain_rows": "unnaive.explain",
     "export_text": "unnaive.models",
+    "importance_of": "unnaive.explain",
     "merge": "unnaive.models",
+    "quality_of": "unnaive.explain",
     "scan": "unnaive.table",
+    "what_if": "unnaive.explain",
 }
 
 __all__ = [
@@ -64,9 +78,15 @@ __all__ = [
     "__version__",
     "bayes_measure",
     "compare",
+    "discriminate",
+    "evidence_of",
+    "explain_rows",
     "export_text",
+    "importance_of",
     "merge",
+    "quality_of",
     "scan",
+    "what_if",
 ]
 
 

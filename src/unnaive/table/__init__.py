@@ -3,7 +3,7 @@
 from unnaive.table.checks import check_number, check_word
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads, thread_count
-from unnaive.table.reading import open_table
+from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source
@@ -28,6 +28,7 @@ __all__ = [
     "join",
     "keep",
     "open_table",
+    "read_weight",
     "scan",
     "scan_of",
     "thread_count",
