@@ -17,7 +17,7 @@ from unnaive.choose.comparison import CRITERIA, Comparison, rank
 from unnaive.choose.family import candidates
 from unnaive.choose.running import Clock, Result, Rows, Split, Tell, run_all
 from unnaive.encode import deal_folds, label_groups, read_target
-from unnaive.table import Block, open_table
+from unnaive.table import Block, open_table, scan_of
 from unnaive.table.reading import as_frame
 
 
@@ -136,6 +136,11 @@ def _read(
     X: Any, y: Any, sample_weight: Any, categorical_features: Any
 ) -> tuple[Rows, NDArray[np.intp], Any]:
     """The table, checked, and which of its rows count."""
+    if scan_of(X) is not None:
+        raise TypeError(
+            f"models are compared on tables in memory; got {type(X).__name__}. Read the rows, or a "
+            "part of them, into one first."
+        )
     frame = as_frame(X)
     if frame is not None:
         X = frame.to_native()  # streams are read once

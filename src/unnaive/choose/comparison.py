@@ -123,18 +123,7 @@ class Comparison:
         return found
 
     def __repr__(self) -> str:
-        body = [list(HEADS), *self._body()]
-        widths = [max(len(row[j]) for row in body) for j in range(len(HEADS))]
-        lines = [
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            ).rstrip()
-            for row in body
-        ]
-        return "\n".join([self.title, "", *lines, *self._told()])
+        return "\n".join([self.title, "", *align([list(HEADS), *self._body()]), *self._told()])
 
     def _told(self) -> list[str]:
         return ["", *self.notes] if self.notes else []
@@ -184,6 +173,16 @@ class Comparison:
             f"<table><caption>{html.escape(self.title)}</caption><thead>{row(HEADS, 'th')}</thead>"
             f"<tbody>{''.join(body)}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
         )
+
+
+def align(rows: list[list[str]]) -> list[str]:
+    """Rows of cells as lines of plain text; all columns but the first to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    return lines
 
 
 def _figures(result: Result) -> list[float]:
