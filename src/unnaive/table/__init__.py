@@ -1,6 +1,14 @@
 """READING: tables of any kind as blocks of columns."""
 
-from unnaive.table.checks import check_number, check_word
+from unnaive.table.checks import (
+    FINITE,
+    LARGEST,
+    check_ascending,
+    check_number,
+    check_values,
+    check_word,
+    expect,
+)
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads, thread_count
 from unnaive.table.reading import open_table
@@ -8,6 +16,8 @@ from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source
 
 __all__ = [
+    "FINITE",
+    "LARGEST",
     "Block",
     "Column",
     "MemorySource",
@@ -15,10 +25,13 @@ __all__ = [
     "Schema",
     "Source",
     "as_objects",
+    "check_ascending",
     "check_number",
+    "check_values",
     "check_word",
     "code_dtype",
     "column_methods",
+    "expect",
     "in_threads",
     "is_missing",
     "open_table",
