@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         export_text,
         merge,
     )
+    from unnaive.store import load, save
     from unnaive.table import scan
 
 __version__ = "0.1.0.dev0"
@@ -56,8 +57,10 @@ _LATER = {
     "explain_rows": "unnaive.explain",
     "export_text": "unnaive.models",
     "importance_of": "unnaive.explain",
+    "load": "unnaive.store",
     "merge": "unnaive.models",
     "quality_of": "unnaive.explain",
+    "save": "unnaive.store",
     "scan": "unnaive.table",
     "what_if": "unnaive.explain",
 }
@@ -83,8 +86,10 @@ __all__ = [
     "explain_rows",
     "export_text",
     "importance_of",
+    "load",
     "merge",
     "quality_of",
+    "save",
     "scan",
     "what_if",
 ]

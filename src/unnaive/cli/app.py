@@ -38,11 +38,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
-    debug: Annotated[  # noqa: ARG001
+    debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; in any place.")
     ] = False,
 ) -> None:

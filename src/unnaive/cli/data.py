@@ -79,7 +79,7 @@ def make(name: str, rows: int | None, seed: int) -> tuple[Any, str]:
         if rows is not None:
             raise ValueError("credit has its 1,000 rows; --rows is for made tables.")
         X, y = datasets.load_german_credit()
-        X = X.astype({c: str for c in X.columns[X.dtypes == "category"]})
+        X = X.astype(dict.fromkeys(X.columns[X.dtypes == "category"], str))
     elif name.startswith("monk"):
         problem = int(name[-1])
         X, y = datasets.make_monks(problem, noise=0.05 * (problem == 3), **given)

@@ -14,7 +14,7 @@ from unnaive.counts import CodedRows
 from unnaive.encode import GRID_LIMIT, branch_seeds
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
-from unnaive.table import Block, check_number, check_word
+from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 
@@ -78,6 +78,12 @@ grid_limit :
     >>> model.fit(X, y).oob_score_ > 0.9
     True
     """
+
+    _sometimes = EnsembleClassifier._sometimes | {"oob_score_", "oob_decision_function_"}
+    scorer_: Scorer
+    bag_weights_: NDArray[np.float64]
+    oob_score_: float
+    oob_decision_function_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -202,6 +208,16 @@ grid_limit :
             raise ValueError(
                 "oob_score=True needs bootstrap=True: without drawing, every row is in every bag."
             )
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        bags, n = self.bag_weights_.size, len(self.classes_)
+        expect(bags, "there are no bags.")
+        self.scorer_.check_columns(self.schema_, bags * n)
+        check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
+        if hasattr(self, "oob_decision_function_"):
+            found = self.oob_decision_function_
+            check_values("oob_decision_function_", found, (len(found), n), 0.0, nan=True)
 
     # Answering ------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import (
+    Scorer,
     Smoothing,
     build_scorer,
     check_class_weight,
@@ -18,10 +19,19 @@ from unnaive.bayes import (
 )
 from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.density import check_bandwidth
-from unnaive.discretize import METHODS, coarsen
-from unnaive.encode import GRID_LIMIT, label_groups, read_target
+from unnaive.discretize import METHODS, CoarseCoder, coarsen
+from unnaive.encode import GRID_LIMIT, check_coders, label_groups, read_target
 from unnaive.models._base import EvidenceClassifier
-from unnaive.table import Block, Schema, check_number, check_word, column_methods
+from unnaive.table import (
+    FINITE,
+    Block,
+    Schema,
+    check_number,
+    check_values,
+    check_word,
+    column_methods,
+    expect,
+)
 
 NUMERIC = (*METHODS, "gaussian", "kernel")
 
@@ -108,6 +118,11 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     >>> model.predict(pd.DataFrame({"age": [30, None], "city": ["Rome", "Paris"]}))
     array(['no', 'no'], dtype='<U3')
     """
+
+    scorer_: Scorer
+    class_count_: NDArray[np.float64]
+    class_log_prior_: NDArray[np.float64]
+    coders_: tuple[CoarseCoder, ...]
 
     def __init__(
         self,
@@ -197,6 +212,17 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         check_number(self, "n_bins", 2, whole=True)
         check_word(self, "missing", "skip", "value")
         check_bandwidth(self.bandwidth)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        n = len(self.classes_)
+        self.scorer_.check_columns(self.schema_, n)
+        check_coders(self.coders_, self.schema_)
+        check_values("class_count_", self.class_count_, (n,), 0.0, FINITE)
+        check_values("class_log_prior_", self.class_log_prior_, (n,))
+        if self.summary_ is not None:
+            same = self.summary_.labels.classes.tolist() == self.classes_.tolist()
+            expect(same, "the sums are those of other classes.")
 
     def _methods(self, schema: Schema) -> dict[int, str]:
         """How each numeric column is treated."""

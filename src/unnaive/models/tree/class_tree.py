@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.models.tree import kernels
 from unnaive.models.tree.tree import ROWS, Tree
-from unnaive.table import Block, in_threads
+from unnaive.table import Block, check_values, expect, in_threads
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -27,6 +27,15 @@ class ClassTree(Tree):
 
     worth: NDArray[np.float64]
     answer: NDArray[np.float64]
+
+    def check(self) -> None:
+        Tree.check(self)
+        check_values("worth", self.worth, (self.n_nodes,))
+        check_values("answer", self.answer, self.class_weight.shape, 0.0, 1.0)
+        expect(np.allclose(self.answer.sum(axis=1), 1.0, atol=1e-9), "answers do not sum to 1.")
+        asked = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
+        expect((asked[self.attribute >= 0] > 0).all(), "no row has come to a node's children.")
+        expect(np.isfinite(asked).all(), "the rows of a node weigh too much.")
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
         own = self.class_weight[node]

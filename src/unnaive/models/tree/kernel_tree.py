@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import KernelTerm, Term, missing_evidence
-from unnaive.density import Densities, Scale, densities_at
-from unnaive.encode import Categories, Grid
+from unnaive.density import Densities, Scale, check_tables, densities_at
+from unnaive.encode import Bins, Categories, Grid
 from unnaive.models.tree import kernels, node_kernels
 from unnaive.models.tree.build import Part, bayes_fields, slots_of_codes, table_part
 from unnaive.models.tree.flexible import code_positions
 from unnaive.models.tree.grow import Node, Rows, Rules
 from unnaive.models.tree.tree import BayesTree
-from unnaive.table import Block, in_threads
+from unnaive.table import Block, check_values, expect, in_threads
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -50,6 +50,24 @@ class KernelTree(BayesTree):
     first: NDArray[np.intp]
     last: NDArray[np.intp]
     densities: NDArray[np.float64]
+
+    def check(self) -> None:
+        BayesTree.check(self)
+        n, n_columns = self.n_nodes, len(self.coders)
+        check_values("factor", self.factor, (n, n_columns), nan=True)
+        for name in ("start", "per_step", "first", "last"):
+            shape = getattr(self, name).shape
+            expect(shape == (n_columns, n, self.n_classes), f"{name} has the shape {shape}.")
+        expect(len(self.scales) == n_columns, "scales are not those of the columns.")
+        for j, scale in enumerate(self.scales):
+            there = self.last[j] > 0
+            expect((self.first[j] < self.last[j])[there].all(), "a density has no table.")
+            expect(not there.any() if scale is None else True, "a density has no scale.")
+            if scale is not None:
+                expect(isinstance(self.coders[j], Bins), f"column {j} has a density.")
+                ends = (self.first[j][there], self.last[j][there])
+                steps = (self.start[j][there], self.per_step[j][there])
+                check_tables(scale, *steps, *ends, self.densities)
 
     def _add_evidence(
         self,
