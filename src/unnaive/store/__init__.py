@@ -1,0 +1,1 @@
+"""Keeping: model files, and models as SQL."""
