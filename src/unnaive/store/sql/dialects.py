@@ -266,7 +266,8 @@ class SQLite(Dialect):
         return self._of_many("MIN", values)
 
     def floor(self, value: exp.Expression) -> exp.Expression:
-        return cast(value, "bigint")
+        # Added to, it has no affinity any more, for which joins would make no index.
+        return exp.Paren(this=exp.Add(this=cast(value, "bigint"), expression=whole(0)))
 
     def _typed(self, value: Any, kinds: Sequence[str], then: exp.Expression) -> exp.Expression:
         is_kind = exp.In(this=call("TYPEOF", value()), expressions=[text(kind) for kind in kinds])
