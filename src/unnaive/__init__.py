@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         export_text,
         merge,
     )
-    from unnaive.store import load, save
+    from unnaive.store import load, save, to_sql
     from unnaive.table import scan
 
 __version__ = "0.1.0.dev0"
@@ -62,6 +62,7 @@ _LATER = {
     "quality_of": "unnaive.explain",
     "save": "unnaive.store",
     "scan": "unnaive.table",
+    "to_sql": "unnaive.store",
     "what_if": "unnaive.explain",
 }
 
@@ -91,6 +92,7 @@ __all__ = [
     "quality_of",
     "save",
     "scan",
+    "to_sql",
     "what_if",
 ]
 
