@@ -175,14 +175,16 @@ class Comparison:
         )
 
 
-def align(rows: list[list[str]]) -> list[str]:
-    """Rows of cells as lines of plain text; all columns but the first to the right."""
+def align(rows: list[list[str]], left: int = 1) -> list[str]:
+    """Rows of cells as lines of plain text; the first columns to the left, others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return lines
+    return [
+        "  ".join(
+            cell.ljust(width) if j < left else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _figures(result: Result) -> list[float]:

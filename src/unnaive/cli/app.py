@@ -14,6 +14,7 @@ from unnaive.cli.fit import fit
 from unnaive.cli.merge import merge
 from unnaive.cli.predict import predict
 from unnaive.cli.show import show
+from unnaive.cli.sql import sql
 from unnaive.cli.update import update
 
 app = typer.Typer(
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, compare, evaluate, predict, show, update, merge, data):
+for command in (fit, compare, evaluate, predict, show, update, merge, sql, data):
     app.command()(command)
 
 

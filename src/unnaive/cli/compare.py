@@ -52,8 +52,8 @@ def compare(
     with paths_of(data) as paths, progress(quiet) as tell:
         rows = read_rows(paths, target, weight, drop, tell)
         found = run(
-            rows.X,
-            rows.y,
+            rows.features,
+            rows.labels,
             models=None if names == ["all"] else names,
             criterion=by,
             cv=cv,

@@ -24,22 +24,24 @@ def show(item: Any) -> None:
         print(item)
 
 
-def show_table(heads: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    """Print rows under heads; all columns but the first are aligned to the right."""
+def show_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1
+) -> None:
+    """Print rows under heads; the first columns are text, others are aligned to the right."""
     if sys.stdout.isatty():
         from rich.table import Table
         from rich.text import Text
 
         table = Table(title=title or None, title_justify="left", title_style="bold")
         for j, head in enumerate(heads):
-            table.add_column(head, justify="right" if j else "left")
+            table.add_column(head, justify="left" if j < left else "right")
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         show(table)
         return
     from unnaive.choose.comparison import align
 
-    print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)])]))
+    print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
 
 
 @contextmanager

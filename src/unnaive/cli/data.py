@@ -8,7 +8,6 @@ import typer
 
 from unnaive.cli.options import Quiet
 
-# What each table is, and how to make it: from a number of rows (None: as many as it has) and a seed.
 SAMPLES = {
     "credit": "german credit: 1,000 real loans, mixed columns, classes good and bad",
     "loans": "made loans: numbers, words, dates, gaps; classes repaid and defaulted",
@@ -50,7 +49,7 @@ def data(
     from unnaive.cli.console import show_table
 
     if not name:
-        show_table(["name", "table"], [[key, text] for key, text in SAMPLES.items()])
+        show_table(["name", "table"], [[key, text] for key, text in SAMPLES.items()], left=2)
         return
     if name not in SAMPLES:
         raise ValueError(f"there is no table {name!r}; choose among {', '.join(SAMPLES)}.")

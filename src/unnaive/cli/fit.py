@@ -97,14 +97,17 @@ def learn(
         given = given or {"models": [], "estimators": {name: model}}
         given |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
         found = compare(
-            rows.X, rows.y, progress=lambda what, *n: tell(f"cross-validating {what}", *n), **given
+            rows.features,
+            rows.labels,
+            progress=lambda what, *n: tell(f"cross-validating {what}", *n),
+            **given,
         )
         if rows.complete:
             return found.best_, found
         model = next(r.estimator for r in found.results if r.name == found.best_name_)
     tell("learning")
     if rows.complete:
-        return model.fit(rows.X, rows.y, rows.weight), found
+        return model.fit(rows.features, rows.labels, rows.weight), found
     return model.fit(rows.scan), found
 
 
@@ -123,7 +126,7 @@ def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> 
         ["column", "kind", "missing"],
         [[name, kind, f"{100 * rows.missing[name] / rows.n_rows:.3g} %"] for name, kind in columns],
     )
-    share = Counter(rows.y)
+    share = Counter(rows.labels)
     classes = ", ".join(
         f"{label} {100 * n / len(rows.table):.3g} %" for label, n in share.most_common(10)
     )
@@ -135,6 +138,5 @@ def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> 
     if not rows.complete:
         print(f"judged on {len(rows.table):,} rows, drawn at random")
     show(found)
-    print(
-        f"\nthe most frequent class alone would be right on {max(share.values()) / len(rows.table):.4f}"
-    )
+    most = max(share.values()) / len(rows.table)
+    print(f"\nthe most frequent class alone would be right on {most:.4f} of the rows")

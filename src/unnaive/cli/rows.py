@@ -69,11 +69,12 @@ class Rows:
         return len(self.table) == self.n_rows
 
     @property
-    def X(self) -> pa.Table:
+    def features(self) -> pa.Table:
+        """Columns to learn from."""
         return self.table.drop_columns(self.scan.aside)
 
     @property
-    def y(self) -> list[Any]:
+    def labels(self) -> list[Any]:
         return list(self.table[self.scan.target].to_pylist())
 
     @property

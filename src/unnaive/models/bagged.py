@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, Smoothing, Votes, probabilities, stack_scorers
-from unnaive.counts import CodedRows
+from unnaive.counts import CodedRows, CountTable
 from unnaive.encode import GRID_LIMIT, branch_seeds
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
@@ -81,6 +81,7 @@ grid_limit :
 
     _sometimes = EnsembleClassifier._sometimes | {"oob_score_", "oob_decision_function_"}
     scorer_: Scorer
+    counts_: CountTable
     bag_weights_: NDArray[np.float64]
     oob_score_: float
     oob_decision_function_: NDArray[np.float64]
@@ -213,6 +214,7 @@ grid_limit :
         super()._check_learned()
         bags, n = self.bag_weights_.size, len(self.classes_)
         expect(bags, "there are no bags.")
+        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
         self.scorer_.check_columns(self.schema_, bags * n)
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
         if hasattr(self, "oob_decision_function_"):

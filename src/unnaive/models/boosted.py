@@ -122,6 +122,7 @@ grid_limit :
 
     algorithm_: str
     scorer_: Scorer
+    counts_: CountTable
     estimator_weights_: NDArray[np.float64]
     estimator_errors_: NDArray[np.float64]
     validation_loss_: NDArray[np.float64]
@@ -233,6 +234,7 @@ grid_limit :
         expect(self.algorithm_ in ALGORITHMS, f"rounds voted by {self.algorithm_!r}.")
         rounds = self.estimator_weights_.size
         expect(rounds, "there are no rounds.")
+        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
         models = 1 if self.algorithm_ == "real" else rounds
         self.scorer_.check_columns(self.schema_, models * len(self.classes_))
         check_values("estimator_weights_", self.estimator_weights_, (rounds,))

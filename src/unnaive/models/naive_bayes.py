@@ -17,7 +17,7 @@ from unnaive.bayes import (
     given_priors,
     log_prior,
 )
-from unnaive.counts import AdditiveEstimator, Summary, Wanted
+from unnaive.counts import AdditiveEstimator, CountTable, Summary, Wanted
 from unnaive.density import check_bandwidth
 from unnaive.discretize import METHODS, CoarseCoder, coarsen
 from unnaive.encode import GRID_LIMIT, check_coders, label_groups, read_target
@@ -120,6 +120,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     """
 
     scorer_: Scorer
+    counts_: CountTable
     class_count_: NDArray[np.float64]
     class_log_prior_: NDArray[np.float64]
     coders_: tuple[CoarseCoder, ...]
@@ -218,6 +219,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         n = len(self.classes_)
         self.scorer_.check_columns(self.schema_, n)
         check_coders(self.coders_, self.schema_)
+        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
         check_values("class_count_", self.class_count_, (n,), 0.0, FINITE)
         check_values("class_log_prior_", self.class_log_prior_, (n,))
         if self.summary_ is not None:

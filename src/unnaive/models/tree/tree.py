@@ -267,6 +267,7 @@ class BayesTree(Tree):
         check_values("candidates", self.candidates, (n, n_columns), nan=True)
         check_values("log_prior", self.log_prior, (n, self.n_classes))
         check_values("logs", self.logs, (len(self.logs), self.n_classes))
+        check_values("counts", self.counts, self.logs.shape, 0.0, FINITE)
         check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
