@@ -27,7 +27,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, compare, evaluate, predict, show, update, merge, sql, data):
+COMMANDS = (fit, compare, evaluate, predict, show, update, merge, sql, data)
+for command in COMMANDS:
     app.command()(command)
 
 

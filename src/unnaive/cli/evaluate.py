@@ -44,7 +44,7 @@ def evaluate(
     if without:
         print(f"{without:,} rows without a class were left out")
     names = [str(c) for c in fitted.classes_]
-    if sums.confusion[-1].any():
+    if len(sums.confusion) > len(names):
         names.append("(new to the model)")
     if not quiet and len(names) <= MOST_CLASSES:
         cells = [
@@ -58,6 +58,8 @@ def judge(
     model: Any, paths: list[str], target: str, weight: str | None, tell: Any
 ) -> tuple[QualitySums, int, int]:
     """Sums over all rows, piece by piece; classes that the model does not know come last."""
+    from dataclasses import replace
+
     import numpy as np
 
     from unnaive.bayes import QualitySums
@@ -88,6 +90,8 @@ def judge(
         tell(f"judging, {n_rows:,} rows")
     if total is None or not total.confusion.sum():
         raise ValueError(f"no row has a class in column {target!r}, or all weights are 0.")
+    if not total.confusion[-1].any():  # all classes are known
+        total = replace(total, confusion=total.confusion[:-1, :-1])
     return total, n_rows, without
 
 

@@ -122,10 +122,10 @@ def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> 
     columns = [
         (str(c.name), c.kind if c.kind == c.family else f"{c.kind} ({c.family})") for c in schema
     ]
-    show_table(
-        ["column", "kind", "missing"],
-        [[name, kind, f"{100 * rows.missing[name] / rows.n_rows:.3g} %"] for name, kind in columns],
-    )
+    cells = [
+        [name, kind, f"{100 * rows.missing[name] / rows.n_rows:.3g} %"] for name, kind in columns
+    ]
+    show_table(["column", "kind", "missing"], cells, left=2)
     share = Counter(rows.labels)
     classes = ", ".join(
         f"{label} {100 * n / len(rows.table):.3g} %" for label, n in share.most_common(10)
@@ -137,6 +137,15 @@ def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> 
         return
     if not rows.complete:
         print(f"judged on {len(rows.table):,} rows, drawn at random")
-    show(found)
+    if len(found.results) > 1:
+        show(found)
+    else:
+        quality = found.results[0].quality
+        assert quality is not None
+        print(
+            f"{found.n_folds}-fold cross-validation: accuracy {quality.accuracy:.4f}, log loss "
+            f"{quality.log_loss:.4f}, Brier {quality.brier:.4f}, calibration error "
+            f"{quality.calibration_error:.4f}; {time_words(seconds)}"
+        )
     most = max(share.values()) / len(rows.table)
-    print(f"\nthe most frequent class alone would be right on {most:.4f} of the rows")
+    print(f"always answering the most frequent class: accuracy {most:.4f}")

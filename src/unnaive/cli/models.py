@@ -24,7 +24,11 @@ def build(name: str, settings: Sequence[str], seed: int, jobs: int | None) -> An
     common = {"random_state": seed, "n_jobs": jobs}
     model = AutoClassifier(**common) if name == "auto" else make_model(name, **common)
     given = dict(read_setting(text, model) for text in settings)
-    return model.set_params(**given)
+    model.set_params(**given)
+    check = getattr(model, "_check_parameters", None)
+    if check is not None:  # before rows are read in vain
+        check()
+    return model
 
 
 def read_setting(text: str, model: Any) -> tuple[str, Any]:

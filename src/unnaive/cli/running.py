@@ -47,7 +47,9 @@ def _guarded(args: list[str], debug: bool) -> int:
         if debug:
             raise
         if _is_misuse(error):
-            say(f"{error.format_message()} Try: unnaive --help", "usage")  # type: ignore[attr-defined]
+            text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+            if text:  # without any argument, help has been printed
+                say(f"{text.rstrip('.')}. Try: unnaive {_command(args)}--help", "usage")
             return MISUSED
         say(_in_a_line(error))
         return FAILED
@@ -85,6 +87,14 @@ def _watching(stopped: list[int]) -> Iterator[None]:
     finally:
         if own:
             signal.signal(signal.SIGINT, before)
+
+
+def _command(args: list[str]) -> str:
+    """The command that was meant, with a space after it."""
+    from unnaive.cli.app import COMMANDS
+
+    named = [c.__name__ for c in COMMANDS]
+    return f"{args[0]} " if args and args[0] in named else ""
 
 
 def _is_misuse(error: Exception) -> bool:
