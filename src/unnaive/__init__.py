@@ -9,6 +9,14 @@ if TYPE_CHECKING:
     from unnaive.choose import AutoClassifier, Comparison, compare
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
+    from unnaive.explain import (
+        discriminate,
+        evidence_of,
+        explain_rows,
+        importance_of,
+        quality_of,
+        what_if,
+    )
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -22,6 +30,8 @@ if TYPE_CHECKING:
         export_text,
         merge,
     )
+    from unnaive.store import load, save, to_sql
+    from unnaive.table import scan
 
 __version__ = "0.1.0.dev0"
 
@@ -42,8 +52,18 @@ _LATER = {
     "NaiveBayesClassifier": "unnaive.models",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
+    "discriminate": "unnaive.explain",
+    "evidence_of": "unnaive.explain",
+    "explain_rows": "unnaive.explain",
     "export_text": "unnaive.models",
+    "importance_of": "unnaive.explain",
+    "load": "unnaive.store",
     "merge": "unnaive.models",
+    "quality_of": "unnaive.explain",
+    "save": "unnaive.store",
+    "scan": "unnaive.table",
+    "to_sql": "unnaive.store",
+    "what_if": "unnaive.explain",
 }
 
 __all__ = [
@@ -62,8 +82,18 @@ __all__ = [
     "__version__",
     "bayes_measure",
     "compare",
+    "discriminate",
+    "evidence_of",
+    "explain_rows",
     "export_text",
+    "importance_of",
+    "load",
     "merge",
+    "quality_of",
+    "save",
+    "scan",
+    "to_sql",
+    "what_if",
 ]
 
 

@@ -65,7 +65,8 @@ class QualitySums:
         n, k = p.shape
         w = np.ones(n) if weight is None else weight
         found, rows = p.argmax(axis=1), np.arange(n)
-        confusion = np.bincount(groups.astype(np.intp) * k + found, w, minlength=k * k)
+        cell = groups.astype(np.intp) * k + found
+        confusion = np.bincount(cell, w, minlength=k * k).astype(np.float64, copy=False)
         true, best = p[rows, groups], p[rows, found]
         place = np.minimum((best * N_BINS).astype(np.intp), N_BINS - 1)
         # Sum over classes of (p - right)**2: that of p itself, corrected at the true class.

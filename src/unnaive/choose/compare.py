@@ -17,7 +17,7 @@ from unnaive.choose.comparison import CRITERIA, Comparison, rank
 from unnaive.choose.family import candidates
 from unnaive.choose.running import Clock, Result, Rows, Split, Tell, run_all
 from unnaive.encode import deal_folds, label_groups, read_target
-from unnaive.table import Block, open_table
+from unnaive.table import Block, open_table, scan_of
 from unnaive.table.reading import as_frame
 
 
@@ -119,7 +119,7 @@ def compare(
     )
 
 
-def _check(criterion: str, time_budget: float | None) -> None:
+def _check(criterion: str, time_budget: Any) -> None:
     if criterion not in CRITERIA:
         choices = " or ".join(repr(word) for word in CRITERIA)
         raise ValueError(f"criterion must be {choices}; got {criterion!r}.")
@@ -136,6 +136,11 @@ def _read(
     X: Any, y: Any, sample_weight: Any, categorical_features: Any
 ) -> tuple[Rows, NDArray[np.intp], Any]:
     """The table, checked, and which of its rows count."""
+    if scan_of(X) is not None:
+        raise TypeError(
+            f"models are compared on tables in memory; got {type(X).__name__}. Read the rows, or a "
+            "part of them, into one first."
+        )
     frame = as_frame(X)
     if frame is not None:
         X = frame.to_native()  # streams are read once
@@ -164,7 +169,7 @@ def _read(
 
 def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int) -> Sequence[Split]:
     """Training and test rows of each fold; rows of weight zero are in neither."""
-    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool) and groups is None:
+    if isinstance(cv, (int, np.integer)) and groups is None:
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
         n_folds = min(int(cv), len(kept))
@@ -178,7 +183,7 @@ def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int)
     counts[kept] = True
     splitter = check_cv(cv, rows.groups, classifier=True)
     every = splitter.split(np.zeros(len(counts)), rows.groups, groups)
-    found = [(np.asarray(a), np.asarray(b)) for a, b in every]
+    found = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in every]
     clean = [(a[counts[a]], b[counts[b]]) for a, b in found]
     usable = [(a, b) for a, b in clean if len(a) and len(b)]
     if not usable:

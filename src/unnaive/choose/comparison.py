@@ -32,7 +32,7 @@ def rank(results: Sequence[Result], criterion: str) -> list[Result]:
     return sorted(results, key=key)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
     """Classifiers side by side on the same folds, the best first.
 
@@ -87,7 +87,7 @@ class Comparison:
     @property
     def frame(self) -> Any:
         """The table in the library that X came in."""
-        backend = self.backend or ("pandas" if find_spec("pandas") else None)
+        backend: Any = self.backend or ("pandas" if find_spec("pandas") else None)
         if backend is None:
             return self.to_dict()
         import narwhals.stable.v2 as nw
@@ -123,18 +123,7 @@ class Comparison:
         return found
 
     def __repr__(self) -> str:
-        body = [list(HEADS), *self._body()]
-        widths = [max(len(row[j]) for row in body) for j in range(len(HEADS))]
-        lines = [
-            "  ".join(
-                [
-                    row[0].ljust(widths[0]),
-                    *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-                ]
-            ).rstrip()
-            for row in body
-        ]
-        return "\n".join([self.title, "", *lines, *self._told()])
+        return "\n".join([self.title, "", *align([list(HEADS), *self._body()]), *self._told()])
 
     def _told(self) -> list[str]:
         return ["", *self.notes] if self.notes else []
@@ -184,6 +173,18 @@ class Comparison:
             f"<table><caption>{html.escape(self.title)}</caption><thead>{row(HEADS, 'th')}</thead>"
             f"<tbody>{''.join(body)}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
         )
+
+
+def align(rows: list[list[str]], left: int = 1) -> list[str]:
+    """Rows of cells as lines of plain text; the first columns to the left, others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if j < left else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _figures(result: Result) -> list[float]:

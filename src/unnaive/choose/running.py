@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,8 +21,10 @@ from unnaive.encode import Labels, draw_order, groups_of
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 Tell = Callable[[str, int, int], None]
 NAN = float("nan")
-PROBES = (64, 256, 1024)  # rows of the small fits that tell how dear a model is; the first warms up
-PROBE_SHARE = 0.3  # of the time budget, for these
+# Rows of the small fits that tell how dear a model is; the first may compile something, so it is
+# done again. A share of the time budget is for these.
+PROBES = (64, 64, 256, 1024)
+PROBE_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,10 @@ class Clock:
         self.limit = limit
         self._start = time.perf_counter()
 
-    def over(self, more: float, share: float = 1.0) -> bool:
+    def over(self, more: float) -> bool:
         """Whether so many more seconds would be too many."""
         elapsed = time.perf_counter() - self._start
-        return self.limit is not None and elapsed + more > share * self.limit
+        return self.limit is not None and elapsed + more > self.limit
 
 
 def run_all(
@@ -141,40 +143,39 @@ def _from(tell: Tell, name: str, done: int, steps: int) -> Callable[[int], None]
 
 
 def _costs(
-    candidates: Iterable[Candidate], rows: Rows, clock: Clock, seed: int
+    candidates: Sequence[Candidate], rows: Rows, clock: Clock, seed: int
 ) -> dict[str, float]:
-    """Estimated seconds of one fit of each, from a few rows; infinite where time did not allow."""
+    """Estimated seconds of one fit of each, from fits on a few rows."""
+    assert clock.limit is not None
     n = len(rows.target)
     shuffled = draw_order(seed, np.arange(n))
+    allowed = PROBE_SHARE * clock.limit / len(candidates)
     costs = {}
     for candidate in candidates:
         seconds: list[tuple[int, float]] = []
         for size in PROBES:
-            if clock.over(0, PROBE_SHARE) or size > n:
+            few = min(size, n)
+            expected = seconds[-1][1] * few / seconds[-1][0] if len(seconds) > 1 else 0.0
+            if clock.over(0) or expected > allowed or (len(seconds) > 1 and few == seconds[-1][0]):
                 break
             start = time.perf_counter()
             try:
-                rows.fit(candidate.estimator, shuffled[:size])
+                rows.fit(candidate.estimator, shuffled[:few])
             except Exception:  # it will be shown when its turn comes
                 break
-            seconds.append((size, time.perf_counter() - start))
-        if not seconds and clock.over(0, PROBE_SHARE):
-            costs[candidate.name] = float("inf")
-        else:
-            costs[candidate.name] = _extrapolate(seconds[1:], n)
+            seconds.append((few, time.perf_counter() - start))
+        costs[candidate.name] = _extrapolate(seconds[1:], n)
     return costs
 
 
 def _extrapolate(seconds: list[tuple[int, float]], n: int) -> float:
-    """Seconds for n rows, if they grow as between the last two sizes."""
+    """Seconds for n rows: growing as between the smallest and the largest fit, or like n."""
     if not seconds:
-        return 0.0
-    last_n, last = seconds[-1]
-    slope = 0.0
-    if len(seconds) > 1:
-        first_n, first = seconds[0]
-        slope = max(last - first, 0.0) / (last_n - first_n)
-    return last + slope * (n - last_n)
+        return 0.0  # not known: it is watched between folds
+    (first_n, first), (last_n, last) = seconds[0], seconds[-1]
+    if len(seconds) == 1:
+        first_n, first = 0, 0.0
+    return last + max(last - first, 0.0) / (last_n - first_n) * (n - last_n)
 
 
 def _run(
@@ -186,7 +187,9 @@ def _run(
 ) -> Result:
     result = Result(candidate.name, candidate.estimator)
     sums: QualitySums | None = None
-    fits, answers, probable, size = [], [], True, None
+    fits: list[float] = []
+    answers: list[float] = []
+    probable, size = True, None
     for k, (train, test) in enumerate(splits):
         if clock is not None and clock.over(float(np.median(fits)) if fits else 0.0):
             reason = f"left out after {k} of {len(splits)} folds: the time budget of "

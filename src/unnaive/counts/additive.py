@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.counts.gather import gather
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
-from unnaive.table import Schema, Source, check_number, open_table
+from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,32 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of everything that learns from tables: reads rows and takes the first pass over them.
 
     Subclasses have the parameters ``categorical_features``, ``grid_limit`` and ``n_jobs``, and
-    ``max_categories`` if they learn from categories, and say what the pass should collect.
+    ``max_categories`` if they learn from categories, and say what the pass should collect. They
+    declare what they learn, with its types: model files hold just that.
     """
 
     max_categories: int | None = None
     _refuses_identifiers = True
+    _sometimes = frozenset({"feature_names_in_"})  # learned, but not by every fit
+    schema_: Schema
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
     @abstractmethod
     def _wanted(self, schema: Schema) -> Wanted:
         """What the pass should collect about numeric columns."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, whatever the table."""
+
+    def _check_learned(self) -> None:
+        """Refuse what no fit leaves together; of a file, each attribute was checked by itself."""
+        expect(self.n_features_in_ == len(self.schema_), "there are more or fewer columns.")
+        if hasattr(self, "feature_names_in_"):
+            known = self.feature_names_in_.tolist()
+            expect(known == self.schema_.names, "feature_names_in_ are not those of the columns.")
+        self._wanted(self.schema_)  # parameters by column name columns that there are
 
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
         """Whether rows are counted by the classes in y."""
@@ -89,22 +104,35 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         check_number(self, "grid_limit", 2, GRID_LIMIT, whole=True)
         if self.max_categories is not None:
             check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
-        source = open_table(
-            self,
-            X,
-            read_target(y) if self._supervised(y) else None,
-            sample_weight,
-            categorical_features=self.categorical_features,
-            fitted=fitted,
-        )
-        wanted = self._wanted(source.schema)
-        summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
+        source = self._rows_to_learn(X, y, sample_weight, fitted)
+        summary = gather(source, self._wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
         self._check_identifiers(summary)
         return source, summary
+
+    def _rows_to_learn(
+        self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None = None
+    ) -> Source:
+        """The rows that ``fit(X, y, sample_weight)`` means, in memory or not."""
+        own: dict[str, Any] = {"categorical_features": self.categorical_features, "fitted": fitted}
+        scan = scan_of(X, y, sample_weight)
+        if scan is None:
+            target = read_target(y) if self._supervised(y) else None
+            return open_table(self, X, target, sample_weight, **own)
+        if not self._supervised(scan.target):
+            return open_table(self, scan.unlabelled, **own)
+        if scan.target is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None: name the column with the "
+                "labels, as in fit(data, 'column') or scan(data, target='column')."
+            )
+        return open_table(self, scan, **own)
 
     def _open(self, X: Any) -> Source:
         """New rows, read as those that the model was fitted on."""
         check_is_fitted(self)
+        scan = scan_of(X)
+        if scan is not None:  # weights say nothing about the rows to answer for
+            X = replace(scan.unlabelled, weight=None)
         return open_table(self, X, fitted=self.schema_)
 
     def _check_identifiers(self, summary: Summary) -> None:
@@ -114,6 +142,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
 class AdditiveEstimator(TableEstimator):
     """Base of estimators whose training is one pass of sums: they say how to finish."""
+
+    summary_: Summary | None
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        same = self.summary_ is None or self.summary_.schema == self.schema_
+        expect(same, "the sums are those of other columns.")
 
     @abstractmethod
     def _finish(self, summary: Summary) -> None:
@@ -128,7 +163,7 @@ class AdditiveEstimator(TableEstimator):
         self._check_identifiers(summary)
         self._finish(summary)
         self._remember(summary.schema)
-        self.summary_: Summary | None = summary
+        self.summary_ = summary
         return self
 
     def _update(self, new: Callable[[Schema | None], Summary]) -> Self:

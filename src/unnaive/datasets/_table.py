@@ -6,6 +6,8 @@ import numbers
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 
 def as_table(columns: Mapping[str, Any], target: Any, name: str) -> tuple[Any, Any]:
     """Columns and labels as a pandas table and a named series."""
@@ -20,7 +22,8 @@ def as_table(columns: Mapping[str, Any], target: Any, name: str) -> tuple[Any, A
 
 def check_count(name: str, value: Any, least: int) -> int:
     """Refuse a number of rows or columns that is none."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+    right = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not right or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")
     return int(value)
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.density import check_bandwidth
@@ -23,8 +22,9 @@ from unnaive.table import (
     check_number,
     check_word,
     column_methods,
+    expect,
     in_threads,
-    open_table,
+    scan_of,
 )
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
@@ -99,6 +99,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self.n_jobs = n_jobs
 
     _refuses_identifiers = False  # categories pass through, however many there are
+    cuts_: list[NDArray[np.float64] | None]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cuts.
@@ -137,6 +138,14 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         check_number(self, "n_bins", 2, whole=True)
         check_bandwidth(self.bandwidth)
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        expect(len(self.cuts_) == len(self.schema_), "cuts are not those of the columns.")
+        for column, cuts in zip(self.schema_, self.cuts_, strict=True):
+            expect((cuts is None) == (column.kind == "categorical"), f"{column} has cuts or none.")
+            if cuts is not None:
+                Bins(cuts).check()
+
     def _supervised(self, y: Any) -> bool:
         if isinstance(self.method, Mapping):
             return y is not None
@@ -144,7 +153,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
         summary = super()._gather(X, y, sample_weight, fitted)
-        if y is None:
+        scan = scan_of(X, y, sample_weight)
+        if (y if scan is None else scan.target) is None:
             for method in self._methods(summary.schema).values():
                 if method in SUPERVISED:
                     raise ValueError(
@@ -165,7 +175,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         coarse = coarsen(
             summary, methods, n_bins=self.n_bins, bandwidth=self.bandwidth, n_jobs=self.n_jobs
         )
-        self.cuts_: list[NDArray[np.float64] | None] = [
+        self.cuts_ = [
             None if column.kind == "categorical" else getattr(coder, "cuts", np.empty(0))
             for column, coder in zip(summary.schema, coarse.coders, strict=True)
         ]
@@ -184,8 +194,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
             ``encode="interval"``, a table of the kind of X, or an array of objects if X is none.
             ``set_output`` makes it a pandas or polars table.
         """
-        check_is_fitted(self)
-        return open_table(self, X, fitted=self.schema_).map(self._transform)
+        return self._open(X).map(self._transform)
 
     def _transform(self, block: Block) -> Any:
         if self.encode == "interval" or any(cuts is None for cuts in self.cuts_):

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from unnaive.bayes import Evidence, log_probabilities, probabilities
 from unnaive.counts import TableEstimator
+from unnaive.encode import Labels
 from unnaive.table import Block
 
 
@@ -22,6 +23,10 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
     n_jobs: int | None
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        Labels(self.classes_).check()
 
     @abstractmethod
     def _probabilities(self, block: Block) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from unnaive.bayes import Evidence
 from unnaive.counts import TableEstimator, Wanted
-from unnaive.encode import GRID_LIMIT, assign_folds, groups_of
+from unnaive.encode import GRID_LIMIT, Labels, assign_folds, groups_of
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.folding import fold_logs, fold_probabilities
@@ -30,7 +30,7 @@ from unnaive.models.decompose.profile import ClassClusters, describe_class, summ
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join, number_parameter
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.table import Block, Schema, as_objects, check_number, check_word
+from unnaive.table import Block, Schema, as_objects, check_number, check_values, check_word, expect
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
 
@@ -119,6 +119,11 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
     categorical_features = "from_dtype"  # for profiles; estimators have their own
     grid_limit = GRID_LIMIT
     _refuses_identifiers = False
+    classes_: NDArray[Any]
+    estimator_: BaseEstimator
+    owner_: NDArray[np.intp]
+    clusters_: list[ClassClusters]
+    clusterers_: list[BaseEstimator | None]
 
     def __init__(
         self,
@@ -145,7 +150,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Cluster every class, then learn the pairs.
 
         Parameters
@@ -218,6 +223,21 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         check_word(self, "fold", "sum", "max")
         check_number(self, "min_rows", 1, whole=True)
         check_number(self, "max_clusters", 1, whole=True)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        Labels(self.classes_).check()
+        n, pairs = len(self.classes_), self.owner_
+        check_values("owner_", pairs, (pairs.size,), 0, n - 1)
+        expect(np.array_equal(np.unique(pairs), np.arange(n)), "a class has no pair.")
+        expect((np.diff(pairs) >= 0).all(), "pairs do not stand class by class.")
+        trained = getattr(self.estimator_, "classes_", np.empty(0))
+        expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
+        known = getattr(self.estimator_, "schema_", self.schema_)
+        expect(known.names == self.schema_.names, "the estimator has other columns.")
+        expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
+        found = [own.n_clusters for own in self.clusters_]
+        expect(found == np.bincount(pairs).tolist(), "clusters are not those of the pairs.")
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(frozenset(), schema.numeric)

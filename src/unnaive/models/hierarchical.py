@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
-from unnaive.counts import refuse_new
+from unnaive.counts import CountTable, refuse_new, slot_offsets
+from unnaive.discretize import CoarseCoder
 from unnaive.encode import (
     GRID_LIMIT,
     Labels,
     assign_folds,
     branch_seeds,
+    check_coders,
+    coder_sizes,
     label_groups,
     read_target,
 )
@@ -31,7 +34,7 @@ from unnaive.models.mixture.training import (
     slot_rows,
     train,
 )
-from unnaive.table import Block, check_number, check_word, open_table
+from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
 
 LEAST_GAMMA = 1e-6
 
@@ -120,6 +123,15 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     1.0
     """
 
+    mixture_: Mixture
+    table_: CountTable
+    coders_: tuple[CoarseCoder, ...]
+    factor_: NDArray[np.float64]
+    layers_: tuple[int, ...]
+    growth_: Growth
+    n_sweeps_: int
+    seed_: int
+
     def __init__(
         self,
         *,
@@ -161,7 +173,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sweep over the rows.
 
         Parameters
@@ -192,7 +204,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         return self._settle(shape, counters)
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """One sweep over more rows.
 
         The first call fixes the classes, the intervals and the categories: values that only later
@@ -246,16 +260,34 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_number(self, "noise", 0)
         check_word(self, "training", "online", "batch")
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        shape, n = self.mixture_.shape, len(self.classes_)
+        expect(shape.n_classes == n and shape.layers == self.layers_, "layers_ are others.")
+        self.mixture_.scorer.check_columns(self.schema_, shape.n_units)
+        check_coders(self.coders_, self.schema_)
+        expect(self.table_.n_groups == shape.n_units, "the counters are those of other units.")
+        offsets = slot_offsets(coder_sizes(self.coders_))
+        expect(np.array_equal(self.table_.offsets, offsets), "the counters have other columns.")
+        check_values("factor_", self.factor_, (n,), 0.0, FINITE)
+        expect(0 <= self.seed_ < 2**31 and self.n_sweeps_ >= 0, "sweeps and seed are not numbers.")
+
     def _rows(self, start: Start) -> SlotRows:
-        coarse = start.coarse
-        return slot_rows(start.source, coarse.coders, start.summary.labels, coarse.factor)
+        coarse, summary = start.coarse, start.summary
+        return slot_rows(start.source, coarse.coders, summary.labels, coarse.factor, summary.n_rows)
 
     def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> SlotRows:
         """Rows of a later call, by what the first one fixed."""
-        target, labels = read_target(y), Labels(self.classes_)
-        refuse_new(labels, label_groups(target)[0])
-        source = open_table(self, X, target, sample_weight, fitted=self.schema_)
-        return slot_rows(source, self.coders_, labels, self.factor_)
+        labels = Labels(self.classes_)
+        source = self._rows_to_learn(X, y, sample_weight, self.schema_)
+
+        def look(block: Block) -> int:
+            assert block.target is not None
+            refuse_new(labels, label_groups(block.target)[0])
+            return block.n_rows
+
+        n_rows = source.reduce(look, int.__add__)
+        return slot_rows(source, self.coders_, labels, self.factor_, n_rows)
 
     def _know(self, start: Start) -> None:
         """What later calls need of the first pass."""

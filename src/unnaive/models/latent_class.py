@@ -18,7 +18,7 @@ from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema, Source, check_number, open_table
+from unnaive.table import Block, Schema, Source, check_number, check_values, expect
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
@@ -94,6 +94,14 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     """
 
     grid_limit = GRID_LIMIT  # numbers are summed, not counted
+    scorer_: Scorer
+    n_clusters_: int
+    labels_: NDArray[np.intp]
+    cluster_weight_: NDArray[np.float64]
+    lower_bounds_: NDArray[np.float64]
+    cv_log_likelihood_: NDArray[np.float64]
+    converged_: bool
+    n_iter_: int
 
     def __init__(
         self,
@@ -128,7 +136,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters.
 
         Parameters
@@ -144,17 +152,17 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, None, sample_weight)
+        source, summary = self._read(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         scale, coders = _scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
         cv = self._cv(factor * float(summary.counts.totals.sum()))
-        latent = source.map(lambda block: read_rows(block, coders, scale, factor, cv, seed))
+        latent = read_rows(source, coders, scale, factor, cv, seed, summary.n_rows)
         fitted, tried = self._search(latent, seed)
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
-        whole = source if sample_weight is None else open_table(self, X, fitted=summary.schema)
-        self.labels_ = self._labels(whole)
+        # Rows of weight zero have labels, too.
+        self.labels_ = self._labels(self._open(X))
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -215,6 +223,18 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         for name in ("tol", "alpha", "prior_alpha"):
             check_number(self, name, 0)
         check_number(self, "min_variance", 1e-12, 1)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        n, expected = self.n_clusters_, self.labels_.size
+        expect(n > 0, "there are no clusters.")
+        self.scorer_.check_columns(self.schema_, n)
+        check_values("labels_", self.labels_, (expected,), 0, n - 1)
+        check_values("cluster_weight_", self.cluster_weight_, (n,), 0.0, 1.0 + 1e-9)
+        for name in ("lower_bounds_", "cv_log_likelihood_"):
+            found = getattr(self, name)
+            check_values(name, found, (found.size,), nan=True)
+        expect(self.n_iter_ == len(self.lower_bounds_), "steps are not those that were taken.")
 
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
         return False

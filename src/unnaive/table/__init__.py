@@ -1,26 +1,48 @@
 """READING: tables of any kind as blocks of columns."""
 
-from unnaive.table.checks import check_number, check_word
+from unnaive.table.checks import (
+    FINITE,
+    LARGEST,
+    check_ascending,
+    check_number,
+    check_values,
+    check_word,
+    expect,
+)
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads, thread_count
-from unnaive.table.reading import open_table
+from unnaive.table.reading import open_table, read_weight
+from unnaive.table.scan import Scan, scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source
+from unnaive.table.storage import Storage, join, keep
 
 __all__ = [
+    "FINITE",
+    "LARGEST",
     "Block",
     "Column",
     "MemorySource",
     "RawCodes",
+    "Scan",
     "Schema",
     "Source",
+    "Storage",
     "as_objects",
+    "check_ascending",
     "check_number",
+    "check_values",
     "check_word",
     "code_dtype",
     "column_methods",
+    "expect",
     "in_threads",
     "is_missing",
+    "join",
+    "keep",
     "open_table",
+    "read_weight",
+    "scan",
+    "scan_of",
     "thread_count",
 ]

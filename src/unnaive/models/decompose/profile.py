@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import Spread, Summary, Wanted, gather
 from unnaive.encode import Categories
-from unnaive.table import Block, MemorySource
+from unnaive.table import FINITE, Block, MemorySource, check_values, expect
 
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
@@ -40,6 +40,11 @@ class ClassClusters:
     profiles: tuple[str, ...]
     noise: bool
 
+    def check(self) -> None:
+        """Refuse sizes and profiles that are not one for each cluster."""
+        check_values("sizes", self.sizes, (self.n_clusters,), 0.0, FINITE)
+        expect(len(self.profiles) == self.n_clusters, "profiles are not one for each cluster.")
+
     def __str__(self) -> str:
         what = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
         lines = [f"{self.label}: {what}"]
@@ -55,7 +60,7 @@ def summarize_pairs(
     block: Block, pairs: NDArray[np.intp], wanted: Wanted, n_jobs: int | None
 ) -> Summary:
     """Counts and moments of the rows of every (class, cluster) pair."""
-    return gather(MemorySource(block.relabel(pairs)), wanted, n_jobs=n_jobs)
+    return gather(MemorySource(block.relabel(pairs)), lambda _: wanted, n_jobs=n_jobs)
 
 
 def describe_class(

@@ -15,7 +15,7 @@ from unnaive.discretize import part_kernels
 from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.view import View
-from unnaive.table import in_threads
+from unnaive.table import Storage, in_threads
 
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 # Coarse slots, rows x attributes, and numbers of values.
@@ -34,15 +34,18 @@ class Rows:
         Which attributes are numbers, their codes in ascending order of value.
     groups, weight, folds : arrays
         Class, weight and fold of each row.
+    storage : Storage
+        Where more arrays of rows go.
     """
 
     codes: list[NDArray[Any]]
     numeric: tuple[bool, ...]
     groups: NDArray[Any]
     weight: NDArray[np.float64]
-    folds: NDArray[np.int64]
+    folds: NDArray[Any]
     n_classes: int
     n_folds: int
+    storage: Storage
 
 
 @dataclass(frozen=True, slots=True)
