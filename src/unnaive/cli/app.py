@@ -12,6 +12,7 @@ from unnaive.cli.data import data
 from unnaive.cli.evaluate import evaluate
 from unnaive.cli.fit import fit
 from unnaive.cli.merge import merge
+from unnaive.cli.papers import papers
 from unnaive.cli.predict import predict
 from unnaive.cli.show import show
 from unnaive.cli.sql import sql
@@ -27,7 +28,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (fit, compare, evaluate, predict, show, update, merge, sql, data)
+COMMANDS = (fit, compare, evaluate, predict, show, update, merge, sql, data, papers)
 for command in COMMANDS:
     app.command()(command)
 

@@ -132,6 +132,8 @@ def fallen(verdicts: list[Verdict]) -> list[tuple[Verdict, str]]:
     out = []
     for verdict in verdicts:
         was = before.get(verdict.paper, {}).get(verdict.id, UNKNOWN)
+        if verdict.verdict == UNKNOWN:  # its part was left out; failed tasks are told elsewhere
+            continue
         if ORDER.index(verdict.verdict) > ORDER.index(was):
             out.append((verdict, was))
     return out
