@@ -34,6 +34,10 @@ def papers(
     limit: Annotated[
         float | None, typer.Option("--limit", help="Seconds that one task may take.")
     ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, help="At most so many; the rest is estimated from them."),
+    ] = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say how long it would take, and stop.")
     ] = False,
@@ -57,6 +61,7 @@ def papers(
         parts=_split(parts),
         fresh=fresh,
         limit=limit,
+        seeds=seeds,
         estimate=estimate,
         write_baseline=write_baseline,
     )

@@ -24,6 +24,7 @@ def main(
     parts: list[str] | None = None,
     fresh: bool = False,
     limit: float | None = None,
+    seeds: int | None = None,
     estimate: bool = False,
     write_baseline: Path | None = None,
     console: Any = None,
@@ -33,7 +34,15 @@ def main(
 
     console = console or Console()
     work = plan(
-        paper, data, quick=quick, results=results, sets=sets, parts=parts, fresh=fresh, limit=limit
+        paper,
+        data,
+        quick=quick,
+        results=results,
+        sets=sets,
+        parts=parts,
+        fresh=fresh,
+        limit=limit,
+        seeds=seeds,
     )
     _say_plan(console, work, jobs)
     if estimate:

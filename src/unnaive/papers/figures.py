@@ -81,8 +81,13 @@ def curves(panels: Mapping[str, Mapping[str, tuple[Any, Any, Any, Any]]], x: str
         axis.set_xlabel(x)
     for axis in axes[:, 0]:
         axis.set_ylabel(y)
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(names), frameon=False)
+    known: dict[str, Any] = {}
+    for axis in axes.flat:
+        known |= {
+            label: mark for mark, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+    marks = [known[name] for name in names]
+    figure.legend(marks, names, loc="outside upper center", ncols=len(names), frameon=False)
     return _svg(figure)
 
 

@@ -64,7 +64,7 @@ class Kept:
             **record,
         }  # fmt: skip
         with (self._folder / f"{task.part}.jsonl").open("a", encoding="utf-8") as out:
-            out.write(json.dumps(line) + "\n")
+            out.write("\n" + json.dumps(line))  # after a line that was cut off, too
 
     def limit(self, task: Task) -> float | None:
         """Seconds that the task may take."""

@@ -79,6 +79,7 @@ def plan(
     parts: list[str] | None = None,
     fresh: bool = False,
     limit: float | None = None,
+    seeds: int | None = None,
 ) -> Plan:
     """All work of a run, and what of it an earlier run has done."""
     if data is None and not quick:
@@ -96,7 +97,7 @@ def plan(
     done: dict[Task, Record] = {}
     kept: dict[str, Kept] = {}
     for study in studies:
-        own = study.tasks(shelf, sets)
+        own = study.tasks(shelf, sets, seeds)
         own = own if parts is None else [t for t in own if t.part in parts]
         kept[study.key] = Kept(results / "records", study, shelf, limit)
         found = {} if fresh else kept[study.key].load(own)
@@ -159,7 +160,7 @@ def make_page(
 ) -> Page:
     """One paper's page, from records and claims alone."""
     blocks = study.module.show(study, lambda part: frame(study, part, records))
-    seconds = sum(r.get("seconds", 0.0) for r in records.values())
+    seconds = sum(r.get("cpu", 0.0) for r in records.values())
     sets = {t.set for t in records if t.set != "-"}
     every = {name for part in study.parts.values() for name in part.sets if name != "-"}
     facts = [

@@ -58,8 +58,10 @@ class Study:
         """Its experiments, configurations, measures and page."""
         return importlib.import_module(f"unnaive.papers.{self.key}")
 
-    def tasks(self, shelf: Shelf, only: list[str] | None = None) -> list[Task]:
-        """All work on the sets that there are."""
+    def tasks(
+        self, shelf: Shelf, only: list[str] | None = None, seeds: int | None = None
+    ) -> list[Task]:
+        """All work on the sets that there are, with at most so many seeds."""
         there = set(shelf.names()) | {NO_SET}
         return [
             Task(self.key, part.name, name, method, seed)
@@ -67,7 +69,7 @@ class Study:
             for name in part.sets
             if name in there and (only is None or name == NO_SET or name in only)
             for method in part.methods
-            for seed in range(part.seeds[method])
+            for seed in range(min(part.seeds[method], seeds or part.seeds[method]))
         ]
 
 

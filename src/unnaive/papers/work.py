@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,9 +24,15 @@ def do(task: Task, study: Study, shelf: Shelf) -> Record:
     part = study.parts[task.part]
     sample = None if task.set == NO_SET else _read(shelf, task.set)
     experiment = study.module.EXPERIMENTS[part.experiment]
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), _busy()
     figures = experiment(sample, task.method, task.seed, study, part.options)
-    return {**figures, "seconds": time.perf_counter() - start}
+    took = time.perf_counter() - start
+    return {**figures, "seconds": took, "cpu": min(_busy() - busy, took)}
+
+
+def _busy() -> float:
+    """Seconds that this process and those it has waited for were at work."""
+    return sum(os.times()[:4])
 
 
 _LAST: dict[tuple[Shelf, str], Sample] = {}  # tables that the next tasks will want again
@@ -173,8 +180,8 @@ class Costs:
         self._seen: dict[tuple[str, str, str, str], float] = {}
 
     def learn(self, task: Task, record: Record) -> None:
-        if "seconds" in record:
-            self._seen[task.paper, task.part, task.set, task.method] = record["seconds"]
+        if "cpu" in record:  # what other programs take from the machine is left out
+            self._seen[task.paper, task.part, task.set, task.method] = record["cpu"]
 
     def seconds(self, task: Task) -> float:
         """Of this task: as long as with another seed, else by the size of its table."""
