@@ -2,9 +2,9 @@
 
     python -m benchmarks.quality --data FOLDER [--peers peers.csv] [--sets a,b] [--models nb,...]
 
-The folder holds one Parquet file per data set and a MANIFEST.json that names their targets. Splits:
-the file's own where it has a ``split`` column, else one third held out above 3,000 rows
-(stratified, seed 0), else stratified 10-fold cross-validation (seed 0), pooled over folds.
+The folder holds one Parquet file per data set and a MANIFEST.json that names their targets. Splits
+are those of ``unnaive papers comparison``: the file's own where it has a ``split`` column, else one
+third held out above 3,000 rows (stratified), else stratified 10-fold cross-validation, pooled.
 Defaults of the library are chosen with ``--inner``, which sees training rows only: it
 cross-validates inside each training part instead of looking at the held-out rows.
 """
@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,6 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
-from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from unnaive import (
     BaggedNaiveBayesClassifier,
@@ -36,55 +32,9 @@ from unnaive import (
     NaiveBayesClassifier,
     NBTreeClassifier,
 )
-
-
-class Numbered(BaseEstimator):
-    """A table as the numbers that scikit-learn's ensembles hand on, which take no gaps: a missing
-    category is one of its own, a missing number the mean of its column.
-    """
-
-    def fit(self, X: pd.DataFrame, y: Any = None) -> Numbered:  # noqa: ARG002
-        self.categories_ = {c: pd.Categorical(X[c]).categories for c in X if not _numeric(X[c])}
-        self.means_ = {c: np.nan_to_num(X[c].mean()) for c in X if _numeric(X[c])}
-        return self
-
-    def transform(self, X: pd.DataFrame) -> np.ndarray:
-        columns = [
-            pd.Categorical(X[c], self.categories_[c]).codes.astype(float)
-            if c in self.categories_
-            else X[c].to_numpy(float, na_value=self.means_[c])
-            for c in X
-        ]
-        return np.stack(columns, axis=1)
-
-
-def _numeric(column: pd.Series) -> bool:
-    return pd.api.types.is_numeric_dtype(column) and column.dtype != bool
-
-
-class Around(ClassifierMixin, BaseEstimator):
-    """A scikit-learn ensemble around an NBTree."""
-
-    def __init__(self, ensemble: Any = BaggingClassifier, n_estimators: int = 10) -> None:
-        self.ensemble = ensemble
-        self.n_estimators = n_estimators
-
-    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Around:
-        self.numbered_ = Numbered().fit(X)
-        nominal = [j for j, c in enumerate(X) if c in self.numbered_.categories_]
-        tree = NBTreeClassifier(random_state=0, categorical_features=nominal or "from_dtype")
-        self.model_ = self.ensemble(tree, n_estimators=self.n_estimators, random_state=0)
-        self.model_.fit(self.numbered_.transform(X), y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
-        return self.model_.predict_proba(self.numbered_.transform(X))
-
-
-def around(ensemble: Any) -> Around:
-    return Around(ensemble)
-
+from unnaive.papers.comparison.experiments import splits
+from unnaive.papers.numbers import Around
+from unnaive.papers.protocol import Split, evaluate, folds
 
 MODELS: dict[str, Callable[[], Any]] = {
     "nb": NaiveBayesClassifier,
@@ -113,10 +63,11 @@ MODELS: dict[str, Callable[[], Any]] = {
     "mixture-1-4": lambda: HierarchicalMixtureClassifier(random_state=0, n_jobs=2),
     "mixture-2-2": lambda: HierarchicalMixtureClassifier(layers=(2, 2), random_state=0, n_jobs=2),
     "mixture-grow": lambda: HierarchicalMixtureClassifier(layers="grow", random_state=0, n_jobs=2),
-    "adaboost-nbtree": lambda: around(AdaBoostClassifier),
-    "bagging-nbtree": lambda: around(BaggingClassifier),
+    "adaboost-nbtree": lambda: Around(partial(NBTreeClassifier, random_state=0), random_state=0),
+    "bagging-nbtree": lambda: Around(
+        partial(NBTreeClassifier, random_state=0), "bagging", random_state=0
+    ),
 }
-Split = tuple[np.ndarray, np.ndarray]
 
 
 def data_sets(folder: Path, only: list[str] | None) -> Iterator[tuple[str, pd.DataFrame, str]]:
@@ -129,44 +80,6 @@ def data_sets(folder: Path, only: list[str] | None) -> Iterator[tuple[str, pd.Da
             continue
         if only is None or entry["name"] in only:
             yield entry["name"], table, entry["target"]
-
-
-def splits(table: pd.DataFrame, y: np.ndarray) -> list[Split]:
-    rows = np.arange(len(table))
-    if "split" in table:
-        part = table["split"].astype(str)
-        return [(np.flatnonzero(part == "train"), np.flatnonzero(part == "test"))]
-    if len(table) > 3000:
-        smallest = np.unique(y, return_counts=True)[1].min()
-        stratify = y if smallest >= 2 else None
-        return [tuple(train_test_split(rows, test_size=1 / 3, random_state=0, stratify=stratify))]
-    return folds(y, 10)
-
-
-def folds(y: np.ndarray, n: int, seed: int = 0) -> list[Split]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # classes with fewer rows than folds
-        return list(StratifiedKFold(n, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
-
-
-def evaluate(make: Callable[[], Any], X: pd.DataFrame, y: np.ndarray, parts: list[Split]) -> dict:
-    """Pooled accuracy and log loss, and seconds to fit and to predict."""
-    classes = np.unique(y)
-    right = loss = fit = predict = 0.0
-    n = sum(len(test) for _, test in parts)
-    for train, test in parts:
-        start = time.perf_counter()
-        model = make().fit(X.iloc[train], y[train])
-        fit += time.perf_counter() - start
-        start = time.perf_counter()
-        found = model.predict_proba(X.iloc[test])
-        predict += time.perf_counter() - start
-        p = np.full((len(test), len(classes)), 1e-15)
-        p[:, np.searchsorted(classes, model.classes_)] = np.clip(found, 1e-15, 1)
-        p /= p.sum(axis=1, keepdims=True)
-        right += (classes[p.argmax(axis=1)] == y[test]).sum()
-        loss -= np.log(p[np.arange(len(test)), np.searchsorted(classes, y[test])]).sum()
-    return {"accuracy": right / n, "log_loss": loss / n, "fit_s": fit, "predict_s": predict}
 
 
 def inner(parts: list[Split], y: np.ndarray) -> list[Split]:
@@ -182,7 +95,8 @@ def measure(
     for name, table, target in data_sets(folder, only):
         y = table[target].astype(str).to_numpy()
         X = table.drop(columns=[c for c in (target, "split") if c in table])
-        parts = splits(table, y)
+        train = (table["split"] == "train").to_numpy() if "split" in table else None
+        parts = splits(y, train)
         for model, make in models.items():
             result = evaluate(make, X, y, inner(parts, y) if inside else parts)
             records.append({"set": name, "method": model, **result})

@@ -25,6 +25,8 @@ def _flatten(name: str, value: Any, found: dict[str, bytes]) -> None:
         found[name] = f"{value.dtype}{value.shape}".encode() + np.ascontiguousarray(value).tobytes()
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
+            if not field.compare:  # times, which no two fits have in common
+                continue
             _flatten(f"{name}.{field.name}", getattr(value, field.name), found)
     elif isinstance(value, (list, tuple, np.ndarray)):
         found[name] = str(len(value)).encode()
@@ -32,6 +34,8 @@ def _flatten(name: str, value: Any, found: dict[str, bytes]) -> None:
             _flatten(f"{name}[{i}]", item, found)
     elif isinstance(value, dict):
         _flatten(name, sorted(value.items(), key=repr), found)
+    elif hasattr(value, "get_params"):
+        found |= {f"{name}.{inner}": own for inner, own in learned(value).items()}
     elif isinstance(value, float):
         found[name] = value.hex().encode()
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from unnaive import (
+    AutoClassifier,
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
@@ -70,6 +71,7 @@ META = [
     ClassDecompositionClassifier(random_state=0),
     ClassDecompositionClassifier(NBTreeClassifier(), fold="max", random_state=0, n_jobs=2),
     ClassDecompositionClassifier(select="accuracy", min_rows=4, random_state=0),
+    AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0),
 ]
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 # Learn from exact sums of all rows, so that neither order nor repetition matters to them.

@@ -11,10 +11,10 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from benchmarks import weka
 from benchmarks.quality import data_sets
 from benchmarks.speed.harness import Row, best_of, faster, seconds
 from unnaive import ClassDecompositionClassifier, LatentClassClusterer
+from unnaive.papers import weka
 
 THREADS = 2
 CLUSTERS, STEPS = 8, 50

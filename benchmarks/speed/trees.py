@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks import weka
 from benchmarks.quality import data_sets
 from benchmarks.speed.harness import (
     Row,
@@ -23,6 +22,8 @@ from benchmarks.speed.harness import (
     slope,
 )
 from unnaive import C45Classifier, NaiveBayesClassifier, NBTreeClassifier
+from unnaive.papers import weka
+from unnaive.papers.protocol import c45_size
 
 WEKA_NBTREE = "weka.classifiers.trees.NBTree"
 WEKA_J48 = "weka.classifiers.trees.J48"
@@ -88,16 +89,6 @@ def c45_row(name: str, X: pd.DataFrame, y: pd.Series) -> Row:
         ">=",
         C45_TARGETS[name],
     )
-
-
-def c45_size(tree: Any) -> int:
-    """Nodes as C4.5 counts them: with a leaf for every value that no row of a node has."""
-    empty = sum(
-        tree.coders[j].size - len(tree.children(node))
-        for node, j in enumerate(tree.attribute.tolist())
-        if j >= 0 and not tree.numeric[j]
-    )
-    return tree.n_nodes + int(empty)
 
 
 # ---------------------------------------------------------------------------------------------

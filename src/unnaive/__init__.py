@@ -1,34 +1,78 @@
 """Naive Bayes that is not naive: accurate, fast, readable classifiers for tables."""
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from unnaive.density import bayes_measure
-from unnaive.discretize import Discretizer
-from unnaive.models import (
-    BaggedNaiveBayesClassifier,
-    BoostedNaiveBayesClassifier,
-    C45Classifier,
-    ClassDecompositionClassifier,
-    FlexibleNBTreeClassifier,
-    HierarchicalMixtureClassifier,
-    LatentClassClusterer,
-    NaiveBayesClassifier,
-    NBTreeClassifier,
-    export_text,
-    merge,
-)
-
 if TYPE_CHECKING:
+    from unnaive.choose import AutoClassifier, Comparison, compare
+    from unnaive.density import bayes_measure
+    from unnaive.discretize import Discretizer
+    from unnaive.explain import (
+        discriminate,
+        evidence_of,
+        explain_rows,
+        importance_of,
+        quality_of,
+        what_if,
+    )
+    from unnaive.models import (
+        BaggedNaiveBayesClassifier,
+        BoostedNaiveBayesClassifier,
+        C45Classifier,
+        ClassDecompositionClassifier,
+        FlexibleNBTreeClassifier,
+        HierarchicalMixtureClassifier,
+        LatentClassClusterer,
+        NaiveBayesClassifier,
+        NBTreeClassifier,
+        export_text,
+        merge,
+    )
+    from unnaive.store import load, save, to_sql
     from unnaive.table import scan
 
 __version__ = "0.1.0.dev0"
 
+# Where each name lives. It is imported when it is first asked for, so that the command line
+# answers at once and nobody waits for rooms that are not entered.
+_LATER = {
+    "AutoClassifier": "unnaive.choose",
+    "BaggedNaiveBayesClassifier": "unnaive.models",
+    "BoostedNaiveBayesClassifier": "unnaive.models",
+    "C45Classifier": "unnaive.models",
+    "ClassDecompositionClassifier": "unnaive.models",
+    "Comparison": "unnaive.choose",
+    "Discretizer": "unnaive.discretize",
+    "FlexibleNBTreeClassifier": "unnaive.models",
+    "HierarchicalMixtureClassifier": "unnaive.models",
+    "LatentClassClusterer": "unnaive.models",
+    "NBTreeClassifier": "unnaive.models",
+    "NaiveBayesClassifier": "unnaive.models",
+    "bayes_measure": "unnaive.density",
+    "compare": "unnaive.choose",
+    "discriminate": "unnaive.explain",
+    "evidence_of": "unnaive.explain",
+    "explain_rows": "unnaive.explain",
+    "export_text": "unnaive.models",
+    "importance_of": "unnaive.explain",
+    "load": "unnaive.store",
+    "merge": "unnaive.models",
+    "quality_of": "unnaive.explain",
+    "save": "unnaive.store",
+    "scan": "unnaive.table",
+    "to_sql": "unnaive.store",
+    "what_if": "unnaive.explain",
+}
+
 __all__ = [
+    "AutoClassifier",
     "BaggedNaiveBayesClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "ClassDecompositionClassifier",
+    "Comparison",
     "Discretizer",
     "FlexibleNBTreeClassifier",
     "HierarchicalMixtureClassifier",
@@ -37,22 +81,28 @@ __all__ = [
     "NaiveBayesClassifier",
     "__version__",
     "bayes_measure",
+    "compare",
+    "discriminate",
+    "evidence_of",
+    "explain_rows",
     "export_text",
+    "importance_of",
+    "load",
     "merge",
+    "quality_of",
+    "save",
     "scan",
+    "to_sql",
+    "what_if",
 ]
-
-# Names that are imported when they are first used.
-_LATER = {
-    "scan": "unnaive.table",
-}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'unnaive' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*globals(), *__all__})

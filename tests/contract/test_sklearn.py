@@ -49,15 +49,22 @@ def test_import_brings_in_no_optional_package():
     """None beyond those that scikit-learn itself imports where they are installed."""
     optional = "pandas polars pyarrow duckdb dask pyspark matplotlib jinja2 typer rich sqlglot"
 
-    def imported(module):
-        code = (
-            f"import sys, {module}; print(*[m for m in {optional.split()!r} if m in sys.modules])"
-        )
+    def imported(code):
+        code = f"import sys; {code}; print(*[m for m in {optional.split()!r} if m in sys.modules])"
         return subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
 
-    assert imported("unnaive") == imported("sklearn.callback")
+    assert imported("from unnaive import *") == imported("import sklearn.callback")
+
+
+def test_the_package_root_imports_names_when_they_are_asked_for():
+    code = "import sys, unnaive; print('numpy' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
+    assert set(unnaive.__all__) <= set(dir(unnaive))
+    with pytest.raises(AttributeError, match="module 'unnaive' has no attribute 'nothing'"):
+        unnaive.nothing
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)

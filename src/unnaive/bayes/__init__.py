@@ -10,8 +10,9 @@ from unnaive.bayes.estimate import (
     log_prior,
     missing_evidence,
 )
-from unnaive.bayes.evidence import Evidence, Votes
+from unnaive.bayes.evidence import Evidence, Votes, weigh
 from unnaive.bayes.kernels import IMPOSSIBLE
+from unnaive.bayes.quality import Quality, QualitySums
 from unnaive.bayes.scoring import (
     GaussianTerm,
     KernelTerm,
@@ -30,6 +31,8 @@ __all__ = [
     "Evidence",
     "GaussianTerm",
     "KernelTerm",
+    "Quality",
+    "QualitySums",
     "Scorer",
     "Smoothing",
     "TableTerm",
@@ -50,4 +53,5 @@ __all__ = [
     "probabilities",
     "stack_scorers",
     "table_scorer",
+    "weigh",
 ]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
 from unnaive.density import Densities
-from unnaive.encode import Bins, Categories, infinite_error
-from unnaive.table import Block, in_threads
+from unnaive.encode import Bins, Categories, check_coders, infinite_error
+from unnaive.table import FINITE, Block, Schema, check_values, expect, in_threads
 
 ROWS = 1 << 15  # rows scored at a time: their scores stay in cache while attributes are added
 
@@ -25,6 +25,15 @@ class TableTerm:
 
     coder: Bins | Categories
     logs: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Refuse evidence that is not one row for each slot."""
+        expect(self.logs.ndim == 2, "logs are not slots x classes.")
+        check_values("logs", self.logs, (self.coder.size + 2, self.n_classes))
+
+    @property
+    def n_classes(self) -> int:
+        return self.logs.shape[1]
 
     def adder(self, block: Block, j: int) -> Adder:
         """How to add this attribute's evidence to a stretch of rows."""
@@ -51,6 +60,18 @@ class GaussianTerm:
     log_weight: NDArray[np.float64]
     missing: NDArray[np.float64]
 
+    def check(self) -> None:
+        """Refuse what are no normal densities."""
+        shape = (self.n_classes,)
+        check_values("mean", self.mean, shape, -FINITE, FINITE)
+        check_values("variance", self.variance, shape, 5e-324, FINITE / 16)  # times 2 pi a float
+        check_values("log_weight", self.log_weight, shape)
+        check_values("missing", self.missing, shape)
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.mean)
+
     def adder(self, block: Block, j: int) -> Adder:
         values = block.numeric(j)
         peak = self.log_weight - 0.5 * np.log(2.0 * np.pi * self.variance)
@@ -72,6 +93,15 @@ class KernelTerm:
     densities: Densities
     log_weight: NDArray[np.float64]
     missing: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Refuse evidence that is not one for each class."""
+        check_values("log_weight", self.log_weight, (self.n_classes,))
+        check_values("missing", self.missing, (self.n_classes,))
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.densities.widths)
 
     def adder(self, block: Block, j: int) -> Adder:
         values, own = block.numeric(j), self.densities
@@ -107,6 +137,22 @@ class Scorer:
     log_prior: NDArray[np.float64]
     terms: tuple[Term, ...]
 
+    def check(self) -> None:
+        """Refuse evidence of other classes than the prior's."""
+        check_values("log_prior", self.log_prior, (self.log_prior.size,))
+        for j, term in enumerate(self.terms):
+            same = term is None or term.n_classes == len(self.log_prior)
+            expect(same, f"the evidence of column {j} is for other classes than the prior.")
+
+    def check_columns(self, schema: Schema, n_classes: int) -> None:
+        """Refuse evidence of other columns than a table's, or for another number of classes."""
+        expect(len(self.log_prior) == n_classes, f"evidence is not for {n_classes} classes.")
+        tables = [term.coder if isinstance(term, TableTerm) else None for term in self.terms]
+        check_coders(tables, schema)
+        for column, term in zip(schema, self.terms, strict=True):
+            dense = isinstance(term, (GaussianTerm, KernelTerm))
+            expect(column.kind == "numeric" or not dense, f"{column} has a density.")
+
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Log P(class, row): prior plus evidence, added in the order of the attributes."""
         out = np.empty((block.n_rows, len(self.log_prior)))
@@ -128,6 +174,19 @@ class Scorer:
         for j, add in self._adders(block, n_jobs):
             add(slice(0, block.n_rows), out[:, j])
         return out
+
+    @property
+    def speaks(self) -> bool:
+        """Whether any attribute has something to say."""
+        return any(term is not None for term in self.terms)
+
+    def select(self, classes: NDArray[np.intp]) -> Scorer:
+        """The scorer of some of its classes, where all evidence is by slot."""
+        terms = tuple(
+            TableTerm(term.coder, term.logs[:, classes]) if isinstance(term, TableTerm) else None
+            for term in self.terms
+        )
+        return Scorer(self.log_prior[classes], terms)
 
     def _adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:
         speaking = [j for j, term in enumerate(self.terms) if term is not None]

@@ -1,6 +1,6 @@
 """COUNTING: the additive tables that every model learns from."""
 
-from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator
+from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator, size_words
 from unnaive.counts.coded import GRAIN, CodedRows, add_lanes, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
@@ -35,5 +35,6 @@ __all__ = [
     "merge_summaries",
     "refuse_new",
     "row_factor",
+    "size_words",
     "slot_offsets",
 ]

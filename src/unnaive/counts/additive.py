@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.counts.gather import gather
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
-from unnaive.table import Schema, Source, check_number, open_table, scan_of
+from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,13 @@ class Shrinkage:
 
     def __str__(self) -> str:
         share = 100 * (1 - self.after / self.before)
-        return f"{_bytes(self.before)} -> {_bytes(self.after)} ({share:.0f} % smaller)"
+        return f"{size_words(self.before)} -> {size_words(self.after)} ({share:.0f} % smaller)"
 
     __repr__ = __str__
 
 
-def _bytes(n: float) -> str:
+def size_words(n: float) -> str:
+    """A number of bytes, for people."""
     for unit in ("B", "kB", "MB"):
         if n < 1000:
             return f"{n:.3g} {unit}"
@@ -50,17 +51,32 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of everything that learns from tables: reads rows and takes the first pass over them.
 
     Subclasses have the parameters ``categorical_features``, ``grid_limit`` and ``n_jobs``, and
-    ``max_categories`` if they learn from categories, and say what the pass should collect.
+    ``max_categories`` if they learn from categories, and say what the pass should collect. They
+    declare what they learn, with its types: model files hold just that.
     """
 
     max_categories: int | None = None
     _refuses_identifiers = True
+    _sometimes = frozenset({"feature_names_in_"})  # learned, but not by every fit
+    schema_: Schema
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
     @abstractmethod
     def _wanted(self, schema: Schema) -> Wanted:
         """What the pass should collect about numeric columns."""
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense, whatever the table."""
+
+    def _check_learned(self) -> None:
+        """Refuse what no fit leaves together; of a file, each attribute was checked by itself."""
+        expect(self.n_features_in_ == len(self.schema_), "there are more or fewer columns.")
+        if hasattr(self, "feature_names_in_"):
+            known = self.feature_names_in_.tolist()
+            expect(known == self.schema_.names, "feature_names_in_ are not those of the columns.")
+        self._wanted(self.schema_)  # parameters by column name columns that there are
 
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
         """Whether rows are counted by the classes in y."""
@@ -136,6 +152,13 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 class AdditiveEstimator(TableEstimator):
     """Base of estimators whose training is one pass of sums: they say how to finish."""
 
+    summary_: Summary | None
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        same = self.summary_ is None or self.summary_.schema == self.schema_
+        expect(same, "the sums are those of other columns.")
+
     @abstractmethod
     def _finish(self, summary: Summary) -> None:
         """Learn everything from the sums; no rows are seen here."""
@@ -149,7 +172,7 @@ class AdditiveEstimator(TableEstimator):
         self._check_identifiers(summary)
         self._finish(summary)
         self._remember(summary.schema)
-        self.summary_: Summary | None = summary
+        self.summary_ = summary
         return self
 
     def _update(self, new: Callable[[Schema | None], Summary]) -> Self:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import exact
+from unnaive.table import check_values, expect
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +36,15 @@ class Moments:
     def empty(cls, n_groups: int, columns: Sequence[int]) -> Moments:
         shape = (n_groups, len(columns), 3, exact.LIMBS)
         return cls(tuple(columns), np.zeros(shape, np.int64))
+
+    def check(self) -> None:
+        """Refuse what are no sums with carries resolved."""
+        expect(list(self.columns) == sorted(set(self.columns)), "columns are not in order.")
+        shape = (len(self.limbs), len(self.columns), 3)
+        check_values("limbs", self.limbs[..., :-1], (*shape, exact.LIMBS - 1), 0, 2**32 - 1)
+        check_values("limbs", self.limbs[..., -1], shape, -(2**31), 2**31)
+        spread = self.finish()
+        expect((spread.weight >= 0).all(), "rows weigh less than nothing.")
 
     def __add__(self, other: Moments) -> Moments:
         limbs = self.limbs + other.limbs

@@ -11,18 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts.moments import Moments
-from unnaive.counts.table import EXTRA_SLOTS, CountTable
+from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 from unnaive.encode import (
     GRID_LIMIT,
     Categories,
     Grid,
     Labels,
+    check_coders,
     coder_sizes,
     merge_categories,
     merge_grids,
     merge_labels,
 )
-from unnaive.table import Schema
+from unnaive.table import Schema, expect
 
 # Numbering of one column; None for a column that is not counted or has no value at all.
 Coder: TypeAlias = Grid | Categories | None
@@ -52,6 +53,20 @@ class Summary:
     wanted: Wanted
     grid_limit: int = GRID_LIMIT
     closed: bool = False  # whether the classes were announced, so that no others may come
+
+    def check(self) -> None:
+        """Refuse parts that no pass leaves together."""
+        columns, groups = range(len(self.schema)), len(self.labels)
+        check_coders(self.coders, self.schema)
+        offsets = slot_offsets(coder_sizes(self.coders))
+        expect(np.array_equal(self.counts.offsets, offsets), "counts are not those of the columns.")
+        expect(self.counts.n_groups == groups, "counts are not those of the classes.")
+        expect(len(self.moments.limbs) == groups, "moments are not those of the classes.")
+        named = {*self.wanted.counts, *self.wanted.moments, *self.moments.columns}
+        expect(named <= set(columns), "a column is summed that is not there.")
+        expect(all(self.schema[j].kind != "categorical" for j in named), "categories are summed.")
+        expect(self.n_rows >= 0, f"there are {self.n_rows} rows.")
+        expect(2 <= self.grid_limit <= GRID_LIMIT, f"grids have {self.grid_limit} cells.")
 
     def __add__(self, other: Summary) -> Summary:
         return merge_summaries([self, other])

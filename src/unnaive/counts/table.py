@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import kernels
+from unnaive.table import FINITE, check_values, expect
 
 EXTRA_SLOTS = 2  # beside its values, every attribute has a slot for missing and one for unseen
 
@@ -39,6 +40,14 @@ class CountTable:
         """A table of zeros for attributes with so many values each."""
         offsets = slot_offsets(sizes)
         return cls(np.zeros((n_groups, offsets[-1])), offsets, np.zeros(n_groups))
+
+    def check(self) -> None:
+        """Refuse what is no table of counts."""
+        edges = self.offsets
+        expect(edges.ndim == 1 and len(edges) and edges[0] == 0, "slots do not begin at 0.")
+        expect((np.diff(edges) >= EXTRA_SLOTS).all(), "an attribute has no slot for missing.")
+        check_values("totals", self.totals, (self.totals.size,), 0.0, FINITE)
+        check_values("counts", self.counts, (self.n_groups, int(edges[-1])), 0.0, FINITE)
 
     @property
     def n_groups(self) -> int:
@@ -85,6 +94,10 @@ class CountTable:
         widths = np.diff(self.offsets)[list(attributes)]
         parts = [self.attribute(j) for j in attributes]
         return CountTable(np.hstack(parts), slot_offsets(widths - EXTRA_SLOTS), self.totals)
+
+    def select_groups(self, groups: NDArray[np.intp]) -> CountTable:
+        """The table of some groups only."""
+        return CountTable(self.counts[groups], self.offsets, self.totals[groups])
 
     def sum_groups(self, place: NDArray[np.intp], n_groups: int) -> CountTable:
         """Add groups together: group g becomes part of group ``place[g]``."""

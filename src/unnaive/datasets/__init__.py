@@ -1,5 +1,15 @@
 """SAMPLES: tables to try things on."""
 
+from unnaive.datasets.classic import make_led, make_monks, make_parity, make_waveform, make_xor
 from unnaive.datasets.credit import load_german_credit
+from unnaive.datasets.loans import make_loans
 
-__all__ = ["load_german_credit"]
+__all__ = [
+    "load_german_credit",
+    "make_led",
+    "make_loans",
+    "make_monks",
+    "make_parity",
+    "make_waveform",
+    "make_xor",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from unnaive.density import kernels
 from unnaive.density.widths import choose_widths, fast_length, places_of
 from unnaive.encode import Grid
+from unnaive.table import FINITE, check_values, expect
 
 NODES = 4.0  # per width and unit of reach: straight lines between them are off by less than 0.01
 DEEPEST = 5.3  # widths from the nearest row: there the density is 1e-6 of a kernel's peak
@@ -46,6 +48,12 @@ class Scale:
             return None
         narrowest = max(GAP / max(grid.size - 1, 1), NARROWEST)
         return cls(float(grid.low[0]), half_range, narrowest)
+
+    def check(self) -> None:
+        """Refuse what is no range of a column."""
+        expect(-FINITE <= self.low <= FINITE, f"a column begins at {self.low}.")
+        expect(SMALLEST_RANGE < self.half_range <= FINITE, f"half a range is {self.half_range}.")
+        expect(0 < self.narrowest <= 1, f"kernels are {self.narrowest} wide.")
 
     def positions(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return (0.5 * values - 0.5 * self.low) / self.half_range
@@ -83,6 +91,16 @@ class Densities:
     last: NDArray[np.intp]
     logs: NDArray[np.float64]
 
+    def check(self) -> None:
+        """Refuse tables that cannot be looked up."""
+        shape = self.widths.shape
+        expect(len(shape) == 1, "widths are not one for each class.")
+        check_values("widths", self.widths, shape, 0.0)
+        for name in ("start", "per_step", "first", "last"):
+            expect(getattr(self, name).shape == shape, f"{name} is not one for each class.")
+        expect((self.first < self.last).all(), "a density has no table.")
+        check_tables(self.scale, self.start, self.per_step, self.first, self.last, self.logs)
+
     def at(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log density of each value in each class: values x classes."""
         out = np.empty((len(values), len(self.widths)))
@@ -96,6 +114,24 @@ class Densities:
             out,
         )
         return out
+
+
+def check_tables(
+    scale: Scale,
+    start: NDArray[np.float64],
+    per_step: NDArray[np.float64],
+    first: NDArray[np.intp],
+    last: NDArray[np.intp],
+    logs: NDArray[np.float64],
+) -> None:
+    """Refuse tables of densities in which a value has no place: kernels look without asking."""
+    check_values("densities", logs, (logs.size,))
+    check_values("first", first, first.shape, 0, len(logs))
+    check_values("last", last, last.shape, 0, len(logs))
+    with np.errstate(over="ignore", under="ignore"):
+        # As the kernels compute them: a value's place is a multiple of one, less the other.
+        check_values("steps", (1.0 / scale.half_range) * per_step, per_step.shape, 5e-324, FINITE)
+        check_values("starts", start * per_step, per_step.shape)
 
 
 def fit_densities(
@@ -153,7 +189,7 @@ def _nodes(
 
     Kernels added one by one, or rows spread over nodes and one convolution.
     """
-    depth = np.sqrt(2 * np.log(max(1 / (kernels.ROOT_2_PI * width * floor), np.e)))
+    depth = np.sqrt(2 * np.log(max(1 / (kernels.ROOT_2_PI * width * floor), math.e)))
     nodes = float(np.ceil(NODES * min(depth, DEEPEST)))
     reach = kernels.reach_of(width, floor) * nodes
     margin = np.ceil(reach) + 2

@@ -22,6 +22,7 @@ from unnaive.table import (
     check_number,
     check_word,
     column_methods,
+    expect,
     in_threads,
     scan_of,
 )
@@ -98,6 +99,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self.n_jobs = n_jobs
 
     _refuses_identifiers = False  # categories pass through, however many there are
+    cuts_: list[NDArray[np.float64] | None]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cuts.
@@ -136,6 +138,14 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         check_number(self, "n_bins", 2, whole=True)
         check_bandwidth(self.bandwidth)
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        expect(len(self.cuts_) == len(self.schema_), "cuts are not those of the columns.")
+        for column, cuts in zip(self.schema_, self.cuts_, strict=True):
+            expect((cuts is None) == (column.kind == "categorical"), f"{column} has cuts or none.")
+            if cuts is not None:
+                Bins(cuts).check()
+
     def _supervised(self, y: Any) -> bool:
         if isinstance(self.method, Mapping):
             return y is not None
@@ -165,7 +175,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         coarse = coarsen(
             summary, methods, n_bins=self.n_bins, bandwidth=self.bandwidth, n_jobs=self.n_jobs
         )
-        self.cuts_: list[NDArray[np.float64] | None] = [
+        self.cuts_ = [
             None if column.kind == "categorical" else getattr(coder, "cuts", np.empty(0))
             for column, coder in zip(summary.schema, coarse.coders, strict=True)
         ]

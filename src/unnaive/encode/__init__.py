@@ -5,13 +5,14 @@ Every coded attribute has the same slots: 0 is missing, 1 to V its values, V + 1
 
 from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Categories, categories_of, merge_categories
-from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
+from unnaive.encode.coding import AnyCoder, check_coders, coder_sizes, column_slots
 from unnaive.encode.draws import (
     LANE_BITS,
     LANE_ROWS,
     LANES,
     assign_folds,
     branch_seeds,
+    deal_folds,
     draw_folds,
     draw_order,
     draw_poisson,
@@ -39,8 +40,10 @@ __all__ = [
     "assign_folds",
     "branch_seeds",
     "categories_of",
+    "check_coders",
     "coder_sizes",
     "column_slots",
+    "deal_folds",
     "draw_folds",
     "draw_order",
     "draw_poisson",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.encode import kernels
-from unnaive.table import Column, code_dtype
+from unnaive.table import Column, check_ascending, code_dtype
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,6 +17,10 @@ class Bins:
     """Intervals ``(cut, next cut]`` between ascending cuts. Slot 0 is missing."""
 
     cuts: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Refuse cuts that no rule makes."""
+        check_ascending("cuts", self.cuts)
 
     @property
     def size(self) -> int:

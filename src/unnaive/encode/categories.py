@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table import is_missing
+from unnaive.table import expect, is_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,12 @@ class Categories:
         index = {v: i + 1 for i, v in enumerate(self.values)}
         index |= dict.fromkeys(self.rare, self.size)
         object.__setattr__(self, "index", index)
+
+    def check(self) -> None:
+        """Refuse values that no column has."""
+        known = len(self.values) + len(self.rare)
+        expect(len(self.index) == known, "a category is listed twice.")
+        expect(not any(map(is_missing, self.index)), "a missing value is listed as a category.")
 
     @property
     def size(self) -> int:

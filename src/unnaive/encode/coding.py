@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from unnaive.encode.bins import Bins
 from unnaive.encode.categories import Categories
 from unnaive.encode.grid import Grid
-from unnaive.table import Block, code_dtype
+from unnaive.table import Block, Schema, code_dtype, expect
 
 AnyCoder: TypeAlias = Grid | Bins | Categories | None
+
+
+def check_coders(coders: Sequence[AnyCoder], schema: Schema) -> None:
+    """Refuse coders that are not those of a table's columns."""
+    expect(len(coders) == len(schema), f"{len(coders)} columns are numbered, not {len(schema)}.")
+    for column, coder in zip(schema, coders, strict=True):
+        kind = "categorical" if isinstance(coder, Categories) else "numeric"
+        expect(coder is None or column.kind == kind, f"{column} is numbered as {kind}.")
 
 
 def coder_sizes(coders: Sequence[AnyCoder]) -> list[int]:

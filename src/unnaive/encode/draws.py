@@ -44,6 +44,21 @@ def draw_folds(seed: int, row_ids: NDArray[np.int64], n_folds: int) -> NDArray[n
     return ((high * np.uint64(n_folds)) >> _32).astype(np.int64)
 
 
+def deal_folds(
+    seed: int, row_ids: NDArray[np.int64], groups: NDArray[Any], n_folds: int
+) -> NDArray[np.int64]:
+    """A fold for each row, so that every fold has its share of every group, as nearly as can be.
+
+    The rows, shuffled and then sorted by group, are dealt in turn. Groups may be smaller than the
+    number of folds: some folds are then without them.
+    """
+    order = draw_order(seed, row_ids)
+    order = order[np.argsort(groups[order], kind="stable")]
+    folds = np.empty(len(order), dtype=np.int64)
+    folds[order] = np.arange(len(order)) % n_folds
+    return folds
+
+
 def assign_folds(
     cv: Any, seed: int, row_ids: NDArray[np.int64], target: NDArray[Any] | None
 ) -> tuple[NDArray[np.int64], int]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.encode import kernels
+from unnaive.table import check_ascending, expect
 
 UNSORTED_ROWS = 4096  # below this, sorting is as quick
 BITMAP_BITS = (24, 26)  # a second try costs less than sorting, if there are rows enough
@@ -35,6 +36,16 @@ class Grid:
     shift: int
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Refuse cells that no column has."""
+        expect(0 <= self.shift < 64, f"{self.shift} bits cannot be dropped.")
+        expect(self.low.shape == self.high.shape, "cells have no beginning or no end.")
+        expect(self.size <= GRID_LIMIT, f"there are {self.size} cells.")
+        check_ascending("cells", np.stack((self.low, self.high)).T.ravel())
+        cells = self.cells
+        expect((cells[1:] > cells[:-1]).all(), "two cells are the same.")
+        expect(self.shift or (self.low == self.high).all(), "cells hold more than one value.")
 
     @property
     def size(self) -> int:

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from unnaive.encode.categories import sort_values
-from unnaive.table import RawCodes, as_objects, code_dtype, is_missing
+from unnaive.table import RawCodes, as_objects, code_dtype, expect, is_missing
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
 
@@ -28,6 +28,13 @@ class Labels:
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    def check(self) -> None:
+        """Refuse classes that no target has."""
+        expect(self.classes.ndim == 1 and len(self), "classes are not a list.")
+        listed = self.classes.tolist()
+        expect(not any(map(is_missing, listed)), "a class is missing.")
+        expect(len(set(listed)) == len(listed), "a class is listed twice.")
 
 
 def read_target(y: Any) -> NDArray[Any]:

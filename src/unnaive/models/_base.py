@@ -25,6 +25,10 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     classes_: NDArray[Any]
     n_jobs: int | None
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        Labels(self.classes_).check()
+
     @abstractmethod
     def _probabilities(self, block: Block) -> NDArray[np.float64]:
         """Probability of each class for each row."""

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, Smoothing, Votes, probabilities, stack_scorers
-from unnaive.counts import CodedRows
+from unnaive.counts import CodedRows, CountTable
 from unnaive.encode import GRID_LIMIT, branch_seeds
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
-from unnaive.table import Block, check_number, check_word
+from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 
@@ -52,6 +52,8 @@ grid_limit :
     classes_ : array of shape (n_classes,)
     scorer_ : Scorer
         The evidence of all bags side by side.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     bag_weights_ : array of shape (n_estimators,)
         Weight of the rows in each bag.
     oob_score_ : float
@@ -76,6 +78,13 @@ grid_limit :
     >>> model.fit(X, y).oob_score_ > 0.9
     True
     """
+
+    _sometimes = EnsembleClassifier._sometimes | {"oob_score_", "oob_decision_function_"}
+    scorer_: Scorer
+    counts_: CountTable
+    bag_weights_: NDArray[np.float64]
+    oob_score_: float
+    oob_decision_function_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -147,6 +156,7 @@ grid_limit :
         bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
         self.scorer_ = stack_scorers(bags)
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
+        self.counts_ = whole
         self.classes_ = start.summary.labels.classes
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -199,6 +209,17 @@ grid_limit :
             raise ValueError(
                 "oob_score=True needs bootstrap=True: without drawing, every row is in every bag."
             )
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        bags, n = self.bag_weights_.size, len(self.classes_)
+        expect(bags, "there are no bags.")
+        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
+        self.scorer_.check_columns(self.schema_, bags * n)
+        check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
+        if hasattr(self, "oob_decision_function_"):
+            found = self.oob_decision_function_
+            check_values("oob_decision_function_", found, (len(found), n), 0.0, nan=True)
 
     # Answering ------------------------------------------------------------------------------
 

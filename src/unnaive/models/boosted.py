@@ -23,10 +23,11 @@ from unnaive.counts import CodedRows, CountTable
 from unnaive.encode import GRID_LIMIT, draw_uniform
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
 from unnaive.models.ensemble.rounds import Booster, Rules, class_scores
-from unnaive.table import Block, check_number, check_word
+from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
 LEAST_PRIOR = 0.5
+ALGORITHMS = ("real", "m1", "samme")
 
 
 def _adds_up(model: BoostedNaiveBayesClassifier) -> bool:
@@ -82,6 +83,8 @@ grid_limit :
         How the rounds voted.
     scorer_ : Scorer
         The evidence of all rounds, added up (``"real"``) or side by side.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     estimator_weights_ : array of shape (n_rounds,)
         Votes of the rounds.
     estimator_errors_ : array of shape (n_rounds,)
@@ -116,6 +119,14 @@ grid_limit :
     >>> model.score(X, y) > 0.95
     True
     """
+
+    algorithm_: str
+    scorer_: Scorer
+    counts_: CountTable
+    estimator_weights_: NDArray[np.float64]
+    estimator_errors_: NDArray[np.float64]
+    validation_loss_: NDArray[np.float64]
+    n_restarts_: int
 
     def __init__(
         self,
@@ -201,6 +212,7 @@ grid_limit :
         self.validation_loss_ = np.array(found.losses)
         self.n_restarts_ = found.restarts
         self.algorithm_ = self.algorithm
+        self.counts_ = start.coarse.counts
         self.classes_ = start.summary.labels.classes
         self._remember(start.summary.schema)
         return self
@@ -208,7 +220,7 @@ grid_limit :
     def _check_parameters(self) -> None:
         self._check_counting()
         check_number(self, "n_estimators", 1, whole=True)
-        check_word(self, "algorithm", "real", "m1", "samme")
+        check_word(self, "algorithm", *ALGORITHMS)
         if self.learning_rate is not None:
             check_number(self, "learning_rate", 1e-9)
         check_number(self, "validation_fraction", 0, 1)
@@ -218,6 +230,19 @@ grid_limit :
                 f"rows are watched and some learned from; got {self.validation_fraction!r}."
             )
         check_number(self, "n_iter_no_change", 1, whole=True)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        expect(self.algorithm_ in ALGORITHMS, f"rounds voted by {self.algorithm_!r}.")
+        rounds = self.estimator_weights_.size
+        expect(rounds, "there are no rounds.")
+        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
+        models = 1 if self.algorithm_ == "real" else rounds
+        self.scorer_.check_columns(self.schema_, models * len(self.classes_))
+        check_values("estimator_weights_", self.estimator_weights_, (rounds,))
+        check_values("estimator_errors_", self.estimator_errors_, (rounds,), nan=True)
+        loss = self.validation_loss_
+        check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE, nan=True)
 
     def _rate(self) -> float:
         if self.learning_rate is None:

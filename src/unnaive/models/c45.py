@@ -140,6 +140,7 @@ class C45Classifier(TreeClassifier):
         -------
         self
         """
+        self._check_parameters()
         rules = self._rules()
         source, summary, own = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, own)
@@ -149,13 +150,15 @@ class C45Classifier(TreeClassifier):
         self._remember(summary.schema)
         return self
 
-    def _rules(self) -> C45Rules:
+    def _check_parameters(self) -> None:
         check_word(self, "criterion", "gain_ratio", "gain")
         check_number(self, "min_rows", 0)
         check_number(self, "alpha", 0)
         check_number(self, "confidence", 1e-6, 0.5)
         if self.max_depth is not None:
             check_number(self, "max_depth", 0, whole=True)
+
+    def _rules(self) -> C45Rules:
         return C45Rules(
             ratio=self.criterion == "gain_ratio",
             penalty=bool(self.threshold_penalty),

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 from unnaive.bayes import Evidence
 from unnaive.counts import TableEstimator, Wanted
 from unnaive.encode import GRID_LIMIT, Labels, assign_folds, groups_of
+from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.folding import fold_logs, fold_probabilities
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
@@ -37,7 +38,9 @@ from unnaive.table import (
     Source,
     as_objects,
     check_number,
+    check_values,
     check_word,
+    expect,
     join,
     scan_of,
     take_rows,
@@ -130,6 +133,11 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
     categorical_features = "from_dtype"  # for profiles; estimators have their own
     grid_limit = GRID_LIMIT
     _refuses_identifiers = False
+    classes_: NDArray[Any]
+    estimator_: BaseEstimator
+    owner_: NDArray[np.intp]
+    clusters_: list[ClassClusters]
+    clusterers_: list[BaseEstimator | None]
 
     def __init__(
         self,
@@ -178,7 +186,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         known = join(source, lambda block: _known(block, summary.labels), summary.n_rows)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
-        estimator, clusterer = _seeded(self._estimator(), rng), _seeded(self._clusterer(), rng)
+        estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
         scan = scan_of(X, y, sample_weight)
         if scan is not None:
             _refuse_foreign(clusterer, estimator)
@@ -235,6 +243,21 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         check_word(self, "fold", "sum", "max")
         check_number(self, "min_rows", 1, whole=True)
         check_number(self, "max_clusters", 1, whole=True)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        Labels(self.classes_).check()
+        n, pairs = len(self.classes_), self.owner_
+        check_values("owner_", pairs, (pairs.size,), 0, n - 1)
+        expect(np.array_equal(np.unique(pairs), np.arange(n)), "a class has no pair.")
+        expect((np.diff(pairs) >= 0).all(), "pairs do not stand class by class.")
+        trained = getattr(self.estimator_, "classes_", np.empty(0))
+        expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
+        known = getattr(self.estimator_, "schema_", self.schema_)
+        expect(known.names == self.schema_.names, "the estimator has other columns.")
+        expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
+        found = [own.n_clusters for own in self.clusters_]
+        expect(found == np.bincount(pairs).tolist(), "clusters are not those of the pairs.")
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(frozenset(), schema.numeric)
@@ -403,15 +426,3 @@ def _refuse_foreign(*estimators: Any) -> None:
                 f"{type(one).__name__} needs all rows in memory: read the table and pass it to "
                 "fit, or use an estimator of unnaive, such as LatentClassClusterer."
             )
-
-
-def _seeded(estimator: Any, rng: np.random.RandomState) -> Any:
-    """A copy whose random choices are settled: drawn here where the user left them open."""
-    own = clone(estimator)
-    given = own.get_params(deep=True)
-    drawn = {
-        name: int(rng.randint(2**31 - 1))
-        for name in sorted(given)
-        if name.split("__")[-1] == "random_state" and given[name] is None
-    }
-    return own.set_params(**drawn)

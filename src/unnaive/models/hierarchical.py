@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
-from unnaive.counts import refuse_new
+from unnaive.counts import CountTable, refuse_new, slot_offsets
+from unnaive.discretize import CoarseCoder
 from unnaive.encode import (
     GRID_LIMIT,
     Labels,
     assign_folds,
     branch_seeds,
+    check_coders,
+    coder_sizes,
     label_groups,
     read_target,
 )
@@ -31,7 +34,7 @@ from unnaive.models.mixture.training import (
     slot_rows,
     train,
 )
-from unnaive.table import Block, check_number, check_word
+from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
 
 LEAST_GAMMA = 1e-6
 
@@ -119,6 +122,15 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     >>> model.score(X, y)
     1.0
     """
+
+    mixture_: Mixture
+    table_: CountTable
+    coders_: tuple[CoarseCoder, ...]
+    factor_: NDArray[np.float64]
+    layers_: tuple[int, ...]
+    growth_: Growth
+    n_sweeps_: int
+    seed_: int
 
     def __init__(
         self,
@@ -247,6 +259,18 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_number(self, "gamma", LEAST_GAMMA)
         check_number(self, "noise", 0)
         check_word(self, "training", "online", "batch")
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        shape, n = self.mixture_.shape, len(self.classes_)
+        expect(shape.n_classes == n and shape.layers == self.layers_, "layers_ are others.")
+        self.mixture_.scorer.check_columns(self.schema_, shape.n_units)
+        check_coders(self.coders_, self.schema_)
+        expect(self.table_.n_groups == shape.n_units, "the counters are those of other units.")
+        offsets = slot_offsets(coder_sizes(self.coders_))
+        expect(np.array_equal(self.table_.offsets, offsets), "the counters have other columns.")
+        check_values("factor_", self.factor_, (n,), 0.0, FINITE)
+        expect(0 <= self.seed_ < 2**31 and self.n_sweeps_ >= 0, "sweeps and seed are not numbers.")
 
     def _rows(self, start: Start) -> SlotRows:
         coarse, summary = start.coarse, start.summary

@@ -18,7 +18,7 @@ from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema, check_number, join_answers
+from unnaive.table import Block, Schema, check_number, check_values, expect, join_answers
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
@@ -94,6 +94,14 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     """
 
     grid_limit = GRID_LIMIT  # numbers are summed, not counted
+    scorer_: Scorer
+    n_clusters_: int
+    labels_: NDArray[np.intp]
+    cluster_weight_: NDArray[np.float64]
+    lower_bounds_: NDArray[np.float64]
+    cv_log_likelihood_: NDArray[np.float64]
+    converged_: bool
+    n_iter_: int
 
     def __init__(
         self,
@@ -215,6 +223,18 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         for name in ("tol", "alpha", "prior_alpha"):
             check_number(self, name, 0)
         check_number(self, "min_variance", 1e-12, 1)
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        n, expected = self.n_clusters_, self.labels_.size
+        expect(n > 0, "there are no clusters.")
+        self.scorer_.check_columns(self.schema_, n)
+        check_values("labels_", self.labels_, (expected,), 0, n - 1)
+        check_values("cluster_weight_", self.cluster_weight_, (n,), 0.0, 1.0 + 1e-9)
+        for name in ("lower_bounds_", "cv_log_likelihood_"):
+            found = getattr(self, name)
+            check_values(name, found, (found.size,), nan=True)
+        expect(self.n_iter_ == len(self.lower_bounds_), "steps are not those that were taken.")
 
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
         return False

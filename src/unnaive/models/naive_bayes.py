@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import (
+    Scorer,
     Smoothing,
     build_scorer,
     check_class_weight,
@@ -16,12 +17,21 @@ from unnaive.bayes import (
     given_priors,
     log_prior,
 )
-from unnaive.counts import AdditiveEstimator, Summary, Wanted
+from unnaive.counts import AdditiveEstimator, CountTable, Summary, Wanted
 from unnaive.density import check_bandwidth
-from unnaive.discretize import METHODS, coarsen
-from unnaive.encode import GRID_LIMIT, label_groups, read_target
+from unnaive.discretize import METHODS, CoarseCoder, coarsen
+from unnaive.encode import GRID_LIMIT, check_coders, label_groups, read_target
 from unnaive.models._base import EvidenceClassifier
-from unnaive.table import Block, Schema, check_number, check_word, column_methods
+from unnaive.table import (
+    FINITE,
+    Block,
+    Schema,
+    check_number,
+    check_values,
+    check_word,
+    column_methods,
+    expect,
+)
 
 NUMERIC = (*METHODS, "gaussian", "kernel")
 
@@ -85,6 +95,8 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     class_log_prior_ : array of shape (n_classes,)
     coders_ : tuple
         How each column is numbered: ``Bins`` with cuts, ``Categories`` with values, or None.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -106,6 +118,12 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     >>> model.predict(pd.DataFrame({"age": [30, None], "city": ["Rome", "Paris"]}))
     array(['no', 'no'], dtype='<U3')
     """
+
+    scorer_: Scorer
+    counts_: CountTable
+    class_count_: NDArray[np.float64]
+    class_log_prior_: NDArray[np.float64]
+    coders_: tuple[CoarseCoder, ...]
 
     def __init__(
         self,
@@ -196,6 +214,18 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         check_word(self, "missing", "skip", "value")
         check_bandwidth(self.bandwidth)
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        n = len(self.classes_)
+        self.scorer_.check_columns(self.schema_, n)
+        check_coders(self.coders_, self.schema_)
+        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
+        check_values("class_count_", self.class_count_, (n,), 0.0, FINITE)
+        check_values("class_log_prior_", self.class_log_prior_, (n,))
+        if self.summary_ is not None:
+            same = self.summary_.labels.classes.tolist() == self.classes_.tolist()
+            expect(same, "the sums are those of other classes.")
+
     def _methods(self, schema: Schema) -> dict[int, str]:
         """How each numeric column is treated."""
         return column_methods("numeric", self.numeric, schema, NUMERIC)
@@ -227,6 +257,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         self.class_count_ = summary.counts.totals
         self.class_log_prior_ = prior
         self.coders_ = coarse.coders
+        self.counts_ = coarse.counts
 
     # Answering ------------------------------------------------------------------------------
 

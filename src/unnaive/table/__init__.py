@@ -1,10 +1,18 @@
 """READING: tables of any kind as blocks of columns."""
 
-from unnaive.table.checks import check_number, check_word
+from unnaive.table.checks import (
+    FINITE,
+    LARGEST,
+    check_ascending,
+    check_number,
+    check_values,
+    check_word,
+    expect,
+)
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads, thread_count
 from unnaive.table.picking import Picked, PickedSource, take_rows
-from unnaive.table.reading import open_table
+from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source, join_answers
@@ -12,6 +20,8 @@ from unnaive.table.storage import Storage, join, keep
 from unnaive.table.writing import write_parquet
 
 __all__ = [
+    "FINITE",
+    "LARGEST",
     "Block",
     "Column",
     "MemorySource",
@@ -23,16 +33,20 @@ __all__ = [
     "Source",
     "Storage",
     "as_objects",
+    "check_ascending",
     "check_number",
+    "check_values",
     "check_word",
     "code_dtype",
     "column_methods",
+    "expect",
     "in_threads",
     "is_missing",
     "join",
     "join_answers",
     "keep",
     "open_table",
+    "read_weight",
     "scan",
     "scan_of",
     "take_rows",

@@ -1,10 +1,16 @@
-"""Checks of parameters, with one wording."""
+"""Checks of parameters and of what was learned, with one wording."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST = 1e100  # of a learned logarithm: sums of millions of such numbers are still floats
+FINITE = float(np.finfo(np.float64).max)
 
 
 def check_number(
@@ -27,3 +33,32 @@ def check_word(estimator: Any, name: str, *words: str) -> None:
     if value not in words:
         choices = " or ".join(repr(word) for word in words)
         raise ValueError(f"{name} must be {choices}; got {value!r}.")
+
+
+def expect(right: Any, words: str) -> None:
+    """Refuse something learned that no fit leaves, such as what a damaged file holds."""
+    if not right:
+        raise ValueError(words)
+
+
+def check_values(
+    what: str,
+    array: NDArray[Any],
+    shape: tuple[int, ...],
+    low: float = -LARGEST,
+    high: float = LARGEST,
+    *,
+    nan: bool = False,
+) -> None:
+    """Refuse a learned array that has another shape, or numbers outside of a range."""
+    expect(array.shape == shape, f"{what} has the shape {array.shape}, not {shape}.")
+    inside = (array >= low) & (array <= high)
+    if nan:
+        inside |= np.isnan(array)
+    expect(inside.all(), f"{what} has numbers outside of {low:g} to {high:g}.")
+
+
+def check_ascending(what: str, array: NDArray[Any]) -> None:
+    """Refuse numbers that are not a list in ascending order; neighbours may be equal."""
+    check_values(what, array, (array.size,), -FINITE, FINITE)
+    expect((array[1:] >= array[:-1]).all(), f"{what} are not in ascending order.")

@@ -9,6 +9,7 @@ from typing import Any
 
 from unnaive.table.batches import refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
+from unnaive.table.dialect import parse_options
 from unnaive.table.files import Piece
 from unnaive.table.scan import Scan
 
@@ -32,6 +33,11 @@ class CsvBatches:
         self.names = headers[0]
         for path, names in zip(paths, headers, strict=True):
             refuse_other_columns(scan, paths[0], self.names, path, names)
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice:
+            raise ValueError(
+                f"the table has several columns named {twice[0]!r}; rename or drop them."
+            )
         read = [*(scan.columns or self.names), *scan.aside]
         self.types = self._infer([n for n in self.names if n in set(read)], scan)
         self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
@@ -65,10 +71,18 @@ class CsvBatches:
             csv.open_csv(
                 path,
                 csv.ReadOptions(block_size=BLOCK_BYTES),
-                csv.ParseOptions(delimiter=_delimiter(path)),
+                parse_options(path),
                 convert,
             )
         )
+
+    def _texts(self, path: str, columns: list[str], types: dict[str, Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        try:
+            yield from self._open(path, columns, types)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from error
 
     def _header(self, path: str) -> list[str]:
         import pyarrow as pa
@@ -79,7 +93,7 @@ class CsvBatches:
                 line = stream.read(FIRST_BYTES)
             end = line.find(b"\n")
             head = line if end < 0 else line[: end + 1]
-            options = csv.ParseOptions(delimiter=_delimiter(path))
+            options = parse_options(path)
             return list(csv.read_csv(io.BytesIO(head), parse_options=options).schema.names)
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, error) from error
@@ -96,7 +110,7 @@ class CsvBatches:
             if not open_ones:
                 break
             texts = {name: pa.string() for name in open_ones}
-            for batch in self._open(path, open_ones, texts):
+            for batch in self._texts(path, open_ones, texts):
                 table = pa.table(batch.slice(0, 20_000) if len(batch) > 20_000 else batch)
                 for name in list(open_ones):
                     values = table[name].drop_null()
@@ -132,10 +146,6 @@ class CsvBatches:
                     )
             row += len(batch)
         return unreadable(path, error, first, None)
-
-
-def _delimiter(path: str) -> str:
-    return "\t" if ".tsv" in path.lower() else ","
 
 
 def _widened(kind: Any, keep_whole: bool) -> Any:

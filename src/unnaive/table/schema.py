@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unnaive.table.checks import expect
+
 Kind = Literal["numeric", "categorical", "empty"]
 Family = Literal["number", "time", "duration", "bool", "text", "object", "empty"]
 
@@ -41,6 +43,14 @@ class Column:
     def __str__(self) -> str:
         return f"column {self.name!r}"
 
+    def check(self) -> None:
+        """Refuse a column that no table has."""
+        hash(self.name)  # names are looked up
+        allowed = {"categorical", natural_kind(self.family)}
+        expect(
+            self.kind in allowed, f"{self} holds {FAMILY_WORDS[self.family]}, but is {self.kind}."
+        )
+
     def __add__(self, other: Column) -> Column:
         if "empty" in (self.family, other.family):
             # A part without a value has no say, unless it was declared categorical.
@@ -71,9 +81,19 @@ class Schema:
     def __getitem__(self, j: int) -> Column:
         return self.columns[j]
 
+    def check(self) -> None:
+        """Refuse columns that no table has."""
+        expect(self.columns, "there are no columns.")
+        expect(len(set(self.names)) == len(self), "two columns have the same name.")
+        expect(self.named or self.names == list(range(len(self))), "names without a table.")
+
     @property
     def names(self) -> list[Any]:
         return [c.name for c in self.columns]
+
+    def label(self, j: int) -> str:
+        """A column's name as text; x and its number where the table had no names."""
+        return str(self.columns[j].name) if self.named else f"x{j}"
 
     @property
     def numeric(self) -> frozenset[int]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import Spread, Summary, Wanted, gather
 from unnaive.encode import Categories
-from unnaive.table import Picked, PickedSource, Schema, Source
+from unnaive.table import FINITE, Picked, PickedSource, Schema, Source, check_values, expect
 
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
@@ -40,6 +40,11 @@ class ClassClusters:
     sizes: NDArray[np.float64]
     profiles: tuple[str, ...]
     noise: bool
+
+    def check(self) -> None:
+        """Refuse sizes and profiles that are not one for each cluster."""
+        check_values("sizes", self.sizes, (self.n_clusters,), 0.0, FINITE)
+        expect(len(self.profiles) == self.n_clusters, "profiles are not one for each cluster.")
 
     def __str__(self) -> str:
         what = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"

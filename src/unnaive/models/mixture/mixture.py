@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unnaive.bayes import Scorer
 from unnaive.models.mixture import kernels
 from unnaive.models.mixture.shape import Shape
-from unnaive.table import Block, in_threads
+from unnaive.table import Block, expect, in_threads
 
 ROWS = 1 << 14  # rows folded at a time
 
@@ -30,6 +30,10 @@ class Mixture:
 
     shape: Shape
     scorer: Scorer
+
+    def check(self) -> None:
+        """Refuse evidence that is not that of the units."""
+        expect(len(self.scorer.log_prior) == self.shape.n_units, "evidence is for other units.")
 
     def fold(self, block: Block, n_jobs: int | None = None) -> Folded:
         """The answer of all experts together, a stretch of rows at a time."""

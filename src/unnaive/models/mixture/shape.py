@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.models.mixture.kernels import Net
+from unnaive.table import expect
 
 MOST_EXPERTS = 1 << 12
 
@@ -67,6 +68,15 @@ class Shape:
             level *= branches
             nodes += level
         return cls(layers, n_classes, np.array(first, np.intp), np.array(width, np.intp))
+
+    def check(self) -> None:
+        """Refuse what is not the architecture that the layers say."""
+        check_layers(self.layers)
+        expect(self.n_classes > 0, "there are no classes.")
+        expect(len(self.layers) <= self.n_gates, "gates are missing.")
+        same = Shape.of(self.layers, self.n_classes)
+        expect(np.array_equal(self.first, same.first), "children are not those of the gates.")
+        expect(np.array_equal(self.width, same.width), "children are not those of the gates.")
 
     @property
     def net(self) -> Net:

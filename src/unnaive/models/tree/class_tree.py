@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.models.tree import kernels
 from unnaive.models.tree.tree import ROWS, Tree
-from unnaive.table import Block, in_threads
+from unnaive.table import Block, check_values, expect, in_threads
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -28,6 +28,15 @@ class ClassTree(Tree):
     worth: NDArray[np.float64]
     answer: NDArray[np.float64]
 
+    def check(self) -> None:
+        Tree.check(self)
+        check_values("worth", self.worth, (self.n_nodes,))
+        check_values("answer", self.answer, self.class_weight.shape, 0.0, 1.0)
+        expect(np.allclose(self.answer.sum(axis=1), 1.0, atol=1e-9), "answers do not sum to 1.")
+        asked = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
+        expect((asked[self.attribute >= 0] > 0).all(), "no row has come to a node's children.")
+        expect(np.isfinite(asked).all(), "the rows of a node weigh too much.")
+
     def describe(self, node: int, classes: NDArray[Any]) -> str:
         own = self.class_weight[node]
         best = int(own.argmax())
@@ -39,18 +48,31 @@ class ClassTree(Tree):
             else f"{classes[best]} ({rows}, {wrong:.6g} wrong)"
         )
 
-    def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Probability of each class for each row."""
-        out = np.zeros((block.n_rows, self.answer.shape[1]))
-        below = self.parent[1:]
-        weight = self.weight[1:]
+    def branch_shares(self) -> NDArray[np.float64]:
+        """Share of each node in its parent's rows, which a row without a value is divided by."""
+        below, weight = self.parent[1:], self.weight[1:]
         share = np.ones(self.n_nodes)
         share[1:] = weight / np.bincount(below, weight, self.n_nodes)[below]
-        way = self.routing()
+        return share
+
+    def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Probability of each class for each row."""
+        return self._added(block, self.answer, n_jobs)
+
+    def shares(self, block: Block) -> NDArray[np.float64]:
+        """How much of each row stops at each node: rows x nodes."""
+        return self._added(block, np.eye(self.n_nodes), None)
+
+    def _added(
+        self, block: Block, answers: NDArray[np.float64], n_jobs: int | None
+    ) -> NDArray[np.float64]:
+        """What the nodes (IN, nodes x any) answer for each row, by its share at each."""
+        out = np.zeros((block.n_rows, answers.shape[1]))
+        share, way = self.branch_shares(), self.routing()
 
         def answer(start: int) -> None:
             slots = self._slots(block.slice(start, start + ROWS))
-            kernels.add_shares(slots, way, share, self.answer, out[start : start + ROWS])
+            kernels.add_shares(slots, way, share, answers, out[start : start + ROWS])
 
         list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
         return out

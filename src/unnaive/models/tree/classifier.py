@@ -27,6 +27,10 @@ class TreeClassifier(TableClassifier):
     tree_: Tree
     class_weight: Any
 
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        self.tree_.check_columns(self.schema_, len(self.classes_))
+
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(schema.numeric)
 

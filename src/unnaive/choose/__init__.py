@@ -1,0 +1,9 @@
+"""CHOOSING: the family side by side on a user's table."""
+
+from unnaive.choose.auto import AutoClassifier
+from unnaive.choose.compare import compare
+from unnaive.choose.comparison import Comparison
+from unnaive.choose.family import FAMILY, make_model
+from unnaive.choose.running import Result
+
+__all__ = ["FAMILY", "AutoClassifier", "Comparison", "Result", "compare", "make_model"]

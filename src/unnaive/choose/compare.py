@@ -1,0 +1,200 @@
+"""Comparing classifiers on a table by cross-validation."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
+
+from unnaive.choose.comparison import CRITERIA, Comparison, rank
+from unnaive.choose.family import candidates
+from unnaive.choose.running import Clock, Result, Rows, Split, Tell, run_all
+from unnaive.encode import deal_folds, label_groups, read_target
+from unnaive.table import Block, open_table, scan_of
+from unnaive.table.reading import as_frame
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    models: Iterable[str] | None = None,
+    estimators: Any = None,
+    criterion: str = "log_loss",
+    cv: Any = 5,
+    groups: Any = None,
+    time_budget: float | None = None,
+    categorical_features: Any = "from_dtype",
+    sample_weight: Any = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Tell | None = None,
+) -> Comparison:
+    """Cross-validate the whole family, and other classifiers, on the same folds of a table.
+
+    Parameters
+    ----------
+    X : table of shape (n_samples, n_features)
+        A pandas, polars or pyarrow table, an array, or a list of rows.
+    y : array-like of shape (n_samples,)
+        Labels of any type. Classes may have fewer rows than there are folds.
+    models : list of str or None, default=None
+        Which of the family: ``"nb"``, ``"gaussian"``, ``"boosted"``, ``"bagged"``, ``"kernel"``,
+        ``"c45"``, ``"mixture"``, ``"nbtree"``, ``"flexible"``, ``"decomposition"``. None is all.
+    estimators : dict, list, classifier or None, default=None
+        Others to compare with: by name, as (name, classifier) pairs, or named after their class.
+        One that fails is shown with its error.
+    criterion : {"log_loss", "accuracy", "brier", "calibration_error"}, default="log_loss"
+        What the table is sorted by and the best model chosen by. Among equals, the cheaper wins.
+    cv : int, splitter or iterable, default=5
+        A number of folds, dealt so that each has its share of every class; or a scikit-learn
+        splitter, or ready (train, test) positions.
+    groups : array-like of shape (n_samples,) or None, default=None
+        For splitters that keep rows together.
+    time_budget : float or None, default=None
+        Seconds for all of it. The cheapest models, judged by fits on a few rows, come first; those
+        that will not fit in are left out, which the result says. The first is always finished, and
+        a fit that has begun is not broken off.
+    categorical_features : "from_dtype" or array-like, default="from_dtype"
+        For the family: which columns are categories, as in `NaiveBayesClassifier`.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+        How often each row counts, in learning and in judging.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds, and of all models where they have none.
+    n_jobs : int or None, default=None
+        Threads of each model of the family. Models run one after the other, so that their times
+        mean something.
+    progress : callable or None, default=None
+        Called with the name of a model, the number of fits done and the number of all.
+
+    Returns
+    -------
+    Comparison
+        ``best_`` is the best model, fitted on all rows; ``frame`` the table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from unnaive import compare
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = compare(
+    ...     X,
+    ...     y,
+    ...     models=["nb", "kernel"],
+    ...     estimators={"logistic": LogisticRegression(max_iter=500)},
+    ...     random_state=0,
+    ... )
+    >>> sorted(result.name for result in found.results)
+    ['kernel', 'logistic', 'nb']
+    >>> found.best_.predict(X[:1])
+    array([0])
+    """
+    _check(criterion, time_budget)
+    clock = Clock(time_budget)
+    rows, kept, schema = _read(X, y, sample_weight, categorical_features)
+    rng = check_random_state(random_state)
+    seed = int(rng.randint(2**31 - 1))
+    splits = _splits(cv, groups, rows, kept, seed)
+    entrants = candidates(models, estimators, rng, categorical_features, n_jobs)
+    results = rank(run_all(entrants, rows, splits, clock, seed, progress), criterion)
+    best, fitted = _fit_best(results, rows, kept)
+    return Comparison(
+        results=tuple(results),
+        criterion=criterion,
+        n_folds=len(splits),
+        n_rows=len(kept),
+        classes=rows.labels.classes,
+        best_name_=best,
+        best_=fitted,
+        schema=schema,
+        backend=None if (frame := as_frame(rows.X)) is None else frame.implementation.value,
+    )
+
+
+def _check(criterion: str, time_budget: Any) -> None:
+    if criterion not in CRITERIA:
+        choices = " or ".join(repr(word) for word in CRITERIA)
+        raise ValueError(f"criterion must be {choices}; got {criterion!r}.")
+    if time_budget is None:
+        return
+    right = isinstance(time_budget, numbers.Real) and not isinstance(time_budget, bool)
+    if not right or not 0 < time_budget < math.inf:
+        raise ValueError(
+            f"time_budget must be a number of seconds above 0, or None; got {time_budget!r}."
+        )
+
+
+def _read(
+    X: Any, y: Any, sample_weight: Any, categorical_features: Any
+) -> tuple[Rows, NDArray[np.intp], Any]:
+    """The table, checked, and which of its rows count."""
+    if scan_of(X) is not None:
+        raise TypeError(
+            f"models are compared on tables in memory; got {type(X).__name__}. Read the rows, or a "
+            "part of them, into one first."
+        )
+    frame = as_frame(X)
+    if frame is not None:
+        X = frame.to_native()  # streams are read once
+    elif not hasattr(X, "__getitem__"):
+        X = np.asarray(X)
+    target = read_target(y)
+    # The checks of all estimators here; errors name what the user passed.
+    source = open_table(
+        BaseEstimator(), X, target, sample_weight, categorical_features=categorical_features
+    )
+    block: Block = source.map(lambda rows: rows)
+    kept = block.row_ids
+    if len(kept) < 2:
+        raise ValueError(
+            f"cross-validation needs 2 rows or more; got n_samples = {len(kept)} (1 sample)."
+        )
+    weight = None
+    if block.weight is not None:
+        weight = np.zeros(len(target))
+        weight[kept] = block.weight
+    labels, found = label_groups(target[kept])
+    groups = np.zeros(len(target), dtype=np.intp)
+    groups[kept] = found
+    return Rows(X, target, labels, groups, weight), kept, source.schema
+
+
+def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int) -> Sequence[Split]:
+    """Training and test rows of each fold; rows of weight zero are in neither."""
+    if isinstance(cv, (int, np.integer)) and groups is None:
+        if cv < 2:
+            raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
+        n_folds = min(int(cv), len(kept))
+        folds = deal_folds(seed, kept, rows.groups[kept], n_folds)
+        return [(kept[folds != k], kept[folds == k]) for k in range(n_folds)]
+    from sklearn.model_selection import check_cv
+
+    if groups is not None:
+        check_consistent_length(rows.target, groups)
+    counts = np.zeros(len(rows.target), dtype=bool)
+    counts[kept] = True
+    splitter = check_cv(cv, rows.groups, classifier=True)
+    every = splitter.split(np.zeros(len(counts)), rows.groups, groups)
+    found = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in every]
+    clean = [(a[counts[a]], b[counts[b]]) for a, b in found]
+    usable = [(a, b) for a, b in clean if len(a) and len(b)]
+    if not usable:
+        raise ValueError("cv leaves no fold with both training and test rows.")
+    return usable
+
+
+def _fit_best(results: list[Result], rows: Rows, kept: NDArray[np.intp]) -> tuple[str, Any]:
+    """The best estimator, fitted on all rows that count."""
+    for result in results:
+        if result.quality is not None:
+            return result.name, rows.fit(result.estimator, kept)
+    problems = "; ".join(f"{r.name}: {r.problem}" for r in results)
+    raise ValueError(f"no model could be fitted: {problems}")

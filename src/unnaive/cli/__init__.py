@@ -1,0 +1,24 @@
+"""ASKING: the `unnaive` command, one file per command.
+
+A new command is a function in a file of its own, with an example in its docstring, and a line in
+`app.py`. Nothing heavy is imported at the top of these files, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Entry point of the ``unnaive`` command."""
+    try:
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError as error:
+        sys.exit(
+            f"unnaive: the command line needs {error.name}; "
+            "install it with: pip install 'unnaive[cli]'"
+        )
+    from unnaive.cli.running import run
+
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,52 @@
+"""All commands, in the order in which ``unnaive --help`` shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unnaive import __version__
+from unnaive.cli.compare import compare
+from unnaive.cli.data import data
+from unnaive.cli.evaluate import evaluate
+from unnaive.cli.fit import fit
+from unnaive.cli.merge import merge
+from unnaive.cli.papers import papers
+from unnaive.cli.predict import predict
+from unnaive.cli.show import show
+from unnaive.cli.sql import sql
+from unnaive.cli.update import update
+
+app = typer.Typer(
+    name="unnaive",
+    help="Naive Bayes that is not naive: classifiers for tables in CSV and Parquet files.",
+    epilog="Try: unnaive data loans && unnaive compare loans.csv --target outcome",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+COMMANDS = (fit, compare, evaluate, predict, show, update, merge, sql, data, papers)
+for command in COMMANDS:
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"unnaive {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error; in any place.")
+    ] = False,
+) -> None:
+    """Options of the command itself; ``--debug`` is read in `running.run`."""

@@ -1,0 +1,87 @@
+"""``unnaive compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unnaive.cli.options import MODELS, Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
+
+
+def compare(
+    data: Data,
+    target: Target,
+    models: Annotated[
+        str, typer.Option("--models", "-m", help=f"Which to compare, with commas: {MODELS}.")
+    ] = "all",
+    time_budget: Annotated[
+        float | None, typer.Option("--time", help="Seconds for all of it; cheap models first.")
+    ] = None,
+    by: Annotated[
+        str, typer.Option("--by", help="log_loss, accuracy, brier or calibration_error.")
+    ] = "log_loss",
+    cv: Annotated[int, typer.Option("--cv", help="Folds of cross-validation.", min=2)] = 5,
+    weight: Weight = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the best model to this file.")
+    ] = None,
+    results: Annotated[
+        Path | None, typer.Option("--results", help="Write the figures to this CSV file.")
+    ] = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+) -> None:
+    """Cross-validate the whole family side by side.
+
+    [bold]Example:[/] unnaive compare loans.csv --target outcome --time 60 -o best.unv
+    """
+    from unnaive.choose import compare as run
+    from unnaive.cli.console import progress, show
+    from unnaive.cli.models import check_place, save_model
+    from unnaive.cli.rows import paths_of, read_rows
+
+    for place in (out, results):
+        if place is not None:
+            check_place(place)
+    names = [name.strip() for name in models.split(",") if name.strip()]
+    with paths_of(data) as paths, progress(quiet) as tell:
+        rows = read_rows(paths, target, weight, drop, tell)
+        found = run(
+            rows.features,
+            rows.labels,
+            models=None if names == ["all"] else names,
+            criterion=by,
+            cv=cv,
+            time_budget=time_budget,
+            categorical_features=categorical or "from_dtype",
+            sample_weight=rows.weight,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=tell,
+        )
+    if out is not None:
+        save_model(found.best_, out)
+    if results is not None:
+        _write(found.to_dict(), results)
+    if quiet:
+        return
+    if not rows.complete:
+        print(f"compared on {len(rows.table):,} of {rows.n_rows:,} rows, drawn at random")
+    show(found)
+    if out is not None:
+        print(f"\n{found.best_name_} written to {out}")
+
+
+def _write(columns: dict[str, list[object]], path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from unnaive.pack import replacing
+
+    with replacing(path) as file:
+        csv.write_csv(pa.table(columns), file)

@@ -1,0 +1,63 @@
+"""What commands print: tables in colour for a terminal, plain text into a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+
+class Bar(Protocol):
+    """Progress of a command."""
+
+    def __call__(self, what: str, done: int = 0, total: int | None = None) -> None: ...
+
+
+def show(item: Any) -> None:
+    """Print something that knows how to look in a terminal and in plain text."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console(highlight=False).print(item)
+    else:
+        print(item)
+
+
+def show_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1
+) -> None:
+    """Print rows under heads; the first columns are text, others are aligned to the right."""
+    if sys.stdout.isatty():
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=title or None, title_justify="left", title_style="bold")
+        for j, head in enumerate(heads):
+            table.add_column(head, justify="left" if j < left else "right")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        show(table)
+        return
+    from unnaive.choose.comparison import align
+
+    print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
+
+
+@contextmanager
+def progress(quiet: bool = False) -> Iterator[Bar]:
+    """A bar on standard error, where that is a terminal; it vanishes when all is done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_args, **_named: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("", total=None)
+
+        def tell(what: str, done: int = 0, total: int | None = None) -> None:
+            shown.update(task, description=what, completed=done, total=total)
+
+        yield tell

@@ -1,0 +1,151 @@
+"""``unnaive fit``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.cli.options import (
+    MODELS,
+    Categorical,
+    Data,
+    Drop,
+    Folds,
+    Jobs,
+    Quiet,
+    Seed,
+    Target,
+    Weight,
+)
+
+if TYPE_CHECKING:
+    from unnaive.choose import Comparison
+    from unnaive.cli.rows import Rows
+
+
+def fit(
+    data: Data,
+    target: Target,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
+    ],
+    model: Annotated[str, typer.Option("--model", "-m", help=f"{MODELS}, or auto.")] = "nb",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Parameter of the model, as name=value; repeatable."),
+    ] = None,
+    weight: Weight = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    cv: Folds = 5,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Leave out what only update and merge need.")
+    ] = False,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a model from files and write it to a file.
+
+    Prints what the columns are, and how good the model is under cross-validation. Rows that do not
+    fit into memory are read block by block; quality is then judged on a random part of them.
+
+    [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
+    -o loans.unv
+    """
+    from unnaive.cli.console import progress
+    from unnaive.cli.models import build, check_place, save_model
+    from unnaive.cli.rows import paths_of, read_rows
+
+    check_place(out)
+    chosen = build(model, settings or [], seed, jobs)
+    if categorical:
+        from unnaive.choose.family import declare_categories
+
+        chosen = declare_categories(chosen, categorical)
+    with paths_of(data) as paths, progress(quiet) as tell:
+        rows = read_rows(paths, target, weight, drop, tell)
+        start = time.perf_counter()
+        fitted, found = learn(model, chosen, rows, cv, seed, tell)
+        seconds = time.perf_counter() - start
+    if compact and hasattr(fitted, "compact"):
+        fitted.compact()
+    size = save_model(fitted, out)
+    if not quiet:
+        report(fitted, rows, found, seconds)
+        from unnaive.counts import size_words
+
+        print(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
+
+
+def learn(
+    name: str, model: Any, rows: Rows, cv: int, seed: int, tell: Any
+) -> tuple[Any, Comparison | None]:
+    """The fitted model, and how it did under cross-validation."""
+    from unnaive.choose import AutoClassifier, compare
+
+    found = None
+    if cv == 1:
+        raise ValueError("--cv must be 2 folds or more, or 0 for none; got 1.")
+    if cv == 0 and isinstance(model, AutoClassifier):
+        raise ValueError("--model auto chooses by cross-validation; --cv must be 2 or more.")
+    if cv and len(rows.table) > 1:
+        given = model.get_params(deep=False) if isinstance(model, AutoClassifier) else {}
+        given = given or {"models": [], "estimators": {name: model}}
+        given |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
+        found = compare(
+            rows.features,
+            rows.labels,
+            progress=lambda what, *n: tell(f"cross-validating {what}", *n),
+            **given,
+        )
+        if rows.complete:
+            return found.best_, found
+        model = next(r.estimator for r in found.results if r.name == found.best_name_)
+    tell("learning")
+    if rows.complete:
+        return model.fit(rows.features, rows.labels, rows.weight), found
+    return model.fit(rows.scan), found
+
+
+def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> None:
+    """What was learned from, and how well."""
+    from collections import Counter
+
+    from unnaive.choose.comparison import time_words
+    from unnaive.cli.console import show, show_table
+
+    schema = model.schema_
+    columns = [
+        (str(c.name), c.kind if c.kind == c.family else f"{c.kind} ({c.family})") for c in schema
+    ]
+    cells = [
+        [name, kind, f"{100 * rows.missing[name] / rows.n_rows:.3g} %"] for name, kind in columns
+    ]
+    show_table(["column", "kind", "missing"], cells, left=2)
+    share = Counter(rows.labels)
+    classes = ", ".join(
+        f"{label} {100 * n / len(rows.table):.3g} %" for label, n in share.most_common(10)
+    )
+    more = f", and {len(share) - 10} more" if len(share) > 10 else ""
+    print(f"\n{rows.n_rows:,} rows; classes of {rows.scan.target}: {classes}{more}\n")
+    if found is None:
+        print(f"learned in {time_words(seconds)}; not cross-validated")
+        return
+    if not rows.complete:
+        print(f"judged on {len(rows.table):,} rows, drawn at random")
+    if len(found.results) > 1:
+        show(found)
+    else:
+        quality = found.results[0].quality
+        assert quality is not None
+        print(
+            f"{found.n_folds}-fold cross-validation: accuracy {quality.accuracy:.4f}, log loss "
+            f"{quality.log_loss:.4f}, Brier {quality.brier:.4f}, calibration error "
+            f"{quality.calibration_error:.4f}; {time_words(seconds)}"
+        )
+    most = max(share.values()) / len(rows.table)
+    print(f"always answering the most frequent class: accuracy {most:.4f}")

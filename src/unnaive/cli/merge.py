@@ -1,0 +1,35 @@
+"""``unnaive merge``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unnaive.cli.options import Quiet
+
+
+def merge(
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL...", help="Model files.", show_default=False)
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
+    ],
+    quiet: Quiet = False,
+) -> None:
+    """Merge models of parts of the rows into the model of all rows, bit for bit.
+
+    Naive Bayes models can be merged; they must have equal parameters.
+
+    [bold]Example:[/] unnaive merge north.unv south.unv -o both.unv
+    """
+    from unnaive.cli.models import check_place, load_model, save_model
+    from unnaive.counts import size_words
+    from unnaive.models import merge as join
+
+    check_place(out)
+    size = save_model(join([load_model(path) for path in models]), out)
+    if not quiet:
+        print(f"{len(models)} models merged into {out}: {size_words(size)}")

@@ -1,0 +1,124 @@
+"""``unnaive predict``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.cli.options import Data, Jobs, ModelFile, Quiet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
+
+
+def predict(
+    model: ModelFile,
+    data: Data,
+    out: Annotated[
+        str, typer.Option("--out", "-o", help="CSV or Parquet file; - is CSV to standard output.")
+    ] = "-",
+    proba: Annotated[
+        bool, typer.Option("--proba", help="The probability of every class as well.")
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Column to pass on, such as an identifier; repeatable."),
+    ] = None,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write the most probable class of every row, and probabilities.
+
+    Rows are read and answered piece by piece, in their order, however many there are.
+
+    [bold]Examples:[/] unnaive predict loans.unv new-loans.parquet --proba -o answers.parquet
+
+    cat new-loans.csv | unnaive predict loans.unv - > answers.csv
+    """
+    from unnaive.cli.console import progress
+    from unnaive.cli.models import load_model
+    from unnaive.cli.rows import paths_of, pieces_for
+
+    check_out(out)
+    fitted = load_model(model)
+    if not hasattr(fitted, "predict_proba"):
+        raise ValueError(f"a {type(fitted).__name__} has no classes to predict.")
+    if "n_jobs" in fitted.get_params():
+        fitted.set_params(n_jobs=jobs)
+    n_rows = 0
+    with paths_of(data) as paths, progress(quiet or out == "-") as tell, writing(out) as write:
+        for X, aside in pieces_for(fitted.schema_, paths, keep or []):
+            write(answers(fitted, X, aside, proba))
+            n_rows += len(X)
+            tell(f"answering, {n_rows:,} rows")
+    if not quiet and out != "-":
+        print(f"{n_rows:,} rows written to {out}")
+
+
+def answers(model: Any, X: pa.Table, aside: pa.Table, proba: bool) -> pa.Table:
+    """The kept columns, the prediction, and probabilities."""
+    import pyarrow as pa
+
+    p = model.predict_proba(X)
+    labels = pa.array(model.classes_.tolist())
+    found = {name: aside[name] for name in aside.column_names}
+    names = ["prediction", *(f"proba_{c}" for c in model.classes_)] if proba else ["prediction"]
+    for name in names:
+        if name in found:
+            raise ValueError(f"a kept column is named {name!r}, as one of the answers is.")
+    found["prediction"] = labels.take(pa.array(p.argmax(axis=1)))
+    for k, name in enumerate(names[1:]):
+        found[name] = pa.array(p[:, k])
+    return pa.table(found)
+
+
+def check_out(out: str) -> None:
+    """Refuse an output that cannot be written, before work is done in vain."""
+    from unnaive.cli.models import check_place
+
+    if out == "-":
+        return
+    if not out.lower().endswith(ENDINGS):
+        raise ValueError(f"--out {out!r} must end with {', '.join(ENDINGS)}, or be -.")
+    check_place(Path(out))
+
+
+@contextmanager
+def writing(out: str) -> Iterator[Any]:
+    """A function that writes tables, one after the other, as CSV or Parquet.
+
+    A file appears when all is written, and not at all if something stops it.
+    """
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    from unnaive.pack import replacing
+
+    with ExitStack() as stack:
+        if out == "-":
+            file: Any = sys.stdout.buffer
+        else:
+            file = stack.enter_context(replacing(out))
+        parquet = out.lower().endswith((".parquet", ".pq"))
+        options = pyarrow.csv.WriteOptions(delimiter="\t" if out.lower().endswith(".tsv") else ",")
+        writers: list[Any] = []
+
+        def write(table: pa.Table) -> None:
+            if not writers:
+                if parquet:
+                    writer = pyarrow.parquet.ParquetWriter(file, table.schema)
+                else:
+                    writer = pyarrow.csv.CSVWriter(file, table.schema, write_options=options)
+                writers.append(stack.enter_context(writer))
+            writers[0].write_table(table.cast(writers[0].schema) if parquet else table)
+            if out == "-":
+                file.flush()
+
+        yield write

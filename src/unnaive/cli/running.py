@@ -1,0 +1,113 @@
+"""Running a command line: exit codes, errors in one line, Ctrl-C, broken pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import typer
+
+FAILED, MISUSED, STOPPED, NO_READER = 1, 2, 130, 141
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command line and return its exit code.
+
+    0: done; 1: the data or the model would not do; 2: the command line was wrong; 130: stopped by
+    Ctrl-C; 141: nobody reads the output any more.
+    """
+    args, debug = _without_debug(list(argv))
+    stopped: list[int] = []
+    with _watching(stopped):
+        code = _guarded(args, debug)
+    # Libraries sometimes swallow a KeyboardInterrupt that comes while they clean up.
+    return STOPPED if stopped else code
+
+
+def _guarded(args: list[str], debug: bool) -> int:
+    from unnaive.cli.app import app
+
+    try:
+        found = app(args=args, prog_name="unnaive", standalone_mode=False)
+        sys.stdout.flush()
+        return found if isinstance(found, int) else 0
+    except BrokenPipeError:
+        # Python would complain once more when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return NO_READER
+    except (KeyboardInterrupt, typer.Abort):
+        say("stopped")
+        return STOPPED
+    except Exception as error:
+        if debug:
+            raise
+        if _is_misuse(error):
+            text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+            if text:  # without any argument, help has been printed
+                say(f"{text.rstrip('.')}. Try: unnaive {_command(args)}--help", "usage")
+            return MISUSED
+        say(_in_a_line(error))
+        return FAILED
+
+
+def say(text: str, word: str = "") -> None:
+    """One line on standard error."""
+    print(f"unnaive: {word + ': ' if word else ''}{text}", file=sys.stderr, flush=True)
+
+
+def _without_debug(args: list[str]) -> tuple[list[str], bool]:
+    """``--debug`` may stand anywhere before ``--``."""
+    end = args.index("--") if "--" in args else len(args)
+    kept = [a for a in args[:end] if a != "--debug"]
+    return kept + args[end:], len(kept) < end
+
+
+@contextmanager
+def _watching(stopped: list[int]) -> Iterator[None]:
+    """Note Ctrl-C, besides raising KeyboardInterrupt. A process told to ignore it, goes on."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        stopped.append(number)
+        signal.default_int_handler(number, frame)
+
+    try:
+        before: Any = signal.getsignal(signal.SIGINT)
+        own = before is signal.default_int_handler
+        if own:
+            signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, as in some tests
+        own = False
+    try:
+        yield
+    finally:
+        if own:
+            signal.signal(signal.SIGINT, before)
+
+
+def _command(args: list[str]) -> str:
+    """The command that was meant, with a space after it."""
+    from unnaive.cli.app import COMMANDS
+
+    named = [c.__name__ for c in COMMANDS]
+    return f"{args[0]} " if args and args[0] in named else ""
+
+
+def _is_misuse(error: Exception) -> bool:
+    """Whether the command line itself was wrong; typer brings its own exceptions."""
+    return any(base.__name__ == "ClickException" for base in type(error).__mro__)
+
+
+def _in_a_line(error: Exception) -> str:
+    known = isinstance(error, (ValueError, TypeError, OSError, ImportError))
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        text = f"{error.filename}: {error.strerror}"
+    else:
+        text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory for this; use fewer columns or rows. {text}"
+    return text if known else f"{type(error).__name__}: {text} (--debug shows where)"

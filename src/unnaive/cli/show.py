@@ -1,0 +1,73 @@
+"""``unnaive show``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from unnaive.cli.options import ModelFile
+
+
+def show(
+    model: ModelFile,
+    columns: Annotated[
+        int, typer.Option("--columns", "-n", help="Most columns whose evidence is shown.", min=0)
+    ] = 10,
+    depth: Annotated[
+        int | None, typer.Option("--depth", help="Deepest level of a tree.", min=0)
+    ] = None,
+) -> None:
+    """Print a model: what it is, its tree, and what its columns say.
+
+    [bold]Example:[/] unnaive show loans.unv --columns 5
+    """
+    from unnaive.cli.console import show_table
+    from unnaive.cli.models import load_model
+    from unnaive.counts import size_words
+    from unnaive.models import export_text
+
+    fitted = load_model(model)
+    numeric = len(fitted.schema_.numeric)
+    print(f"{fitted!r}")
+    kinds = f"{numeric} numeric, {len(fitted.schema_) - numeric} other columns"
+    print(f"{kinds}; {size_words(model.stat().st_size)}")
+    if hasattr(fitted, "classes_"):
+        names = ", ".join(str(c) for c in fitted.classes_[:20])
+        more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
+        print(f"classes: {names}{more}")
+    if hasattr(fitted, "tree_"):
+        print(f"\n{export_text(fitted, max_depth=depth)}")
+    if columns and hasattr(fitted, "classes_"):
+        heads, rows, title = evidence_rows(fitted, columns)
+        if rows:
+            print()
+            show_table(heads, rows, title)
+
+
+def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], str]:
+    """The most telling columns, and for each the value that says most for every class."""
+    import numpy as np
+
+    from unnaive.explain import evidence_of
+
+    try:
+        found = evidence_of(model)
+    except (TypeError, ValueError):  # a model without naive Bayes in it
+        return [], [], ""
+    rows = []
+    names = found.names[:6]
+    for own in found.ranked()[:most]:
+        real = np.array([state == "value" for state in own.states])
+        if own.form == "nothing" or not real.any():
+            continue
+        cells = []
+        for c in range(len(names)):
+            weights = np.where(real, own.weights[:, c], -np.inf)
+            best = int(weights.argmax())
+            cells.append(f"{own.values[best]} {weights[best]:+.2f}")
+        rows.append([own.name, f"{own.importance:.3f}", *cells])
+    title = (
+        f"evidence in {found.part}: how telling each column is, and what speaks most for a class"
+    )
+    return ["column", "telling", *(f"for {name}" for name in names)], rows, title

@@ -1,0 +1,50 @@
+"""``unnaive sql``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unnaive.cli.options import ModelFile
+
+
+def sql(
+    model: ModelFile,
+    table: Annotated[
+        str, typer.Option("--table", help="Table to select from; schema.table for both.")
+    ] = "data",
+    dialect: Annotated[
+        str,
+        typer.Option(
+            "--dialect", "-d", help="duckdb, postgresql, sqlite, spark, bigquery or snowflake."
+        ),
+    ] = "duckdb",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Column to pass on, such as a key; repeatable."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File to write, else standard output.")
+    ] = None,
+) -> None:
+    """Print a statement that computes the probability of every class inside a database.
+
+    [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
+    """
+    from unnaive.cli.models import check_place, load_model
+    from unnaive.pack import replacing
+    from unnaive.store import to_sql
+
+    if out is not None:
+        check_place(out)
+    parts = table.split(".")
+    name = parts if len(parts) > 1 else table
+    text = to_sql(load_model(model), name, dialect, keep=keep or ())
+    if out is None:
+        sys.stdout.write(text.rstrip("\n") + "\n")
+        return
+    with replacing(out) as file:
+        file.write((text.rstrip("\n") + "\n").encode())

@@ -1,0 +1,22 @@
+"""PACKING: arrays and plain data to and from one safe file."""
+
+from unnaive.pack.atomic import replacing
+from unnaive.pack.container import AnyFile, read_pack, write_pack
+from unnaive.pack.known import LEARNED, OBJECTS
+from unnaive.pack.objects import NAME, Objects, checked
+from unnaive.pack.values import Aside, PackError, encode
+
+__all__ = [
+    "LEARNED",
+    "NAME",
+    "OBJECTS",
+    "AnyFile",
+    "Aside",
+    "Objects",
+    "PackError",
+    "checked",
+    "encode",
+    "read_pack",
+    "replacing",
+    "write_pack",
+]

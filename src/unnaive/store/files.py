@@ -1,0 +1,120 @@
+"""Model files; docs/guide/model_files.md says what is in them."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.pack import AnyFile, PackError, read_pack, write_pack
+from unnaive.store.models import MODELS
+
+KIND = "unnaive model"
+# How to raise it, when what is learned changes its form: write the new form, turn the content of
+# the old version into it in `load`, before `unpack`, and add files of the new version, made by
+# `python -m tests.store.make_files`, to tests/store/files. Files that are there stay for ever.
+FORMAT = 1
+
+
+class ModelFileError(PackError):
+    """A file that is no model, or a model that cannot be kept in a file."""
+
+
+def save(model: Any, path: AnyFile) -> None:
+    """Write a fitted model to a file that `load` reads again.
+
+    The file holds numbers and text, never code. It is small: logarithms and counts are packed, and
+    ``compact()`` leaves out the sums that only updating and merging need. It appears whole or not
+    at all, and replaces what was there.
+
+    Parameters
+    ----------
+    model : fitted estimator of unnaive
+    path : path or binary file
+        Usually with the ending ``.unv``.
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds something that cannot be kept in a file, such as an estimator of another
+        library or labels of a type of one's own.
+
+    See Also
+    --------
+    load : Read it again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> import unnaive
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = unnaive.NaiveBayesClassifier().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     unnaive.save(model, Path(folder) / "iris.unv")
+    ...     again = unnaive.load(Path(folder) / "iris.unv")
+    >>> (again.predict_proba(X) == model.predict_proba(X)).all()
+    np.True_
+    """
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError(f"save takes a fitted model, then a path; got a {type(model)}.")
+    if type(model).__module__.startswith("unnaive."):
+        check_is_fitted(model)
+    try:
+        node = MODELS.pack(model, BaseEstimator, "model")
+        MODELS.unpack(node, BaseEstimator, "model")  # what is saved can be loaded
+        content = {"unnaive": _release(), "model": node}
+        write_pack(path, content, kind=KIND, version=FORMAT)
+    except PackError as error:
+        raise ModelFileError(f"the model cannot be saved: {error}") from error
+
+
+def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
+    """Read a model that `save` wrote.
+
+    Loading runs nothing that the file holds, and checks everything before it is used: sizes,
+    types, ranges, and that the parts fit together. A file from a stranger may hold a bad model,
+    but it cannot do harm.
+
+    Parameters
+    ----------
+    path : path or binary file
+    max_bytes : int or None, default=None
+        Most memory that the model's arrays may take; None is 8 GiB.
+
+    Returns
+    -------
+    estimator
+        Fitted, with the parameters it had. It predicts the same numbers, bit for bit, and can be
+        updated and merged as before.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model, is truncated or damaged, would take too much memory, or was
+        written by a later release in a form that this one does not know.
+
+    See Also
+    --------
+    save : Has an example.
+    """
+    try:
+        _, content = read_pack(path, kind=KIND, version=FORMAT, max_bytes=max_bytes)
+        if not isinstance(content, dict) or content.keys() != {"unnaive", "model"}:
+            raise PackError("the file holds no model.")
+        model = MODELS.unpack(content["model"], BaseEstimator, "model")
+        check_is_fitted(model)
+    except (ValueError, RecursionError) as error:
+        named = f"{path} " if isinstance(path, str) or hasattr(path, "__fspath__") else ""
+        raise ModelFileError(f"{named}cannot be loaded: {error}") from error
+    return model
+
+
+def _release() -> str:
+    try:
+        return version("unnaive")
+    except PackageNotFoundError:  # used from its sources
+        return "unknown"

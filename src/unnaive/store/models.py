@@ -1,0 +1,175 @@
+"""Estimators to plain data and back: parameters, and what they declare to learn.
+
+There is no code here for any one estimator. Each declares its learned attributes with their types,
+and refuses in ``_check_learned`` what no fit leaves together.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from unnaive.discretize import Discretizer
+from unnaive.models import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
+    C45Classifier,
+    ClassDecompositionClassifier,
+    FlexibleNBTreeClassifier,
+    HierarchicalMixtureClassifier,
+    LatentClassClusterer,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+)
+from unnaive.models.decompose.profile import ClassClusters
+from unnaive.models.mixture.mixture import Mixture
+from unnaive.models.mixture.shape import Shape
+from unnaive.models.tree.class_tree import ClassTree
+from unnaive.models.tree.kernel_tree import KernelTree
+from unnaive.models.tree.tree import BayesTree
+from unnaive.pack import LEARNED, NAME, Aside, Objects, PackError, checked, encode
+from unnaive.store.splitters import is_splitter, pack_splitter, unpack_splitter
+
+ESTIMATORS = (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
+    C45Classifier,
+    ClassDecompositionClassifier,
+    Discretizer,
+    FlexibleNBTreeClassifier,
+    HierarchicalMixtureClassifier,
+    LatentClassClusterer,
+    NBTreeClassifier,
+    NaiveBayesClassifier,
+)
+PARTS = {NAME, "parameters", "estimators", "splitters", "output", "learned"}
+OUTPUTS = ("default", "pandas", "polars")
+
+
+def learned_hints(cls: type) -> dict[str, Any]:
+    """The attributes that a fit of an estimator leaves, and their types, as it declares them."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("unnaive."):
+            own = inspect.get_annotations(base, eval_str=True)
+            found |= {name: hint for name, hint in own.items() if is_learned(name)}
+    return found
+
+
+def is_learned(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+class Models(Objects):
+    """Knows estimators beside what they are made of."""
+
+    def __init__(self, estimators: tuple[type, ...], classes: tuple[type, ...]) -> None:
+        super().__init__(*classes)
+        self.estimators: dict[str, Any] = {cls.__name__: cls for cls in estimators}
+        self._hints: dict[str, dict[str, Any]] = {}
+
+    def hints(self, name: str) -> dict[str, Any]:
+        """What an estimator declares to learn; looking it up takes a while."""
+        if name not in self._hints:
+            self._hints[name] = learned_hints(self.estimators[name])
+        return self._hints[name]
+
+    def _pack_object(self, value: Any, hint: type, where: str) -> dict[str, Any]:
+        if not issubclass(hint, BaseEstimator):
+            return super()._pack_object(value, hint, where)
+        cls = self.estimators.get(type(value).__name__)
+        if type(value) is not cls:
+            kind = f"{type(value).__module__}.{type(value).__qualname__}"
+            raise PackError(
+                f"{where} is a {kind}; model files hold only estimators of unnaive, because "
+                "nothing else can be checked when it is loaded. Use skops or joblib instead."
+            )
+        node: dict[str, Any] = {part: {} for part in PARTS}
+        node[NAME] = cls.__name__
+        node["output"] = getattr(value, "_sklearn_output_config", {}).get("transform", "default")
+        for name, parameter in value.get_params(deep=False).items():
+            self._pack_parameter(node, name, parameter, f"{where}.{name}")
+        node["learned"] = self._pack_learned(value, where)
+        return node
+
+    def _pack_parameter(self, node: dict[str, Any], name: str, value: Any, where: str) -> None:
+        if isinstance(value, BaseEstimator):
+            node["estimators"][name] = self._pack_object(value, BaseEstimator, where)
+        elif is_splitter(value):
+            node["splitters"][name] = pack_splitter(value, where)
+        elif isinstance(value, np.random.RandomState):
+            raise PackError(
+                f"{where} is a RandomState, whose state is not kept in model files; call "
+                f"set_params({name}=None) or give a number before saving."
+            )
+        else:
+            try:
+                encode(value, Aside())
+            except PackError as error:
+                raise PackError(f"{where}: {error}") from None
+            node["parameters"][name] = value
+
+    def _pack_learned(self, value: Any, where: str) -> dict[str, Any] | None:
+        hints = self.hints(type(value).__name__)
+        found = {name: own for name, own in vars(value).items() if is_learned(name)}
+        undeclared = sorted(found.keys() - hints.keys())
+        if undeclared:
+            raise PackError(
+                f"{where} has learned {undeclared[0]}, which {type(value).__name__} does not "
+                "declare as learned."
+            )
+        if not found:
+            return None
+        return {name: self.pack(own, hints[name], f"{where}.{name}") for name, own in found.items()}
+
+    def _unpack_object(self, node: Any, hint: type, where: str) -> Any:
+        if not issubclass(hint, BaseEstimator):
+            return super()._unpack_object(node, hint, where)
+        if not isinstance(node, dict) or node.keys() != PARTS:
+            raise PackError(f"{where} is not an estimator.")
+        cls = self.estimators.get(node[NAME]) if isinstance(node[NAME], str) else None
+        if cls is None or not issubclass(cls, hint):
+            raise PackError(f"{where} is {node[NAME]!r:.40}, not an estimator that is known here.")
+        model = cls(**self._unpack_parameters(node, cls, where))
+        checked(model._check_parameters, where)
+        if type(model.n_jobs) not in (int, type(None)) or model.n_jobs == 0:
+            raise PackError(f"{where}.n_jobs is {model.n_jobs!r:.40}.")
+        if node["output"] not in OUTPUTS:
+            raise PackError(f"{where} gives {node['output']!r:.40}.")
+        if node["output"] != "default" and hasattr(model, "set_output"):
+            model.set_output(transform=node["output"])
+        if node["learned"] is not None:
+            self._unpack_learned(model, node["learned"], where)
+        return model
+
+    def _unpack_parameters(self, node: dict[str, Any], cls: Any, where: str) -> dict[str, Any]:
+        known = set(cls._get_param_names())
+        found: dict[str, Any] = {}
+        for part in ("parameters", "estimators", "splitters"):
+            given = node[part]
+            if not isinstance(given, dict) or not given.keys() <= known - found.keys():
+                raise PackError(f"{where} has {part} that {cls.__name__} does not have.")
+            for name, value in given.items():
+                at = f"{where}.{name}"
+                if part == "estimators":
+                    found[name] = self.unpack(value, BaseEstimator, at)
+                else:
+                    found[name] = unpack_splitter(value, at) if part == "splitters" else value
+        return found
+
+    def _unpack_learned(self, model: Any, given: Any, where: str) -> None:
+        hints = self.hints(type(model).__name__)
+        needed = hints.keys() - model._sometimes
+        if not isinstance(given, dict) or not needed <= given.keys() <= hints.keys():
+            raise PackError(f"{where} has not learned what a {type(model).__name__} learns.")
+        for name, own in given.items():
+            setattr(model, name, self.unpack(own, hints[name], f"{where}.{name}"))
+        checked(model._check_learned, where)
+
+
+MODELS = Models(
+    ESTIMATORS, (*LEARNED, BayesTree, ClassTree, KernelTree, Shape, Mixture, ClassClusters)
+)

@@ -1,0 +1,92 @@
+"""Models as SQL: one statement that answers inside the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def to_sql(
+    model: Any,
+    table: str | Sequence[str],
+    dialect: str = "duckdb",
+    *,
+    keep: str | Sequence[str] = (),
+    columns: Sequence[str] | Mapping[Any, str] | None = None,
+    names: Sequence[str] | None = None,
+    prediction: str | None = "prediction",
+    tolerance: float = 0.0,
+    pretty: bool = True,
+) -> str:
+    """A fitted model as one SQL statement that computes the probability of every class.
+
+    The statement selects from a table of the database and needs nothing else: no function to
+    install, no table to create. Its answers are those of ``predict_proba`` up to rounding, missing
+    and unseen values included.
+
+    Parameters
+    ----------
+    model : classifier
+        Any fitted classifier of the library.
+    table : str or sequence of str
+        Name of the table or view; ``("schema", "table")`` where it needs more than one.
+    dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake"}, \
+default="duckdb"
+        The engine that the statement is for.
+    keep : str or sequence of str, default=()
+        Columns of the table to pass on, such as its key: rows come in no certain order.
+    columns : sequence of str, mapping or None, default=None
+        What the table calls the model's columns, where it is not what they were called in fitting:
+        all names in order, or some by the name in fitting.
+    names : sequence of str or None, default=None
+        Names of the columns of probabilities, in the order of ``classes_``; None is
+        ``proba_`` and the class.
+    prediction : str or None, default="prediction"
+        Name of the column with the most probable class; None leaves it out.
+    tolerance : float, default=0.0
+        By how much a probability may differ so that tables of kernel densities become shorter.
+    pretty : bool, default=True
+        Whether to break the statement into lines.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TypeError
+        If the model has no statement, for instance a scikit-learn classifier inside
+        `ClassDecompositionClassifier`.
+
+    Notes
+    -----
+    Names and values are quoted, whatever they hold. A class's score is added up in the order of
+    ``predict_proba``; engines differ in the last bits of ``exp``. Infinite numbers, which
+    ``predict_proba`` refuses, count as larger or smaller than all others. SQLite must have its
+    mathematical functions, as the one that comes with Python has in most builds.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> import pandas as pd
+    >>> from unnaive import NaiveBayesClassifier, to_sql
+    >>> loans = pd.DataFrame({
+    ...     "age": [25, 47, 61, 33, None, 58],
+    ...     "city": ["Rome", "Oslo", "Oslo", None, "Rome", "Oslo"],
+    ... })
+    >>> model = NaiveBayesClassifier().fit(loans, ["no", "yes", "yes", "no", "no", "yes"])
+    >>> statement = to_sql(model, "loans", keep="city")
+    >>> duckdb.sql(statement).fetchall()[0][0]
+    'Rome'
+    """
+    try:
+        import sqlglot  # noqa: F401
+    except ImportError:
+        raise ImportError("to_sql needs the package sqlglot: pip install 'unnaive[sql]'.") from None
+    from unnaive.store.sql.export import Wishes, export
+
+    wishes = Wishes(keep, columns, names, prediction, tolerance, pretty)
+    return export(model, table, dialect, wishes)
+
+
+__all__ = ["to_sql"]

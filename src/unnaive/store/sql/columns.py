@@ -1,0 +1,138 @@
+"""Columns of the user's table as a model sees them: values and slots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from unnaive.discretize import CoarseCoder
+from unnaive.encode import Bins, Categories
+from unnaive.store.sql.dialects import Dialect, case, is_null, ref, text, whole
+from unnaive.store.sql.statement import MOST_BRANCHES, Statement, Step
+from unnaive.table import Column, Schema, as_objects
+from unnaive.table.columns import read_numeric
+
+TABLE = "t"  # what the user's table is called inside the first step
+FEW_CUTS = 8  # compared one after the other; more are halved
+
+
+def column_names(schema: Schema, given: Any) -> list[str]:
+    """What the table calls each of the model's columns."""
+    if isinstance(given, Mapping):
+        stray = [key for key in given if key not in schema.names]
+        if stray:
+            raise ValueError(f"columns names {stray[0]!r}, which is not a column of the model.")
+        names = [given.get(known, known) for known in schema.names]
+    elif given is not None:
+        names = [given] if isinstance(given, str) else list(given)
+        if len(names) != len(schema):
+            raise ValueError(
+                f"columns has {len(names)} names, but the model has {len(schema)} columns."
+            )
+    elif not schema.named:
+        raise ValueError(
+            "the model was fitted on a table without column names; say with columns=[...] what "
+            "the table in the database calls them, in the order of fitting."
+        )
+    else:
+        names = schema.names
+    return [check_text(str(own), f"the name of column {own!r}") for own in names]
+
+
+def check_text(value: str, what: str) -> str:
+    """Refuse what no SQL text can hold."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} holds half a character (a lone surrogate); rename it.") from None
+    if "\0" in value:
+        raise ValueError(f"{what} holds a NUL character, which SQL text cannot hold; rename it.")
+    return value
+
+
+class Columns:
+    """The model's columns in the first steps: read once, then numbered."""
+
+    def __init__(self, statement: Statement, schema: Schema, names: Sequence[str]) -> None:
+        self.statement, self.schema, self.names = statement, schema, names
+        self.dialect: Dialect = statement.dialect
+        self._read = statement.step("values")
+        self._number = statement.step("slots")
+        self._values: dict[int, str] = {}
+        self._slots: dict[int, str] = {}
+
+    def keep(self, given: str) -> str:
+        """A column that is passed on as it is."""
+        return self._read.define("k", ref(given, TABLE))
+
+    def value(self, j: int) -> str:
+        """Column j as the model reads it: a float, or what categories are told by."""
+        if j not in self._values:
+            read = self.dialect.read(self.schema[j], self.names[j], TABLE)
+            self._values[j] = self._read.define("x", read)
+        return self._values[j]
+
+    def slot(self, j: int, coder: CoarseCoder) -> str:
+        """The slot of column j: 0 missing, then the values, then unseen."""
+        if j not in self._slots:
+            assert coder is not None
+            if self._number.is_full:
+                self._number = self.statement.step("slots")
+            own = self.value(j)
+            numbered = (
+                self._interval(own, coder)
+                if isinstance(coder, Bins)
+                else self._category(self._number, own, self.schema[j], coder)
+            )
+            self._slots[j] = self._number.define("c", numbered)
+        return self._slots[j]
+
+    def _interval(self, own: str, bins: Bins) -> exp.Expression:
+        self.statement.count(len(bins.cuts))
+        inside = self._halve(own, bins.cuts.tolist(), 1)
+        return case([(is_null(ref(own)), whole(0))], inside)
+
+    def _halve(self, own: str, cuts: list[float], first: int) -> exp.Expression:
+        """The slot between cuts, of which the lowest is the first."""
+
+        def below(cut: float) -> exp.Expression:
+            return exp.LTE(this=ref(own), expression=self.dialect.cut(cut))
+
+        if not cuts:
+            return whole(first)
+        if len(cuts) <= FEW_CUTS:
+            return case(
+                [(below(cut), whole(first + k)) for k, cut in enumerate(cuts)],
+                whole(first + len(cuts)),
+            )
+        half = len(cuts) // 2
+        return case(
+            [(below(cuts[half]), self._halve(own, cuts[:half], first))],
+            self._halve(own, cuts[half + 1 :], first + half + 1),
+        )
+
+    def _category(self, step: Step, own: str, column: Column, coder: Categories) -> exp.Expression:
+        unseen = whole(coder.size + 1)
+        known = [(self._literal(column, v), slot) for v, slot in coder.index.items()]
+        self.statement.count(len(known))
+        if len(known) <= MOST_BRANCHES:
+            found = case([(value, whole(slot)) for value, slot in known], unseen, ref(own))
+        else:
+            rows = [[value, whole(slot)] for value, slot in known]
+            joined = step.join(ref(own), rows)[0]
+            found = exp.Coalesce(this=joined, expressions=[unseen])
+        return case([(is_null(ref(own)), whole(0))], found)
+
+    def _literal(self, column: Column, value: Any) -> exp.Expression:
+        """A category as the database would hold it."""
+        if column.family in ("time", "duration"):
+            return self.dialect.number(float(read_numeric(as_objects([value]), column)[0]))
+        if column.family == "bool":
+            return exp.Boolean(this=bool(value))
+        if column.family != "number":
+            return text(check_text(str(value), f"the category {value!r} of {column}"))
+        if isinstance(value, int):
+            return whole(value)
+        return self.dialect.cut(float(value))

@@ -1,0 +1,129 @@
+"""A model and a user's wishes to a statement."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from unnaive.store.sql.columns import TABLE, Columns, check_text, column_names
+from unnaive.store.sql.dialects import Dialect, case, find_dialect, ref, text, whole
+from unnaive.store.sql.models import answering, probabilities
+from unnaive.store.sql.scores import Thinning
+from unnaive.store.sql.statement import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a user wants to see; see `to_sql`."""
+
+    keep: str | Sequence[str]
+    columns: Any
+    names: Sequence[str] | None
+    prediction: str | None
+    tolerance: float
+    pretty: bool
+
+
+def export(model: Any, table: Any, dialect: Any, wishes: Wishes) -> str:
+    """The statement as text."""
+    engine = find_dialect(dialect)
+    inner = answering(model)
+    tolerance = wishes.tolerance
+    if not isinstance(tolerance, numbers.Real) or not 0 <= tolerance < math.inf:
+        raise ValueError(f"tolerance must be a number, 0 or more; got {tolerance!r}.")
+    statement = Statement(engine, _parts(table))
+    columns = Columns(statement, inner.schema_, column_names(model.schema_, wishes.columns))
+    kept = [check_text(own, "keep") for own in _listed("keep", wishes.keep)]
+    names = _output_names(model.classes_, kept, wishes, engine)
+    outputs = [(ref(columns.keep(own)), own) for own in kept]
+    # A class's log-odds shift by at most twice the error of a score, its probability by a quarter.
+    found = probabilities(columns, model, Thinning(2.0 * float(tolerance)))
+    outputs += [(ref(p), own) for p, own in zip(found, names, strict=True)]
+    if wishes.prediction is not None:
+        step = statement.step("best")
+        best = step.define("m", engine.greatest([ref(p) for p in found]))
+        outputs.append((_winner(model.classes_, found, best, engine), wishes.prediction))
+    select = statement.select(outputs, TABLE)
+    return select.sql(dialect=engine.name, pretty=wishes.pretty, copy=False)
+
+
+def _parts(table: Any) -> list[str]:
+    parts = [table] if isinstance(table, str) else list(table)
+    if not 1 <= len(parts) <= 3 or not all(isinstance(p, str) and p for p in parts):
+        raise ValueError(
+            "table must be a name, or up to three names such as ('schema', 'table'); "
+            f"got {table!r}."
+        )
+    return [check_text(part, "table") for part in parts]
+
+
+def _listed(parameter: str, given: Any) -> list[str]:
+    found = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(own, str) for own in found):
+        raise ValueError(f"{parameter} must hold names of columns; got {given!r}.")
+    return found
+
+
+def _output_names(classes: Any, kept: list[str], wishes: Wishes, engine: Dialect) -> list[str]:
+    if wishes.names is None:
+        names = [f"proba_{label}" for label in classes]
+    else:
+        names = _listed("names", wishes.names)
+        if len(names) != len(classes):
+            raise ValueError(f"names has {len(names)} names, but there are {len(classes)} classes.")
+    every = [*kept, *names, *([] if wishes.prediction is None else [wishes.prediction])]
+    seen: set[str] = set()
+    for own in every:
+        check_text(own, f"the output column {own!r}")
+        size = len(own.encode())
+        if engine.longest_name is not None and size > engine.longest_name:
+            raise ValueError(
+                f"the output column {own!r} has {size} bytes, and names in {engine.word} have at "
+                f"most {engine.longest_name}; choose shorter ones with names=[...]."
+            )
+        if not own or own.lower() in seen:  # most engines do not tell upper from lower case
+            raise ValueError(
+                f"two output columns would be called {own!r}; choose others with names=[...], "
+                "keep= or prediction=."
+                if own
+                else "an output column needs a name; got ''."
+            )
+        seen.add(own.lower())
+    return names
+
+
+def _winner(classes: Any, found: list[str], best: str, engine: Dialect) -> exp.Expression:
+    """The first of the most probable classes."""
+    labels = _labels(classes, engine)
+    if len(labels) == 1:
+        return labels[0]
+    return case(
+        [
+            (exp.EQ(this=ref(p), expression=ref(best)), label)
+            for p, label in zip(found[:-1], labels[:-1], strict=True)
+        ],
+        labels[-1],
+    )
+
+
+def _labels(classes: Any, engine: Dialect) -> list[exp.Expression]:
+    """Classes as the database would write them: one type for all, text if need be."""
+    values = classes.tolist()
+    if all(isinstance(v, bool) for v in values):
+        return [exp.Boolean(this=v) for v in values]
+    plain = [v for v in values if isinstance(v, numbers.Real) and not isinstance(v, bool)]
+    if len(plain) == len(values):
+        if all(isinstance(v, int) for v in values):
+            return [whole(v) for v in values]
+        return [engine.double(float(v)) for v in values]
+    return [text(check_text(_written(v), f"the class {v!r}")) for v in values]
+
+
+def _written(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime.date) else str(value)

@@ -1,0 +1,293 @@
+"""Scores of a naive Bayes as columns, and what becomes of scores: shares, winners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
+from unnaive.bayes.kernels import FARTHEST
+from unnaive.store.sql.columns import Columns
+from unnaive.store.sql.dialects import case, is_null, ref, whole
+from unnaive.store.sql.statement import MOST_TERMS, Statement, Step, add_up
+
+NOTHING = -700.0  # logs below the best by more are zero: some engines call an underflow an error
+
+
+@dataclass(frozen=True, slots=True)
+class Thinning:
+    """How far tables of kernel densities may be off, in logs: a row's score in all columns."""
+
+    allowed: float
+
+    def __call__(self, logs: NDArray[np.float64], columns: int) -> tuple[int, NDArray[np.float64]]:
+        """Every how manieth node is kept, and the logs there.
+
+        Lines between nodes that are kept bend at nodes only, so the error is greatest at one.
+        """
+        best, most = 1, self.allowed / columns
+        places = np.arange(len(logs))
+        for step in (2, 3, 4, 6, 8, 12, 16, 24, 32):
+            kept = _every(logs, step)
+            error = np.interp(places, step * np.arange(len(kept)), kept) - logs
+            if most <= 0.0 or np.abs(error).max() > most:
+                break
+            best = step
+        return best, _every(logs, best)
+
+
+def _every(logs: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Every step-th node, and one at or beyond the last."""
+    n = -(-(len(logs) - 1) // step) * step + 1
+    return np.pad(logs, (0, n - len(logs)), mode="edge")[::step]
+
+
+class Adder:
+    """Adds terms to scores in the order of the model, some in every step, so that none is deep.
+
+    The order is that of `predict_proba`: where every class has an impossible value, scores are so
+    large that another order would change the answer.
+    """
+
+    def __init__(self, statement: Statement, start: Sequence[exp.Expression], label: str) -> None:
+        self.statement, self.label = statement, label
+        self.step = statement.step(label)
+        self.totals = list(start)
+        self.terms = 0
+
+    def add(self, terms: Sequence[exp.Expression | None]) -> None:
+        """One attribute's evidence; its tables have been joined to `step`."""
+        self.totals = [
+            total if term is None else exp.Add(this=total, expression=term)
+            for total, term in zip(self.totals, terms, strict=True)
+        ]
+        self.terms += 1
+        if self.terms % (MOST_TERMS // 2) == 0 or self.step.is_full:
+            self.totals = [ref(column) for column in self.finish()]
+            self.step = self.statement.step(self.label)
+
+    def finish(self) -> list[str]:
+        return [self.step.define("s", total) for total in self.totals]
+
+
+def score(
+    columns: Columns, scorer: Scorer, groups: slice = slice(None), thinning: Thinning | None = None
+) -> list[str]:
+    """Joint log probabilities of some groups of a scorer, as columns."""
+    terms = [_Evidence(columns, j, term, groups) for j, term in enumerate(scorer.terms)]
+    kernels = sum(isinstance(term, KernelTerm) for term in scorer.terms)
+    if any(isinstance(term, (KernelTerm, GaussianTerm)) for term in scorer.terms):
+        step = columns.statement.step("places")
+        for own in terms:
+            own.prepare(step, thinning or Thinning(0.0), kernels)
+    double = columns.dialect.double
+    adder = Adder(columns.statement, [double(p) for p in scorer.log_prior[groups]], "scores")
+    for own in terms:
+        own.add_to(adder)
+    return adder.finish()
+
+
+class _Evidence:
+    """One term of a scorer: first what its columns need, then what it adds."""
+
+    def __init__(self, columns: Columns, j: int, term: Term, groups: slice) -> None:
+        self.columns, self.j, self.term, self.groups = columns, j, term, groups
+        self.places: list[str] = []
+        self.tables: list[NDArray[np.float64]] = []
+        if isinstance(term, TableTerm):
+            self.logs = term.logs[:, groups]
+            if self.logs.any():
+                self.slot = columns.slot(j, term.coder)
+        elif term is not None:
+            self.value = columns.value(j)
+
+    def prepare(self, step: Step, thinning: Thinning, kernels: int) -> None:
+        term = self.term
+        if isinstance(term, GaussianTerm):
+            deviation = np.sqrt(term.variance)
+            self.places = [
+                step.define("z", self._distance(mean, own))
+                for mean, own in zip(term.mean, deviation, strict=True)
+            ][self.groups]
+        elif isinstance(term, KernelTerm):
+            own = term.densities
+            for c in range(len(own.start)):
+                every, logs = thinning(own.logs[own.first[c] : own.last[c]], kernels)
+                scale = 1.0 / own.scale.half_range * own.per_step[c] / every
+                shift = own.start[c] * own.per_step[c] / every
+                place = self._place(own.scale.low, scale, shift, len(logs) - 1)
+                self.places.append(step.define("z", place))
+                self.tables.append(logs)
+
+    def _distance(self, mean: float, deviation: float) -> exp.Expression:
+        """Standard deviations from the mean, as far as they count."""
+        dialect, far = self.columns.dialect, np.sqrt(2.0 * FARTHEST) * deviation
+        near = dialect.least(
+            [
+                dialect.greatest([ref(self.value), dialect.double(mean - far)]),
+                dialect.double(mean + far),
+            ]
+        )
+        distance = exp.Paren(this=exp.Sub(this=near, expression=dialect.double(mean)))
+        return exp.Div(this=distance, expression=dialect.double(deviation), typed=True)
+
+    def _place(self, low: float, scale: float, shift: float, last: int) -> exp.Expression:
+        double = self.columns.dialect.double
+        place = place_of(self.columns, self.value, low, double(scale), double(shift))
+        return inside(self.columns, self.value, place, double(float(last)))
+
+    def add_to(self, adder: Adder) -> None:
+        term, dialect = self.term, self.columns.dialect
+        if isinstance(term, TableTerm):
+            if self.logs.any():
+                keys = np.arange(len(self.logs))
+                adder.add(adder.step.look_up(ref(self.slot), keys, self.logs))
+        elif isinstance(term, GaussianTerm):
+            peak = term.log_weight - 0.5 * np.log(2.0 * np.pi * term.variance)
+            squares = [
+                exp.Mul(
+                    this=exp.Mul(this=dialect.double(0.5), expression=ref(z)), expression=ref(z)
+                )
+                for z in self.places
+            ]
+            there = [
+                exp.Sub(this=dialect.double(top), expression=square)
+                for top, square in zip(peak[self.groups], squares, strict=True)
+            ]
+            adder.add(self._unless_missing(there, term.missing))
+        elif isinstance(term, KernelTerm):
+            found = []
+            for z, logs, weight in zip(self.places, self.tables, term.log_weight, strict=True):
+                density = between(self.columns, adder.step, z, dialect.floor(ref(z)), logs)
+                found.append(exp.Add(this=dialect.double(weight), expression=density))
+            adder.add(self._unless_missing(found, term.missing))
+
+    def _unless_missing(
+        self, there: Sequence[exp.Expression], missing: NDArray[np.float64]
+    ) -> list[exp.Expression | None]:
+        double = self.columns.dialect.double
+        return [
+            case([(is_null(ref(self.value)), double(absent))], own)
+            for own, absent in zip(there, missing[self.groups], strict=True)
+        ]
+
+
+# Tables of densities -----------------------------------------------------------------------------
+
+
+def place_of(
+    columns: Columns, value: str, low: float, scale: exp.Expression, shift: exp.Expression
+) -> exp.Expression:
+    """Where a value lies among the nodes of a table, as the kernels compute it."""
+    double = columns.dialect.double
+    half = exp.Mul(this=double(0.5), expression=ref(value))
+    above = exp.Paren(this=exp.Sub(this=half, expression=double(0.5 * low)))
+    return exp.Sub(this=exp.Mul(this=above, expression=scale), expression=shift)
+
+
+def inside(
+    columns: Columns, value: str, place: exp.Expression, last: exp.Expression
+) -> exp.Expression:
+    """The place, no farther than the first or the last node; NULL for a missing value."""
+    dialect = columns.dialect
+    limited = dialect.least([dialect.greatest([place, dialect.double(0.0)]), last])
+    return case([(is_null(ref(value)), exp.Null())], limited)
+
+
+def between(
+    columns: Columns, step: Step, place: str, key: exp.Expression, logs: NDArray[np.float64]
+) -> exp.Expression:
+    """The log density on the straight line between two nodes."""
+    number, floor = columns.dialect.number, columns.dialect.floor
+    rises = np.append(np.diff(logs), 0.0)
+    rows = [
+        [whole(k), number(log), number(rise)]
+        for k, (log, rise) in enumerate(zip(logs.tolist(), rises.tolist(), strict=True))
+    ]
+    log, rise = step.join(key, rows)
+    beyond = exp.Paren(this=exp.Sub(this=ref(place), expression=floor(ref(place))))
+    step_up = exp.Mul(this=beyond, expression=rise)
+    return exp.Paren(this=exp.Add(this=log, expression=step_up))
+
+
+# What becomes of scores --------------------------------------------------------------------------
+
+
+def raised(columns: Columns, score: exp.Expression) -> exp.Expression:
+    """E to a score that is at most 0."""
+    dialect = columns.dialect
+    least = exp.LT(this=score, expression=dialect.number(NOTHING))
+    return case([(least, dialect.double(0.0))], exp.Exp(this=score.copy()))
+
+
+def _less(score: str, best: str) -> exp.Expression:
+    return exp.Sub(this=ref(score), expression=ref(best))
+
+
+def tops(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
+    """The best score of each model."""
+    step = columns.statement.step("best")
+    return [
+        step.define("m", columns.dialect.greatest([ref(s) for s in scores])) for scores in models
+    ]
+
+
+def shares(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Scores of several models to probabilities of their classes."""
+    best = tops(columns, models)
+    step = columns.statement.step("raised")
+    parts = [
+        [step.define("e", raised(columns, _less(s, top))) for s in scores]
+        for scores, top in zip(models, best, strict=True)
+    ]
+    return normalized(columns, parts)
+
+
+def normalized(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Parts to shares of their sum."""
+    step = columns.statement.step("sums")
+    sums = [step.define("n", add_up([ref(part) for part in parts])) for parts in models]
+    step = columns.statement.step("shares")
+    return [
+        [
+            step.define("p", exp.Div(this=ref(part), expression=ref(total), typed=True))
+            for part in parts
+        ]
+        for parts, total in zip(models, sums, strict=True)
+    ]
+
+
+def winners(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
+    """The number of each model's best class, the first of several."""
+    best = tops(columns, models)
+    step = columns.statement.step("winners")
+    return [
+        step.define(
+            "w",
+            case(
+                [
+                    (exp.EQ(this=ref(s), expression=ref(top)), whole(c))
+                    for c, s in enumerate(scores[:-1])
+                ],
+                whole(len(scores) - 1),
+            )
+            if len(scores) > 1
+            else whole(0),
+        )
+        for scores, top in zip(models, best, strict=True)
+    ]
+
+
+def log_sums(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
+    """The logarithm of the sum of each model's probabilities, given by their logs."""
+    best = tops(columns, models)
+    step = columns.statement.step("log_sums")
+    found = []
+    for scores, top in zip(models, best, strict=True):
+        total = add_up([raised(columns, _less(s, top)) for s in scores])
+        found.append(step.define("l", exp.Add(this=ref(top), expression=exp.Ln(this=total))))
+    return found

@@ -1,0 +1,316 @@
+"""Trees in SQL: the node where a row stops, its naive Bayes, or the answers it shares in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from unnaive.encode import Bins
+from unnaive.models.tree.class_tree import ClassTree
+from unnaive.models.tree.kernel_tree import KernelTree
+from unnaive.models.tree.tree import BayesTree, Tree
+from unnaive.store.sql.columns import Columns
+from unnaive.store.sql.dialects import case, is_null, ref, whole
+from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of
+from unnaive.store.sql.statement import Statement, Step, add_up
+
+DEEPEST = 24  # levels of a tree in one expression; what is below them has columns of its own
+
+Said = exp.Expression | None  # None where there is nothing to say
+Below = Sequence[Said]  # what the children of a node say
+
+
+class Folder:
+    """Folds trees from the leaves up, in as many steps as their depth asks for."""
+
+    def __init__(self, statement: Statement, tree: Tree) -> None:
+        self.statement, self.tree = statement, tree
+        self.steps: list[Step] = []
+
+    def fold(self, prefix: str, combine: Callable[[int, Below], Said]) -> str | None:
+        """What the root says, as a column; None if nothing."""
+        found: dict[int, exp.Expression | None] = {}
+        height: dict[int, int] = {}
+        level: dict[int, int] = {}
+        for node in range(self.tree.n_nodes - 1, -1, -1):
+            children = self.tree.children(node)
+            said = combine(node, [found.pop(child) for child in children])
+            level[node] = max((level[child] for child in children), default=0)
+            height[node] = max((height[child] for child in children), default=0) + 1
+            if said is not None and height[node] >= DEEPEST and node > 0:
+                column = self._step(level[node]).define(prefix, said)
+                said, height[node] = ref(column), 0
+                level[node] += 1
+            found[node] = said
+        root = found[0]
+        return None if root is None else self._step(level[0]).define(prefix, root)
+
+    def _step(self, level: int) -> Step:
+        while len(self.steps) <= level:
+            self.steps.append(self.statement.step("tree"))
+        return self.steps[level]
+
+
+def _asked(columns: Columns, tree: Tree) -> dict[int, str]:
+    """The column that each node asks: a value for numbers, a slot for categories."""
+    found = {}
+    for j in sorted({int(j) for j in tree.attribute if j >= 0}):
+        coder = tree.coders[j]
+        found[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
+    return found
+
+
+def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
+    """Slots that lead to each child of a discrete test, and then those that end at the node."""
+    j, start = tree.attribute[node], tree.route_start[node]
+    values = tree.offsets[j + 1] - tree.offsets[j] - 2
+    route = tree.route[start : start + values]
+    places = [*range(len(tree.children(node))), -1]
+    return [np.flatnonzero(route == place) + 1 for place in places]
+
+
+def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expression:
+    if len(slots) == 1:
+        return exp.EQ(this=ref(column), expression=whole(slots[0]))
+    return exp.In(this=ref(column), expressions=[whole(slot) for slot in slots])
+
+
+# Naive Bayes at the nodes ------------------------------------------------------------------------
+
+
+def route(columns: Columns, tree: Tree) -> str:
+    """The node where a row stops, as a column."""
+    asked, cut = _asked(columns, tree), columns.dialect.cut
+
+    def combine(node: int, below: Below) -> exp.Expression:
+        if not below:
+            return whole(node)
+        own = asked[int(tree.attribute[node])]
+        ways: list[tuple[exp.Expression, exp.Expression]] = []
+        if isinstance(tree.coders[tree.attribute[node]], Bins):
+            ways.append((is_null(ref(own)), whole(node)))
+            limits = [
+                exp.LTE(this=ref(own), expression=cut(limit)) for limit in tree.cuts(node).tolist()
+            ]
+            ways += zip(limits, below[:-1], strict=True)  # type: ignore[arg-type]
+            return case(ways, below[-1])
+        for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
+            assert child is not None
+            ways.append((_among(own, slots), child))
+        return case(ways, whole(node))
+
+    found = Folder(columns.statement, tree).fold("node", combine)
+    assert found is not None
+    return found
+
+
+def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[str]:
+    """Joint log probabilities by the naive Bayes where a row stops, as columns."""
+    slots = {j: columns.slot(j, coder) for j, coder in enumerate(tree.coders) if coder is not None}
+    densities = _Densities(columns, tree, thinning) if isinstance(tree, KernelTree) else None
+    alone = tree.n_nodes == 1
+    node = None if alone else route(columns, tree)
+    if densities is not None:
+        densities.prepare(node)
+    double = columns.dialect.double
+    first = [double(prior) for prior in tree.log_prior[0]]
+    adder = Adder(columns.statement, first if alone else [double(0.0)] * 0, "scores")
+    if node is not None:
+        prior = adder.step.look_up(ref(node), np.arange(tree.n_nodes), tree.log_prior)
+        adder.totals = [double(0.0) if own is None else own for own in prior]
+    for j, slot in slots.items():
+        place = tree.place[:, tree.offsets[j] : tree.offsets[j + 1]]
+        logs = tree.logs[place].reshape(-1, tree.log_prior.shape[1])
+        key: exp.Expression = ref(slot)
+        if node is not None:
+            row = exp.Mul(this=ref(node), expression=whole(place.shape[1]))
+            key = exp.Add(this=row, expression=ref(slot))
+        found = adder.step.look_up(key, np.arange(len(logs)), logs)
+        if densities is not None:
+            found = densities.join(adder.step, j, found)
+        adder.add(found)
+    return adder.finish()
+
+
+class _Densities:
+    """The kernel densities of a tree's numbers: which table a row uses depends on its node."""
+
+    def __init__(self, columns: Columns, tree: KernelTree, thinning: Thinning) -> None:
+        self.columns, self.tree, self.thinning = columns, tree, thinning
+        self.numbers = [
+            j for j, scale in enumerate(tree.scales) if scale is not None and tree.last[j].any()
+        ]
+        self.values = {j: columns.value(j) for j in self.numbers}
+        self.places: dict[int, list[str]] = {}
+        self.keys: dict[int, list[str]] = {}
+        self.tables: dict[int, list[NDArray[np.float64]]] = {}
+
+    def prepare(self, node: str | None) -> None:
+        """Places among the nodes of a row's table, one for each number and class."""
+        step = self.columns.statement.step("places")
+        for j in self.numbers:
+            if step.is_full:
+                step = self.columns.statement.step("places")
+            self._prepare(step, node, j)
+
+    def _prepare(self, step: Step, node: str | None, j: int) -> None:
+        tree, dialect = self.tree, self.columns.dialect
+        scale = tree.scales[j]
+        assert scale is not None
+        having = np.flatnonzero(tree.last[j].max(axis=1))
+        parts: list[list[float]] = [[] for _ in having]
+        self.tables[j] = []
+        for c in range(tree.last.shape[2]):
+            tables, filled = [], 0
+            for own, n in zip(parts, having, strict=True):
+                table = tree.densities[tree.first[j, n, c] : tree.last[j, n, c]]
+                every, logs = self.thinning(table, len(self.numbers))
+                per_step = tree.per_step[j, n, c]
+                own += [
+                    1.0 / scale.half_range * per_step / every,
+                    tree.start[j, n, c] * per_step / every,
+                    float(len(logs) - 1),
+                    float(filled),
+                ]
+                tables.append(logs)
+                filled += len(logs)
+            # The line from one table to the next is never walked: places end at the last node.
+            self.tables[j].append(np.concatenate(tables))
+        key = whole(int(having[0])) if node is None else ref(node)
+        rows = [
+            [whole(n), *(dialect.number(v) for v in own)]
+            for n, own in zip(having, parts, strict=True)
+        ]
+        given = step.join(key, rows)
+        self.places[j], self.keys[j] = [], []
+        for c in range(tree.last.shape[2]):
+            widen, shift, last, first = given[4 * c : 4 * c + 4]
+            place = place_of(self.columns, self.values[j], scale.low, widen, shift)
+            found = inside(self.columns, self.values[j], place, last)
+            self.places[j].append(step.define("z", found))
+            self.keys[j].append(step.define("o", first))
+
+    def join(
+        self, step: Step, j: int, found: Sequence[exp.Expression | None]
+    ) -> list[exp.Expression | None]:
+        """The evidence of one attribute, with that of its density where it has one."""
+        if j not in self.places:
+            return list(found)
+        dialect, out = self.columns.dialect, []
+        for own, z, first, logs in zip(
+            found, self.places[j], self.keys[j], self.tables[j], strict=True
+        ):
+            key = dialect.floor(exp.Add(this=ref(z), expression=ref(first)))
+            density = between(self.columns, step, z, key, logs)
+            known: exp.Expression = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
+            if own is not None:
+                known = exp.Paren(this=exp.Add(this=own, expression=known))
+            out.append(known)
+        return out
+
+
+# Classes at the nodes ----------------------------------------------------------------------------
+
+
+def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
+    """Probabilities of the classes: a row has a share in every node that it may have come to.
+
+    What all classes of a node have in common is added up once, so that a class's own sum visits
+    only the nodes that know it.
+    """
+    asked = _asked(columns, tree)
+    folder = Folder(columns.statement, tree)
+    common = tree.answer.min(axis=1)
+    shares = tree.branch_shares()
+    base = folder.fold("base", _Sharing(columns, tree, asked, shares, common).combine)
+    tops = []
+    for c in range(tree.answer.shape[1]):
+        own = _Sharing(columns, tree, asked, shares, tree.answer[:, c] - common)
+        tops.append(folder.fold("own", own.combine))
+    step = columns.statement.step("answers")
+    found = []
+    for top in tops:
+        parts = [ref(part) for part in (base, top) if part is not None]
+        found.append(step.define("p", add_up(parts) if parts else columns.dialect.double(0.0)))
+    return found
+
+
+class _Sharing:
+    """One number of every node, added up over the nodes that a row comes to, by its shares."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        tree: ClassTree,
+        asked: dict[int, str],
+        shares: NDArray[np.float64],
+        answer: NDArray[np.float64],
+    ) -> None:
+        self.dialect, self.tree, self.asked = columns.dialect, tree, asked
+        self.shares, self.answer = shares, answer
+        self.statement = columns.statement
+
+    def combine(self, node: int, below: Below) -> exp.Expression | None:
+        if not below:
+            self.statement.count(1)
+            return self.dialect.double(self.answer[node]) if self.answer[node] else None
+        j = int(self.tree.attribute[node])
+        numeric = isinstance(self.tree.coders[j], Bins)
+        ways = self._limits(node) if numeric else self._values(node)
+        parts = []
+        for child, said, way in zip(self.tree.children(node), below, ways, strict=False):
+            if said is not None:
+                parts.append(self._part(j, float(self.shares[child]), said, way))
+        if not numeric and self.answer[node]:
+            staying = _slots_to(self.tree, node)[-1]
+            if len(staying):
+                value = self.dialect.double(self.answer[node])
+                here = _among(self.asked[j], staying)
+                parts.append(case([(here, value)], self.dialect.double(0.0)))
+        return exp.Paren(this=add_up(parts)) if parts else None
+
+    def _limits(self, node: int) -> list[exp.Expression]:
+        """When a number leads to each child."""
+        own, cuts = self.asked[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
+        cut = self.dialect.cut
+        ways: list[exp.Expression] = []
+        for k in range(len(cuts) + 1):
+            sides: list[exp.Expression] = []
+            if k > 0:
+                sides.append(exp.GT(this=ref(own), expression=cut(cuts[k - 1])))
+            if k < len(cuts):
+                sides.append(exp.LTE(this=ref(own), expression=cut(cuts[k])))
+            ways.append(exp.and_(*sides))
+        return ways
+
+    def _values(self, node: int) -> list[exp.Expression]:
+        own = self.asked[int(self.tree.attribute[node])]
+        return [_among(own, slots) for slots in _slots_to(self.tree, node)[:-1]]
+
+    def _part(
+        self, j: int, share: float, said: exp.Expression, way: exp.Expression
+    ) -> exp.Expression:
+        """What a child says, if the row goes there; its share, if the row goes everywhere."""
+        double = self.dialect.double
+        if isinstance(said, (exp.Literal, exp.Cast)):
+            return case(
+                [
+                    (self._everywhere(j), exp.Mul(this=double(share), expression=said.copy())),
+                    (way, said),
+                ],
+                double(0.0),
+            )
+        factor = case([(self._everywhere(j), double(share))], double(1.0))
+        either = exp.or_(way, self._everywhere(j))
+        return case([(either, exp.Mul(this=factor, expression=said))], double(0.0))
+
+    def _everywhere(self, j: int) -> exp.Expression:
+        """Whether the value is missing, or was never seen."""
+        own = self.asked[j]
+        if isinstance(self.tree.coders[j], Bins):
+            return is_null(ref(own))
+        unseen = int(self.tree.offsets[j + 1] - self.tree.offsets[j]) - 1
+        return _among(own, [0, unseen])
