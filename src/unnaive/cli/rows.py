@@ -81,7 +81,7 @@ class Rows:
     def weight(self) -> NDArray[np.float64] | None:
         if self.scan.weight is None:
             return None
-        return np.asarray(self.table[self.scan.weight].to_numpy(), dtype=np.float64)
+        return read_weights(self.table[self.scan.weight], self.scan.weight)
 
 
 def read_rows(
@@ -178,6 +178,17 @@ def pieces_for(
             yield table.select(names), table.select(list(others)) if others else pa.table({})
     if not some:
         raise ValueError(f"{_named(paths)} has no rows.")
+
+
+def read_weights(column: Any, name: str) -> NDArray[np.float64]:
+    """Weights of rows, none of them missing or below 0."""
+    try:
+        found = np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {name!r} holds no numbers, so it cannot be weights.") from None
+    if not (np.isfinite(found) & (found >= 0)).all():
+        raise ValueError(f"column {name!r} holds weights that are missing or below 0.")
+    return found
 
 
 def learning_scan(schema: Schema, paths: list[str], target: str, weight: str | None) -> Scan:
