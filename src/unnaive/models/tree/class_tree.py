@@ -39,14 +39,19 @@ class ClassTree(Tree):
             else f"{classes[best]} ({rows}, {wrong:.6g} wrong)"
         )
 
-    def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Probability of each class for each row."""
-        out = np.zeros((block.n_rows, self.answer.shape[1]))
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """Share of its parent's children's rows that each node has."""
         below = self.parent[1:]
         weight = self.weight[1:]
         share = np.ones(self.n_nodes)
         share[1:] = weight / np.bincount(below, weight, self.n_nodes)[below]
-        way = self.routing()
+        return share
+
+    def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Probability of each class for each row."""
+        out = np.zeros((block.n_rows, self.answer.shape[1]))
+        way, share = self.routing(), self.share
 
         def answer(start: int) -> None:
             slots = self._slots(block.slice(start, start + ROWS))
