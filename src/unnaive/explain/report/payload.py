@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.encode import Bins, Categories
@@ -81,15 +80,6 @@ def coders_of(model: Any) -> Coders | None:
     return [term.coder if isinstance(term, TableTerm) else None for term in scorer.terms]
 
 
-def coder_data(coder: Bins | Categories | None) -> dict[str, Any] | None:
-    """Cuts of a numeric column, or the names of a categorical one's slots."""
-    if isinstance(coder, Bins):
-        return {"cuts": pack(coder.cuts)}
-    if isinstance(coder, Categories):
-        return {"names": [coder.name(slot + 1) for slot in range(coder.size)]}
-    return None
-
-
 def _bayes(scorer: Scorer) -> Machine:
     return {"kind": "bayes", "scorer": _scorer(scorer)}
 
@@ -157,13 +147,3 @@ def _class_tree(tree: ClassTree) -> Machine:
         "share": pack(tree.share),
         "answer": pack(tree.answer),
     }
-
-
-def row_values(block: Any, coders: Coders) -> list[NDArray[Any]]:
-    """Rows as the page takes them: numbers with NaN for missing, slots of categories."""
-    from unnaive.encode import column_slots
-
-    return [
-        block.numeric(j) if block.schema[j].kind == "numeric" else column_slots(block, j, coder)
-        for j, coder in enumerate(coders)
-    ]
