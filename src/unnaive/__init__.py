@@ -1,5 +1,8 @@
 """Naive Bayes that is not naive: accurate, fast, readable classifiers for tables."""
 
+from importlib import import_module
+from typing import Any
+
 from unnaive.density import bayes_measure
 from unnaive.discretize import Discretizer
 from unnaive.models import (
@@ -18,6 +21,17 @@ from unnaive.models import (
 
 __version__ = "0.1.0.dev0"
 
+# Names that are imported when they are first used: name, room.
+_LATER = {
+    "discriminate": "unnaive.explain",
+    "evidence_of": "unnaive.explain",
+    "explain_rows": "unnaive.explain",
+    "importance_of": "unnaive.explain",
+    "quality_of": "unnaive.explain",
+    "report": "unnaive.explain.report",
+    "what_if": "unnaive.explain",
+}
+
 __all__ = [
     "BaggedNaiveBayesClassifier",
     "BoostedNaiveBayesClassifier",
@@ -31,6 +45,19 @@ __all__ = [
     "NaiveBayesClassifier",
     "__version__",
     "bayes_measure",
+    "discriminate",
+    "evidence_of",
+    "explain_rows",
     "export_text",
+    "importance_of",
     "merge",
+    "quality_of",
+    "report",
+    "what_if",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'unnaive' has no attribute {name!r}")

@@ -86,6 +86,10 @@ class CountTable:
         parts = [self.attribute(j) for j in attributes]
         return CountTable(np.hstack(parts), slot_offsets(widths - EXTRA_SLOTS), self.totals)
 
+    def select_groups(self, groups: NDArray[np.intp]) -> CountTable:
+        """The table of some groups only."""
+        return CountTable(self.counts[groups], self.offsets, self.totals[groups])
+
     def sum_groups(self, place: NDArray[np.intp], n_groups: int) -> CountTable:
         """Add groups together: group g becomes part of group ``place[g]``."""
         counts, totals = np.zeros((n_groups, self.counts.shape[1])), np.zeros(n_groups)

@@ -52,6 +52,8 @@ grid_limit :
     classes_ : array of shape (n_classes,)
     scorer_ : Scorer
         The evidence of all bags side by side.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     bag_weights_ : array of shape (n_estimators,)
         Weight of the rows in each bag.
     oob_score_ : float
@@ -147,6 +149,7 @@ grid_limit :
         bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
         self.scorer_ = stack_scorers(bags)
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
+        self.counts_ = whole
         self.classes_ = start.summary.labels.classes
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)

@@ -82,6 +82,8 @@ grid_limit :
         How the rounds voted.
     scorer_ : Scorer
         The evidence of all rounds, added up (``"real"``) or side by side.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     estimator_weights_ : array of shape (n_rounds,)
         Votes of the rounds.
     estimator_errors_ : array of shape (n_rounds,)
@@ -199,6 +201,7 @@ grid_limit :
         self.validation_loss_ = np.array(found.losses)
         self.n_restarts_ = found.restarts
         self.algorithm_ = self.algorithm
+        self.counts_ = start.coarse.counts
         self.classes_ = start.summary.labels.classes
         self._remember(start.summary.schema)
         return self

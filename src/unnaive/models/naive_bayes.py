@@ -85,6 +85,8 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     class_log_prior_ : array of shape (n_classes,)
     coders_ : tuple
         How each column is numbered: ``Bins`` with cuts, ``Categories`` with values, or None.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -225,6 +227,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         self.class_count_ = summary.counts.totals
         self.class_log_prior_ = prior
         self.coders_ = coarse.coders
+        self.counts_ = coarse.counts
 
     # Answering ------------------------------------------------------------------------------
 

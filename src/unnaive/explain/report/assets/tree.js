@@ -2,7 +2,7 @@
 U.tree = (place, data, way, choose) => {
   const tree = data.tree, labels = tree.labels, n = labels.length;
   const weights = U.array(tree.weight), nodes = way.attribute.length;
-  const WIDE = 214, HIGH = 40, BAR = 52, AT_FIRST = 36, LETTERS = 25;
+  const WIDE = 262, HIGH = 42, BAR = 52, AT_FIRST = 30, LETTERS = 30;
   const weightOf = (node) => {
     let sum = 0;
     for (let c = 0; c < n; c++) sum += weights[node * n + c];
@@ -28,6 +28,16 @@ U.tree = (place, data, way, choose) => {
       seen += next.length;
       level = next;
     }
+    // Then the largest of those that are still closed.
+    const closed = level.filter((node) => way.attribute[node] >= 0);
+    while (closed.length) {
+      closed.sort((one, two) => weightOf(two) - weightOf(one));
+      const own = way.children(closed[0]);
+      if (seen + own.length > AT_FIRST) break;
+      seen += own.length;
+      open.add(closed.shift());
+      closed.push(...own.filter((node) => way.attribute[node] >= 0));
+    }
   };
 
   // Places of the visible nodes, in the order of reading.
@@ -44,10 +54,10 @@ U.tree = (place, data, way, choose) => {
       return spot;
     };
     visit(0, 0);
-    return [deepest * WIDE + WIDE + 40, row * HIGH + 24];
+    return [deepest * WIDE + WIDE, row * HIGH + 24];
   };
 
-  const shorten = (text, letters = LETTERS) => {
+  const shorten = (text, letters) => {
     const each = Array.from(text);
     return each.length > letters ? `${each.slice(0, letters - 1).join("")}\u2026` : text;
   };
@@ -83,20 +93,17 @@ U.tree = (place, data, way, choose) => {
       "aria-label": `${tree.condition[node] || "root"}: ${said}`,
     });
     group.classList.toggle("passed", passed.has(node));
-    const text = inner && open.has(node) ? `${rows} rows` : `${shorten(labels[best], 15)} ${Math.round(100 * share)} %, ${rows} rows`;
+    const text = inner && open.has(node) ? `${rows} rows` : `${shorten(labels[best], 14)} ${Math.round(100 * share)} %, ${rows} rows`;
+    const below = inner && !open.has(node) ? ` +${count(node)}` : "";
     group.append(
       U.svg("title", {}, `${tree.condition[node] || "all rows"}\n${said}`),
-      U.svg("rect", { class: "hit", x: x - 6, y: y - 19, width: WIDE - 34, height: HIGH - 3, rx: 3 }),
-      U.svg("rect", { class: "frame-line", x: x - 6, y: y - 19, width: WIDE - 34, height: HIGH - 3, rx: 3 }),
-      U.svg("text", { class: "condition", x, y: y - 5 }, node ? shorten(tree.condition[node], 27) : "all rows"),
+      U.svg("rect", { class: "hit", x: x - 6, y: y - 19, width: WIDE - 46, height: HIGH - 4, rx: 3 }),
+      U.svg("rect", { class: "frame-line", x: x - 6, y: y - 19, width: WIDE - 46, height: HIGH - 4, rx: 3 }),
+      U.svg("text", { class: "condition", x, y: y - 5 }, node ? shorten(tree.condition[node], LETTERS) : "all rows"),
       ...shareBar(node, x, y + 3, BAR, 10),
       U.svg("rect", { class: "joint", x, y: y + 3, width: BAR, height: 10, fill: "none" }),
-      U.svg("text", { class: "answer", x: x + BAR + 7, y: y + 12, style: { "font-size": "11px" } }, text));
-    if (inner && !open.has(node)) {
-      const below = count(node);
-      group.append(
-        U.svg("text", { x: x + WIDE - 44, y: y + 12, "text-anchor": "end", style: { "font-size": "11px", fill: "var(--accent)" } }, `+${below}`));
-    }
+      U.svg("text", { class: "answer", x: x + BAR + 7, y: y + 12, style: { "font-size": "11px" } }, text,
+        below ? U.svg("tspan", { style: { fill: "var(--accent)", "font-weight": 600 } }, below) : ""));
     group.addEventListener("click", () => { if (inner) toggle(node); pick(node, true); });
     return group;
   };
@@ -107,9 +114,9 @@ U.tree = (place, data, way, choose) => {
     const [width, height] = lay();
     const at = new Map(spots.map((spot) => [spot.node, spot]));
     const edges = spots.slice(1).map(({ node, x, y }) => {
-      const from = at.get(way.parent[node]), x1 = from.x + BAR, y1 = from.y + 8;
+      const from = at.get(way.parent[node]), x1 = from.x + BAR + 12 + 6.1 * `${U.number(weightOf(from.node), 6)} rows`.length, y1 = from.y + 8;
       const path = U.svg("path", {
-        class: "tree-edge", d: `M${x1} ${y1} C${x1 + 70} ${y1} ${x - 60} ${y + 8} ${x - 8} ${y + 8}`,
+        class: "tree-edge", d: `M${x1} ${y1} C${x1 + 50} ${y1} ${x - 70} ${y + 8} ${x - 8} ${y + 8}`,
         style: { "stroke-width": Math.max(1, 7 * Math.sqrt(weightOf(node) / (weightOf(0) || 1))), opacity: 0.55 },
       });
       path.classList.toggle("passed", passed.has(node));
