@@ -127,7 +127,7 @@ class Contents:
         if found is None:
             return None
         judged = not np.isnan(found.drop).any()
-        size = np.maximum(found.drop, 0.0) if judged else found.evidence
+        size = found.drop if judged else found.evidence
         order = np.argsort(-size, kind="stable")[:MOST_IMPORTANT]
         top = {"evidence": found.evidence.max() or 1.0, "drop": np.abs(found.drop).max() or 1.0}
         lines = [

@@ -80,6 +80,7 @@ U.whatIf = (place, data, machine) => {
     const lane = U.el("div", { class: "axis-lane", "aria-hidden": "true" });
     const effect = U.el("div", { class: "effect" });
     const label = `in-${j}`;
+    const asked = U.el("small", { hidden: true }, " in the path");
     let show = () => {};
     let reader = "";
     if (column.kind === "numeric") [reader, show] = numberControl(j, column, control, label);
@@ -90,7 +91,7 @@ U.whatIf = (place, data, machine) => {
       show = () => { box.value = state.row[j]; };
     } else control.append(U.el("small", {}, "no value in training"));
     const node = U.el("div", { class: "input" },
-      U.el("label", { class: "name", for: reader || label }, U.name(column.name)), control, lane, effect);
+      U.el("label", { class: "name", for: reader || label }, U.name(column.name), asked), control, lane, effect);
     lane.addEventListener("click", (event) => {
       const box = lane.getBoundingClientRect(), at = (event.clientX - box.left) / box.width;
       const here = lines[j].places;
@@ -98,7 +99,7 @@ U.whatIf = (place, data, machine) => {
       const best = here.reduce((one, two) => (Math.abs(one[1] - at) <= Math.abs(two[1] - at) ? one : two));
       set(j, best[0]);
     });
-    return { node, lane, effect, show: () => { show(); node.classList.toggle("absent", Number.isNaN(state.row[j])); } };
+    return { node, lane, effect, asked, show: () => { show(); node.classList.toggle("absent", Number.isNaN(state.row[j])); } };
   };
 
   const numberControl = (j, column, control, label) => {
@@ -194,7 +195,11 @@ U.whatIf = (place, data, machine) => {
       place.style.setProperty("--against", U.color(b, n));
     }
     const left = (x) => 0.5 + 0.48 * Math.min(Math.max(x / reach, -1), 1);
-    for (const { j, own, at } of found) paint(lines[j], own, at, left);
+    const path = machine.way ? machine.way.path(machine.arrive(state.row)).map((node) => machine.way.attribute[node]) : [];
+    for (const { j, own, at } of found) {
+      paint(lines[j], own, at, left);
+      lines[j].asked.hidden = !path.includes(j);
+    }
     paintHeads(a, b, reach, left);
     paintAnswer(now);
     place.dispatchEvent(new CustomEvent("answered", { detail: { row: state.row, node: parts ? parts.node : undefined } }));
