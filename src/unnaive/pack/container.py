@@ -1,0 +1,312 @@
+"""One file of arrays and plain data; docs/guide/model_files.md has the layout.
+
+Sizes are checked before anything is read, and every part against its checksum before anything is
+made of it. Arrays lie end to end and fill the file, so that none can lie in another.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.pack.atomic import replacing
+from unnaive.pack.values import Aside, PackError, decode, encode
+
+# How to raise it: readers of this version refuse the next one, so only when the layout below
+# changes. Keep reading the old one, and leave a file of it in tests/store/files.
+LAYOUT = 1
+MAGIC = b"\x89UNV\r\n\x1a\n"  # as PNG's: shows files that were copied as text
+PREAMBLE = struct.Struct(
+    "<8sIIQQI"
+)  # magic, layout, CRC of header, its size, unpacked, CRC of these
+MOST_HEADER = 1 << 26
+MOST_BYTES = 1 << 33  # of all arrays together, unless the caller says otherwise
+# Most that unpacking may multiply a file by, beyond an allowance; the writer keeps to it.
+MOST_RATIO, ALLOWANCE = 256, 1 << 26
+MOST_AXES = 8
+DTYPE = re.compile(r"[<|](b1|[iu][1248]|f[248]|[mM]8\[(Y|M|W|D|h|m|s|ms|us|ns)\]|S[1-9]\d{0,4})")
+
+AnyFile: TypeAlias = str | os.PathLike[str] | BinaryIO
+
+
+class Entry(NamedTuple):
+    """An array in the header: type, shape, order of memory, and its bytes in the file."""
+
+    dtype: str
+    shape: list[int]
+    order: str  # "C": the last axis is the quickest; "F": the first
+    packed: bool  # deflated, bytes of equal rank together
+    stored: int
+    crc: int
+
+
+def write_pack(target: AnyFile, content: Any, *, kind: str, version: int) -> None:
+    """Write plain data and arrays to one file, whole or not at all.
+
+    Parameters
+    ----------
+    target : path or binary file
+        A path is replaced only when everything is written and safe on disk.
+    content : plain data
+        None, true/false, numbers, text, bytes, dates, times, decimals, lists, tuples, dicts, sets
+        and NumPy arrays, in any nesting. They come back equal, and of the same types.
+    kind : str
+        What the file is, such as ``"unnaive model"``.
+    version : int
+        Version of what the content means.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> from unnaive.pack import read_pack, write_pack
+    >>> file = io.BytesIO()
+    >>> write_pack(file, {"a": np.arange(3), "b": (1, None)}, kind="example", version=1)
+    >>> _ = file.seek(0)
+    >>> read_pack(file, kind="example", version=1)
+    (1, {'a': array([0, 1, 2]), 'b': (1, None)})
+    """
+    parts = _parts(content, kind, version)
+    if isinstance(target, (str, os.PathLike)):
+        with replacing(target) as file:
+            file.writelines(parts)
+    else:
+        target.writelines(parts)
+
+
+def read_pack(
+    source: AnyFile, *, kind: str, version: int, max_bytes: int | None = None
+) -> tuple[int, Any]:
+    """Read what `write_pack` wrote. Nothing in the file is run.
+
+    Parameters
+    ----------
+    source : path or binary file that can be searched
+    kind : str
+        What the file must be.
+    version : int
+        Latest version of the content that the caller understands.
+    max_bytes : int or None, default=None
+        Most memory for arrays; None is 8 GiB.
+
+    Returns
+    -------
+    version, content
+        The version that the file has, and what was written.
+
+    Raises
+    ------
+    PackError
+        If the file is truncated, damaged, too large, of another kind or from a later version.
+    """
+    limit = MOST_BYTES if max_bytes is None else max_bytes
+    try:
+        if isinstance(source, (str, os.PathLike)):
+            with Path(source).open("rb") as file:
+                return _read(file, kind, version, limit)
+        return _read(source, kind, version, limit)
+    except PackError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
+        raise PackError(f"the file is damaged: {error!s:.200}") from error
+
+
+# Writing ---------------------------------------------------------------------------------------
+
+
+def _parts(content: Any, kind: str, version: int) -> Iterator[bytes | memoryview]:
+    """The file from front to back."""
+    aside = Aside()
+    body = encode(content, aside)
+    raw = sum(array.nbytes for array in aside.arrays)
+    blocks = [_deflated(array) for array in aside.arrays]
+    if raw > MOST_RATIO * sum(len(data) for _, data in blocks) + ALLOWANCE:
+        blocks = [(False, _memory(array)) for array in aside.arrays]
+    table = [
+        Entry(
+            array.dtype.newbyteorder("<").str,
+            list(array.shape),
+            _order(array),
+            packed,
+            len(data),
+            zlib.crc32(data),
+        )
+        for array, (packed, data) in zip(aside.arrays, blocks, strict=True)
+    ]
+    header = {"kind": kind, "version": version, "arrays": table, "content": body}
+    try:
+        text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
+    except ValueError as error:
+        raise PackError(f"the content cannot be stored: {error}.") from error
+    if len(text) > MOST_HEADER:
+        raise PackError(
+            f"the content has {len(text):,} bytes of names and categories, more than "
+            f"{MOST_HEADER:,}; group rare categories (max_categories=), or call compact() first."
+        )
+    stored = zlib.compress(text, 9)
+    fixed = (MAGIC, LAYOUT, zlib.crc32(stored), len(stored), len(text))
+    yield PREAMBLE.pack(*fixed, zlib.crc32(PREAMBLE.pack(*fixed, 0)[:-4]))
+    yield stored
+    for _, data in blocks:
+        yield data
+
+
+def _order(array: NDArray[Any]) -> str:
+    """Sums depend on the order of memory in their last bits, so that it is kept."""
+    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+
+
+def _memory(array: NDArray[Any]) -> memoryview:
+    """The bytes of an array, little-endian, in its own order."""
+    laid = np.ravel(array, order="F" if _order(array) == "F" else "C")
+    return laid.astype(laid.dtype.newbyteorder("<"), copy=False).view(np.uint8).data
+
+
+def _deflated(array: NDArray[Any]) -> tuple[bool, bytes | memoryview]:
+    """Deflated where that is shorter. Bytes of equal rank come together: of neighbouring numbers
+    the high ones are mostly alike.
+    """
+    plain = _memory(array)
+    size = array.dtype.itemsize
+    planes = np.frombuffer(plain, dtype=np.uint8).reshape(-1, size).T
+    packed = zlib.compress(np.ascontiguousarray(planes).data, 6)
+    return (True, packed) if len(packed) < len(plain) else (False, plain)
+
+
+# Reading ---------------------------------------------------------------------------------------
+
+
+def _read(file: BinaryIO, kind: str, version: int, limit: int) -> tuple[int, Any]:
+    begin = file.tell()
+    size = file.seek(0, io.SEEK_END) - begin
+    file.seek(begin)
+    header, start = _read_header(file, size)
+    if header["kind"] != kind:
+        raise PackError(f"this is a file of {header['kind']!r:.60}, not of {kind!r}.")
+    found = header["version"]
+    if type(found) is not int or found < 1:
+        raise PackError("the file is damaged: it has no version.")
+    if found > version:
+        raise PackError(
+            f"the file has version {found} of its format, and this release of unnaive reads "
+            f"versions up to {version}; install a later release to read it."
+        )
+    table = [_entry(given) for given in header["arrays"]]
+    if start + sum(entry.stored for entry in table) != size:
+        raise PackError("the file is truncated, or has more at its end than it should.")
+    unpacked = sum(_n_bytes(entry) for entry in table)
+    if unpacked > limit:
+        raise PackError(
+            f"the file unpacks to {unpacked:,} bytes, more than the limit of {limit:,}; "
+            "raise max_bytes if you trust it."
+        )
+    if unpacked > MOST_RATIO * size + ALLOWANCE:
+        raise PackError(f"a file of {size:,} bytes that unpacks to {unpacked:,} is refused.")
+    arrays = [_read_array(file, entry) for entry in table]
+    return found, decode(header["content"], arrays)
+
+
+def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
+    """The header, and where the arrays begin."""
+    fixed = file.read(PREAMBLE.size)
+    if fixed[: len(MAGIC)] != MAGIC[: len(fixed)] or not fixed:
+        raise PackError("this is not a file of unnaive.")
+    if len(fixed) < PREAMBLE.size:
+        raise PackError("the file is truncated.")
+    _, layout, crc, stored, unpacked, own = PREAMBLE.unpack(fixed)
+    if zlib.crc32(fixed[:-4]) != own:
+        raise PackError("the file is damaged: its first bytes do not match their checksum.")
+    if layout != LAYOUT:
+        raise PackError(
+            f"the file has layout {layout}, and this release of unnaive reads layout {LAYOUT}; "
+            "install a later release to read it."
+        )
+    if PREAMBLE.size + stored > size:
+        raise PackError("the file is truncated.")
+    if unpacked > MOST_HEADER or unpacked > MOST_RATIO * (stored + MOST_RATIO):
+        raise PackError(f"a header of {stored:,} bytes that unpacks to {unpacked:,} is refused.")
+    data = file.read(stored)
+    _check_sum(data, stored, crc, "its header does")
+    text = _inflate(data, unpacked)
+    header = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+    if not isinstance(header, dict) or set(header) != {"kind", "version", "arrays", "content"}:
+        raise PackError("the file is damaged: its header is not one of this format.")
+    if not isinstance(header["arrays"], list):
+        raise PackError("the file is damaged: its list of arrays is none.")
+    return header, PREAMBLE.size + stored
+
+
+def _entry(given: Any) -> Entry:
+    """A line of the table of arrays, checked."""
+    entry = Entry(*given)
+    dtype, shape, order, packed, stored, crc = entry
+    if not (isinstance(dtype, str) and DTYPE.fullmatch(dtype)):
+        raise PackError(f"the file has an array of the type {dtype!r:.40}, which is not allowed.")
+    whole = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 48 for n in shape)
+    if not whole or len(shape) > MOST_AXES or order not in ("C", "F") or type(packed) is not bool:
+        raise PackError(f"the file has an array of the shape {shape!r:.60}, which is not allowed.")
+    if not (type(stored) is int and stored >= 0 and type(crc) is int):
+        raise PackError("the file is damaged: an array has no size or no checksum.")
+    if not packed and stored != _n_bytes(entry):
+        raise PackError(f"the file has {stored:,} bytes for an array of {_n_bytes(entry):,}.")
+    return entry
+
+
+def _n_bytes(entry: Entry) -> int:
+    return math.prod(entry.shape) * np.dtype(entry.dtype).itemsize
+
+
+def _read_array(file: BinaryIO, entry: Entry) -> NDArray[Any]:
+    data = file.read(entry.stored)
+    _check_sum(data, entry.stored, entry.crc, "an array does")
+    dtype = np.dtype(entry.dtype)
+    if entry.packed:
+        planes = np.frombuffer(_inflate(data, _n_bytes(entry)), dtype=np.uint8)
+        memory = np.ascontiguousarray(planes.reshape(dtype.itemsize, -1).T).reshape(-1)
+    else:
+        memory = np.frombuffer(bytearray(data), dtype=np.uint8)
+    if dtype.kind == "b" and (memory > 1).any():
+        raise PackError("the file is damaged: something is neither true nor false.")
+    found = memory.view(dtype).reshape(entry.shape, order="F" if entry.order == "F" else "C")
+    return found.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _check_sum(data: bytes, size: int, crc: int, what: str) -> None:
+    if len(data) != size:
+        raise PackError("the file is truncated.")
+    if zlib.crc32(data) != crc:
+        raise PackError(f"the file is damaged: {what} not match its checksum.")
+
+
+def _inflate(data: bytes, size: int) -> bytes:
+    """Unpack to exactly so many bytes; never to more, whatever the data hold."""
+    unpacker = zlib.decompressobj()
+    try:
+        found = unpacker.decompress(data, size + 1)
+    except zlib.error as error:
+        raise PackError("the file is damaged: something does not unpack.") from error
+    if len(found) != size or not unpacker.eof or unpacker.unused_data:
+        raise PackError("the file is damaged: something does not unpack to its size.")
+    return found
+
+
+def _no_constant(word: str) -> Any:
+    raise PackError(f"the file is damaged: {word} is not JSON.")
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise PackError("the file is damaged: its header names something twice.")
+    return found

@@ -1,0 +1,299 @@
+"""Plain values to JSON and back, exactly; arrays are set aside."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import uuid
+import zoneinfo
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RAW_KINDS = "biufmMS"  # arrays whose memory is stored as it is
+# Of values that share one hash: a list made so that looking values up takes for ever has many.
+MOST_ALIKE = 100
+
+
+class PackError(ValueError):
+    """Something that cannot be packed, or a file that is not what it should be."""
+
+
+class Aside:
+    """Arrays found in a value, each once, so that what was one array stays one."""
+
+    def __init__(self) -> None:
+        self.arrays: list[NDArray[Any]] = []
+        self._places: dict[int, int] = {}
+
+    def add(self, array: NDArray[Any]) -> int:
+        place = self._places.setdefault(id(array), len(self.arrays))
+        if place == len(self.arrays):
+            self.arrays.append(array)
+        return place
+
+
+# To JSON ---------------------------------------------------------------------------------------
+
+
+def encode(value: Any, aside: Aside) -> Any:
+    """A value as JSON knows it. What JSON has no word for becomes ``{"$word": ...}``."""
+    kind = type(value)
+    if value is None or kind in (bool, int, str):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if kind is list:
+        return [encode(v, aside) for v in value]
+    if kind is dict:
+        if all(type(k) is str and not k.startswith("$") for k in value):
+            return {k: encode(v, aside) for k, v in value.items()}
+        return {"$dict": [[encode(k, aside), encode(v, aside)] for k, v in value.items()]}
+    if kind in (tuple, set, frozenset):
+        items = value if kind is tuple else sorted(value, key=repr)  # one content, one file
+        return {f"${kind.__name__}": [encode(v, aside) for v in items]}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, aside)
+    if isinstance(value, np.generic):
+        return {"$scalar": _encode_array(np.asarray(value), aside)}
+    if kind in _WRITERS:
+        word, write = _WRITERS[kind]
+        return {word: write(value)}
+    if kind.__name__ == "Timestamp" and kind.__module__.startswith("pandas"):
+        return {"$timestamp": _write_timestamp(value)}
+    raise PackError(
+        f"a value of the type {kind.__module__}.{kind.__qualname__} cannot be stored: {value!r:.80}"
+    )
+
+
+def _encode_array(array: NDArray[Any], aside: Aside) -> Any:
+    kind = array.dtype.kind
+    if kind in RAW_KINDS:
+        return {"$array": aside.add(array)}
+    if kind == "U":
+        return {"$text": [array.dtype.itemsize // 4, list(array.shape), array.ravel().tolist()]}
+    if array.dtype == np.dtypes.StringDType():
+        return {"$strings": [list(array.shape), array.ravel().tolist()]}
+    if kind == "O":
+        items = [encode(v, aside) for v in array.ravel().tolist()]
+        return {"$objects": [list(array.shape), items]}
+    raise PackError(f"an array of the type {array.dtype} cannot be stored.")
+
+
+def _write_zone(zone: datetime.tzinfo | None) -> Any:
+    """A time zone: by its offset in microseconds, or by its name."""
+    if isinstance(zone, datetime.timezone):
+        return zone.utcoffset(None) // datetime.timedelta(microseconds=1)
+    name = getattr(zone, "key", None) or getattr(zone, "zone", None)
+    if zone is not None and not isinstance(name, str):
+        raise PackError(f"the time zone {zone!r} cannot be stored: it has no name.")
+    return name
+
+
+def _write_datetime(value: datetime.datetime) -> list[Any]:
+    return [value.replace(tzinfo=None, fold=0).isoformat(), value.fold, _write_zone(value.tzinfo)]
+
+
+def _write_time(value: datetime.time) -> str:
+    if value.tzinfo is not None:
+        raise PackError(f"a time of day with a zone cannot be stored: {value!r}")
+    return value.isoformat()
+
+
+def _write_timestamp(value: Any) -> list[Any]:
+    moment = value.asm8
+    unit, _ = np.datetime_data(moment.dtype)
+    return [int(moment.astype(np.int64)), unit, _write_zone(value.tzinfo)]
+
+
+_WRITERS: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    bytes: ("$bytes", bytes.hex),
+    datetime.date: ("$date", datetime.date.isoformat),
+    datetime.datetime: ("$datetime", _write_datetime),
+    datetime.time: ("$time", _write_time),
+    datetime.timedelta: ("$timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
+    decimal.Decimal: ("$decimal", str),
+    uuid.UUID: ("$uuid", lambda v: v.hex),
+}
+
+# From JSON -------------------------------------------------------------------------------------
+
+
+def decode(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:
+    """What `encode` was given. Anything it would not have written is refused."""
+    if isinstance(node, list):
+        return [decode(item, arrays) for item in node]
+    if not isinstance(node, dict):
+        return node
+    word = next((key for key in node if key.startswith("$")), None)
+    if word is None:
+        return {key: decode(item, arrays) for key, item in node.items()}
+    if len(node) > 1 or word not in _READERS:
+        raise PackError(f"the content has an unknown kind of value, {word!r:.40}.")
+    return _READERS[word](node[word], arrays)
+
+
+def _read_items(node: Any, arrays: Sequence[NDArray[Any]]) -> list[Any]:
+    if not isinstance(node, list):
+        raise PackError("the content has something else where a list should be.")
+    return [decode(item, arrays) for item in node]
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    """Values that can be looked up, and quickly."""
+    if not all(isinstance(v, Hashable) for v in values):
+        raise PackError("the content has a value that cannot be looked up.")
+    if len(values) > MOST_ALIKE:
+        _, most = Counter(map(hash, values)).most_common(1)[0]
+        if most > MOST_ALIKE:
+            raise PackError("the content has too many values that look alike.")
+    return values
+
+
+def _read_tuple(node: Any, arrays: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
+    values = _read_items(node, arrays)
+    plain = all(type(v) in _LOOKED_UP for v in values)
+    return tuple(_distinct(values) if plain else values)
+
+
+def _read_set(node: Any, arrays: Sequence[NDArray[Any]]) -> Iterable[Any]:
+    return _distinct(_read_items(node, arrays))
+
+
+def _read_dict(node: Any, arrays: Sequence[NDArray[Any]]) -> dict[Any, Any]:
+    pairs = _read_items(node, arrays)
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        raise PackError("the content has something else where pairs should be.")
+    keys = _distinct([key for key, _ in pairs])
+    found = dict(zip(keys, (value for _, value in pairs), strict=True))
+    if len(found) < len(pairs):
+        raise PackError("the content names something twice.")
+    return found
+
+
+def _read_array(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    if type(node) is not int or not 0 <= node < len(arrays):
+        raise PackError("the content names an array that is not there.")
+    return arrays[node]
+
+
+def _read_scalar(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:
+    found = decode(node, arrays)
+    if not isinstance(found, np.ndarray) or found.shape != () or found.dtype.kind == "O":
+        raise PackError("the content has something else where one number should be.")
+    return found[()]
+
+
+def _shaped(items: list[Any], shape: Any, dtype: Any) -> NDArray[Any]:
+    whole = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
+    if not whole or math.prod(shape) != len(items):
+        raise PackError("the content has a list that does not fill its shape.")
+    out = np.empty(len(items), dtype=dtype)
+    out[:] = items
+    return out.reshape(shape)
+
+
+def _texts(items: Any) -> list[str]:
+    if not isinstance(items, list) or not all(type(v) is str for v in items):
+        raise PackError("the content has something else where text should be.")
+    return items
+
+
+def _read_text(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:  # noqa: ARG001
+    width, shape, items = node
+    longest = max(map(len, _texts(items)), default=0)
+    # Every text takes the room of the width, so that a wide type is memory without content.
+    if type(width) is not int or not longest <= width <= max(2 * longest, 1 << 10):
+        raise PackError(f"the content has text of {longest} characters in a type of {width!r:.20}.")
+    return _shaped(items, shape, f"U{width}")
+
+
+def _read_strings(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:  # noqa: ARG001
+    shape, items = node
+    return _shaped(_texts(items), shape, np.dtypes.StringDType())
+
+
+def _read_objects(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    shape, items = node
+    found = _read_items(items, arrays)
+    if any(isinstance(v, (list, np.ndarray)) for v in found):
+        raise PackError("the content has a list where one value should be.")
+    out = np.empty(len(found), dtype=object)
+    for i, value in enumerate(found):  # an assignment at once would take tuples apart
+        out[i] = value
+    return out if shape == [len(found)] else _shaped(found, shape, object)
+
+
+def _read_zone(node: Any) -> datetime.tzinfo | None:
+    if node is None:
+        return None
+    if type(node) is int:
+        return datetime.timezone(datetime.timedelta(microseconds=node))
+    try:
+        return zoneinfo.ZoneInfo(_texts([node])[0])
+    except (OSError, KeyError, ValueError) as error:
+        raise PackError(f"the time zone {node!r:.80} is not known on this machine.") from error
+
+
+def _read_datetime(node: Any, arrays: Sequence[NDArray[Any]]) -> datetime.datetime:  # noqa: ARG001
+    text, fold, zone = node
+    moment = datetime.datetime.fromisoformat(text)
+    return moment.replace(tzinfo=_read_zone(zone), fold=fold)
+
+
+def _read_timestamp(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:  # noqa: ARG001
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise PackError(
+            "the content has dates of pandas, which is not installed; pip install pandas."
+        ) from error
+    number, unit, zone = node
+    if type(number) is not int or unit not in ("s", "ms", "us", "ns"):
+        raise PackError("the content has something else where a moment should be.")
+    moment = pd.Timestamp(np.datetime64(number, unit))
+    if moment is pd.NaT:
+        raise PackError("the content has a missing value where a moment should be.")
+    return moment if zone is None else moment.tz_localize("UTC").tz_convert(_read_zone(zone))
+
+
+def _read_timedelta(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:  # noqa: ARG001
+    days, seconds, microseconds = node
+    return datetime.timedelta(days, seconds, microseconds)
+
+
+def _read_float(node: Any, arrays: Sequence[NDArray[Any]]) -> float:  # noqa: ARG001
+    if node not in ("nan", "inf", "-inf"):
+        raise PackError("the content has something else where a number should be.")
+    return float(node)
+
+
+def _from_text(read: Callable[[str], Any]) -> Callable[[Any, Sequence[NDArray[Any]]], Any]:
+    return lambda node, arrays: read(_texts([node])[0])  # noqa: ARG005
+
+
+_LOOKED_UP = frozenset({bool, int, float, str, bytes, tuple, *_WRITERS})
+_READERS: dict[str, Callable[[Any, Sequence[NDArray[Any]]], Any]] = {
+    "$float": _read_float,
+    "$tuple": _read_tuple,
+    "$set": lambda node, arrays: set(_read_set(node, arrays)),
+    "$frozenset": lambda node, arrays: frozenset(_read_set(node, arrays)),
+    "$dict": _read_dict,
+    "$array": _read_array,
+    "$scalar": _read_scalar,
+    "$text": _read_text,
+    "$strings": _read_strings,
+    "$objects": _read_objects,
+    "$bytes": _from_text(bytes.fromhex),
+    "$date": _from_text(datetime.date.fromisoformat),
+    "$datetime": _read_datetime,
+    "$time": _from_text(datetime.time.fromisoformat),
+    "$timedelta": _read_timedelta,
+    "$timestamp": _read_timestamp,
+    "$decimal": _from_text(decimal.Decimal),
+    "$uuid": _from_text(uuid.UUID),
+}

@@ -1,0 +1,398 @@
+"""Packs: what goes in comes out, and nothing else does."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import io
+import json
+import os
+import struct
+import uuid
+import zlib
+import zoneinfo
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from unnaive.pack import PackError, read_pack, replacing, write_pack
+from unnaive.pack.container import ALLOWANCE, MAGIC, MOST_HEADER, MOST_RATIO, PREAMBLE
+
+
+def packed(content, kind="test", version=1):
+    file = io.BytesIO()
+    write_pack(file, content, kind=kind, version=version)
+    return file.getvalue()
+
+
+def unpacked(data, **limits):
+    return read_pack(io.BytesIO(data), kind="test", version=1, **limits)[1]
+
+
+def split(data):
+    """Header as data, and the bytes of the arrays."""
+    stored = PREAMBLE.unpack(data[: PREAMBLE.size])[3]
+    at = PREAMBLE.size + stored
+    return json.loads(zlib.decompress(data[PREAMBLE.size : at])), data[at:]
+
+
+def joined(header, arrays, *, layout=1, claimed=None, text=None):
+    """A file with right checksums, whatever its header says."""
+    text = json.dumps(header).encode() if text is None else text
+    stored = zlib.compress(text)
+    size = len(text) if claimed is None else claimed
+    fixed = PREAMBLE.pack(MAGIC, layout, zlib.crc32(stored), len(stored), size, 0)[:-4]
+    return fixed + struct.pack("<I", zlib.crc32(fixed)) + stored + arrays
+
+
+SCALARS = [
+    None,
+    True,
+    10**30,
+    -0.0,
+    5e-324,
+    float("nan"),
+    float("-inf"),
+    "ü\ud800\x00",
+    b"\x00a",
+    datetime.date(1, 1, 1),
+    datetime.datetime(2020, 1, 2, 3, 4, 5, 6),
+    datetime.datetime(2020, 10, 25, 2, 30, fold=1, tzinfo=zoneinfo.ZoneInfo("Europe/Rome")),
+    datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=-3))),
+    datetime.time(1, 2, 3, 4),
+    datetime.timedelta(-1, 3, 4),
+    pd.Timestamp("2020-01-01 00:00:00.123456789"),
+    pd.Timestamp("2020-06-01", tz="America/Lima"),
+    decimal.Decimal("1.50"),
+    uuid.UUID(int=7),
+    np.float32(0.1),
+    np.int8(-3),
+    np.bool_(True),
+    np.str_("text"),
+    np.datetime64("2020-01-01"),
+    (),
+    (1, (2.0, ["x"])),
+    {1: "a", None: "b", ("t", 2): []},
+    {"$array": 0, "plain": 1},
+    frozenset({1, "a"}),
+    {2, 1},
+]
+
+
+@pytest.mark.parametrize("value", SCALARS, ids=repr)
+def test_values_come_back_with_their_types(value):
+    found = unpacked(packed(value))
+    assert type(found) is type(value)
+    assert repr(found) == repr(value) or found == value
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        np.array(["a", "bcd", ""]),
+        np.array([["x"], ["y"]]),
+        np.array(["x", "yy"], dtype=np.dtypes.StringDType()),
+        np.array([b"ab", b""]),
+        np.array([True, False]),
+        np.zeros((0, 3)),
+        np.array(3.5),
+        np.array([1, "a", None, (1, 2)], dtype=object),
+        np.array(["2020-01-01", "NaT"], dtype="M8[ns]"),
+        np.arange(3, dtype=">i4"),
+        np.arange(10.0)[::2],
+        np.zeros(100_000),
+    ],
+    ids=lambda a: f"{a.dtype}{a.shape}",
+)
+def test_arrays_come_back_with_type_shape_and_order_and_can_be_changed(array):
+    found = unpacked(packed(array))
+    assert found.shape == array.shape
+    assert found.dtype == (
+        array.dtype if array.dtype.kind == "T" else array.dtype.newbyteorder("=")
+    )
+    assert found.tolist() == array.tolist() or found.tobytes() == array.tobytes()
+    assert found.flags.writeable
+    if array.flags.c_contiguous or array.flags.f_contiguous:
+        assert found.flags.f_contiguous == array.flags.f_contiguous
+
+
+PLAIN = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False),
+        st.text(),
+        st.binary(),
+        st.datetimes(),
+        st.timedeltas(),
+        st.decimals(allow_nan=False),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner),
+        st.lists(inner).map(tuple),
+        st.dictionaries(st.one_of(st.text(), st.integers()), inner),
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(content=PLAIN, array=hnp.arrays(hnp.scalar_dtypes(), hnp.array_shapes(min_side=0)))
+def test_any_plain_content_comes_back(content, array):
+    if array.dtype.kind == "c" or array.dtype.itemsize > 8:
+        array = array.real.astype(np.float64)
+    found, same = unpacked(packed([content, array]))
+    assert found == content
+    assert same.dtype == array.dtype.newbyteorder("=")
+    assert same.astype(array.dtype).tobytes() == array.tobytes()
+
+
+def test_an_array_that_two_places_share_is_stored_once_and_shared_again():
+    array = np.random.default_rng(0).random(1000)
+    data = packed([array, {"again": array}])
+    first, second = unpacked(data)
+    assert first is second["again"]
+    assert len(data) < 2 * array.nbytes
+
+
+def test_numbers_are_packed_tightly():
+    counts = np.random.default_rng(0).integers(0, 50, 100_000).astype(np.float64)
+    assert len(packed(counts)) < counts.nbytes / 5
+
+
+def test_equal_content_gives_equal_bytes():
+    assert packed({3, 1, 2}) == packed({2, 3, 1})
+
+
+class Odd:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (Odd(), r"the type .*\.Odd cannot be stored"),
+        (1j, "builtins.complex cannot be stored"),
+        (np.array([1j]), "an array of the type complex128 cannot be stored"),
+        (np.array([Odd()], dtype=object), "Odd cannot be stored"),
+        (datetime.time(1, tzinfo=datetime.UTC), "a time of day with a zone"),
+        ([10**5000], "the content cannot be stored"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_stored_is_named(content, words):
+    with pytest.raises(PackError, match=words):
+        packed(content)
+
+
+def test_a_header_that_no_reader_would_take_is_not_written():
+    with pytest.raises(PackError, match="bytes of names and categories"):
+        packed("a" * (MOST_HEADER + 1))
+
+
+# Damage ----------------------------------------------------------------------------------------
+
+SAMPLE = packed({"a": np.arange(50.0), "b": ["text", (1, 2)]})
+
+
+def test_every_cut_and_every_flipped_bit_is_refused():
+    for n in range(len(SAMPLE)):
+        with pytest.raises(PackError, match="truncated|not a file"):
+            unpacked(SAMPLE[:n])
+        for bit in (0, 7):
+            flipped = bytearray(SAMPLE)
+            flipped[n] ^= 1 << bit
+            with pytest.raises(PackError, match="."):
+                unpacked(bytes(flipped))
+    with pytest.raises(PackError, match="more at its end"):
+        unpacked(SAMPLE + b"\x00")
+
+
+def test_other_kinds_and_later_versions_are_refused_by_name():
+    with pytest.raises(PackError, match="a file of 'letter', not of 'test'"):
+        unpacked(packed(1, kind="letter"))
+    with pytest.raises(PackError, match="version 2 of its format.*up to 1; install a later"):
+        unpacked(packed(1, version=2))
+    header, arrays = split(SAMPLE)
+    with pytest.raises(PackError, match="layout 2.*install a later"):
+        unpacked(joined(header, arrays, layout=2))
+
+
+def test_bombs_are_refused_before_they_unpack():
+    zeros = zlib.compress(bytes(1 << 20), 9)
+    entry = ["|u1", [1 << 20], "C", True, len(zeros), zlib.crc32(zeros)]
+    header = {"kind": "test", "version": 1, "content": {"$array": 0}, "arrays": [entry]}
+    assert unpacked(joined(header, zeros)).sum() == 0  # small enough to pass
+    with pytest.raises(PackError, match="more than the limit of 1,000; raise max_bytes"):
+        unpacked(joined(header, zeros), max_bytes=1000)
+    entry[1] = [1 << 30]
+    with pytest.raises(PackError, match="that unpacks to 1,073,741,824 is refused"):
+        unpacked(joined(header, zeros))
+    entry[1] = [(1 << 20) - 1]  # holds one byte more than it says
+    with pytest.raises(PackError, match="does not unpack to its size"):
+        unpacked(joined(header, zeros))
+    with pytest.raises(PackError, match="a header of .* that unpacks to .* is refused"):
+        unpacked(joined({}, b"", text=b" " * (1 << 22)))
+
+
+def test_the_writer_keeps_to_the_ratio_that_readers_allow():
+    empty = np.zeros((ALLOWANCE + (1 << 22)) // 8)
+    data = packed(empty)
+    assert len(data) * MOST_RATIO + ALLOWANCE >= empty.nbytes
+    assert unpacked(data).nbytes == empty.nbytes
+
+
+ENTRY = ["<f8", [50], "C", False, 400, 0]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (0, "|O"),
+        (0, "<c16"),
+        (0, "<f8,<i4"),
+        (0, "S99999999"),
+        (0, 8),
+        (1, [-50]),
+        (1, [1 << 62, 1 << 62]),
+        (1, [50.0]),
+        (1, [1] * 9),
+        (1, [True]),
+        (2, "K"),
+        (3, 1),
+        (4, -1),
+        (4, 399),
+        (4, "400"),
+        (5, None),
+        (5, 1),
+    ],
+)
+def test_hostile_tables_of_arrays_are_refused(place, value):
+    entry = [*ENTRY]
+    entry[5] = zlib.crc32(bytes(400))
+    header = {"kind": "test", "version": 1, "content": {"$array": 0}, "arrays": [entry]}
+    assert unpacked(joined(header, bytes(400))).shape == (50,)
+    entry[place] = value
+    with pytest.raises(PackError, match="."):
+        unpacked(joined(header, bytes(400)))
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"$array": 0},
+        {"$array": -1},
+        {"$array": True},
+        {"$array": "0"},
+        {"$eval": "1"},
+        {"$tuple": 1},
+        {"$tuple": [], "more": 1},
+        {"$float": "1"},
+        {"$float": []},
+        {"$scalar": 1},
+        {"$dict": [[1, 2], [1, 3]]},
+        {"$dict": [[[], 2]]},
+        {"$dict": [1]},
+        {"$set": [[]]},
+        {"$text": [1 << 40, [1], ["a"]]},
+        {"$text": [1, [2], ["a"]]},
+        {"$text": [1, [1], [1]]},
+        {"$text": 5},
+        {"$strings": [[1], [None]]},
+        {"$objects": [[2], [1]]},
+        {"$objects": [[1], [[]]]},
+        {"$bytes": "zz"},
+        {"$date": "2020-13-01"},
+        {"$datetime": ["2020-01-01", 0, "../../etc/passwd"]},
+        {"$datetime": ["2020-01-01", 0, "Europe"]},
+        {"$datetime": ["2020-01-01", 7, None]},
+        {"$datetime": ["2020-01-01", 0, 10**30]},
+        {"$timedelta": [10**20, 0, 0]},
+        {"$timestamp": [10**30, "ns", None]},
+        {"$timestamp": [-(2**63), "ns", None]},
+        {"$timestamp": [0, "Y", None]},
+        {"$decimal": "x"},
+        {"$uuid": "x"},
+    ],
+    ids=repr,
+)
+def test_hostile_values_are_refused(node):
+    header = {"kind": "test", "version": 1, "content": node, "arrays": []}
+    with pytest.raises(PackError, match="."):
+        unpacked(joined(header, b""))
+
+
+START = b'{"kind":"test","version":1,"arrays":[],"content":'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        START + b"NaN}",
+        START + b'1,"content":2}',
+        b'{"kind":"test","version":1,"arrays":{},"content":1}',
+        b'{"kind":"test","version":true,"arrays":[],"content":1}',
+        b'{"kind":"test","version":1,"arrays":[]}',
+        b"[]",
+        b"\xff",
+        b'{"kind":"test","version":1,"arrays":[],"content":'
+        + b"[" * 100_000
+        + b"]" * 100_000
+        + b"}",
+        b'{"kind":"test","version":1,"arrays":[],"content":' + b"9" * 5000 + b"}",
+    ],
+    ids=lambda t: t[:60].decode(errors="replace"),
+)
+def test_hostile_headers_are_refused(text):
+    with pytest.raises(PackError, match="."):
+        unpacked(joined(None, b"", text=text))
+
+
+def test_values_made_to_collide_are_refused():
+    """A dictionary of them would take a time that grows with the square of their number."""
+    alike = [k * (2**61 - 1) for k in range(1, 50_000)]
+    header = {"kind": "test", "version": 1, "content": {"$tuple": alike}, "arrays": []}
+    with pytest.raises(PackError, match="look alike"):
+        unpacked(joined(header, b""))
+
+
+# Writing ---------------------------------------------------------------------------------------
+
+
+def test_a_file_that_could_not_be_written_leaves_the_old_one_and_nothing_else(tmp_path):
+    path = tmp_path / "a.pack"
+    write_pack(path, "old", kind="test", version=1)
+    for stop in (OSError, KeyboardInterrupt):
+        with pytest.raises(stop), replacing(path) as file:  # noqa: PT012
+            file.write(b"half of")
+            raise stop
+    with pytest.raises(PackError, match="cannot be stored"):
+        write_pack(path, [np.zeros(9), Odd()], kind="test", version=1)
+    assert os.listdir(tmp_path) == ["a.pack"]
+    assert read_pack(path, kind="test", version=1) == (1, "old")
+
+
+def test_files_have_the_permissions_that_open_gives_and_links_are_followed(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    write_pack(link, 1, kind="test", version=1)
+    assert link.is_symlink()
+    assert (tmp_path / "real").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert sorted(os.listdir(tmp_path)) == ["link", "plain", "real"]
+
+
+def test_folders_and_missing_files_are_the_systems_own_errors(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_pack(tmp_path / "none", kind="test", version=1)
+    with pytest.raises(FileNotFoundError):
+        write_pack(tmp_path / "none" / "a", 1, kind="test", version=1)
+    (tmp_path / "empty").write_bytes(b"")
+    with pytest.raises(PackError, match="not a file of unnaive"):
+        read_pack(tmp_path / "empty", kind="test", version=1)
