@@ -23,6 +23,7 @@ from unnaive.explain.tree import TreeNode, tree_of
 from unnaive.models import ClassDecompositionClassifier
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.tree import Tree
+from unnaive.table import as_objects
 
 ADDITIVE = ("bayes", "bayes_tree")  # machines whose evidence adds up
 MOST_IMPORTANT = 20
@@ -50,9 +51,9 @@ class Contents:
         known = np.asarray(model.predict_proba(X))
         self.known = known
         self.judged = None if y is None else judge_rows(model.classes_, known, y, None)
-        self.reading: Reading | None = None if self.machine is None else read_model(model)
+        self.reading = None if self.machine is None else _reading(model)
         self.nodes: tuple[TreeNode, ...] = ()
-        if self.machine is not None and isinstance(getattr(self.reader, "tree_", None), Tree):
+        if self.reading is not None and isinstance(getattr(self.reader, "tree_", None), Tree):
             self.nodes = tree_of(self.reader)
         self.importance = self._importance(X, y)
         self.parts = self._parts()
@@ -136,7 +137,9 @@ class Contents:
                 "evidence": f"{found.evidence[j]:.3f}",
                 "says": round(100 * float(found.evidence[j] / top["evidence"]), 1),
                 "drop": f"{found.drop[j]:+.4f}".replace("-", "\u2212") if judged else "",
-                "lost": round(100 * max(float(found.drop[j] / top["drop"]), 0.0), 1) if judged else 0,
+                "lost": round(100 * max(float(found.drop[j] / top["drop"]), 0.0), 1)
+                if judged
+                else 0,
             }
             for j in order
         ]
@@ -154,8 +157,10 @@ class Contents:
             ColumnFacts.of(self.block, j, name, coder)
             for j, (name, coder) in enumerate(zip(self.names, self.coders, strict=True))
         ]
-        rows = None if self.judged is None else np.bincount(
-            self.judged.groups, minlength=len(self.judged.classes)
+        rows = (
+            None
+            if self.judged is None
+            else np.bincount(self.judged.groups, minlength=len(self.judged.classes))
         )
         names = self.class_names if self.judged is None else label_names(self.judged.classes)
         return notes_on(facts, self.schema.columns, self.block.n_rows, names, rows)
@@ -185,11 +190,13 @@ class Contents:
     def _members(self) -> list[str]:
         """Names of the parts whose votes or shares make the answer."""
         kind = None if self.machine is None else self.machine["kind"]
+        if kind == "pairs":
+            return list(label_names(as_objects(self.model.pairs_)))
         if self.reading is None or kind in (*ADDITIVE, "class_tree"):
             return []
-        if kind == "pairs":
-            return list(label_names(self.reading.labels))
-        return [name for name in self.reading.names if name.split()[0] in ("round", "bag", "expert")]
+        return [
+            name for name in self.reading.names if name.split()[0] in ("round", "bag", "expert")
+        ]
 
     def _tree(self) -> dict[str, Any] | None:
         if not self.nodes or self.reading is None:
@@ -209,6 +216,14 @@ def innermost(model: Any) -> Any:
     while isinstance(model, ClassDecompositionClassifier):
         model = model.estimator_
     return model
+
+
+def _reading(model: Any) -> Reading | None:
+    """The naive Bayes parts of a model; a decomposition inside another has none to show."""
+    nested = isinstance(model, ClassDecompositionClassifier) and isinstance(
+        model.estimator_, ClassDecompositionClassifier
+    )
+    return None if nested else read_model(model)
 
 
 def _sizes(importance: Importance) -> list[float]:

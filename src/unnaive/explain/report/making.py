@@ -71,7 +71,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """A few lines: the figures, and where the page is."""
-        size = f"{len(self.html.encode('utf-8', 'replace')) / 1e6:.1f} MB"
+        size = f"{len(self.html.encode()) / 1e6:.1f} MB"
         if self.path is None:
             where = f"{size}, not written yet: <code>.save(path)</code>"
         else:
@@ -86,8 +86,9 @@ class Report:
         table = f'<table style="margin:.5em 0"><tr>{figures}</tr></table>' if figures else ""
         rows = f"<div>Measured on the rows you passed: {_text(self._rows)}.</div>" if table else ""
         return (
-            f'<div><div><b><bdi>{_text(self.title)}</bdi></b></div><div>{_text(self._what)}</div>'
-            f"{table}{rows}<div>{where}; <code>.frame()</code> shows the whole page here.</div></div>"
+            f"<div><div><b><bdi>{_text(self.title)}</bdi></b></div><div>{_text(self._what)}</div>"
+            f"{table}{rows}<div>{where}; <code>.frame()</code> shows the whole page here.</div>"
+            "</div>"
         )
 
 

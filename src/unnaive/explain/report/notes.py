@@ -120,7 +120,10 @@ def _remarks(own: ColumnFacts, column: Column, n_rows: int) -> list[tuple[int, s
         found.append((1, f"{text} Leave it out, unless it means something."))
     elif own.steps:
         found.append(
-            (1, "Whole numbers without gap or repetition: it looks like a row number. Leave it out.")
+            (
+                1,
+                "Whole numbers without gap or repetition, as row numbers are. Leave it out.",
+            )
         )
     if own.unseen:
         share = _percent(own.unseen / n_rows)

@@ -6,14 +6,13 @@ import base64
 import datetime
 import hashlib
 import json
-import os
-import tempfile
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from unnaive.explain.report.words import package_version
+from unnaive.pack import replacing
 
 # In the order of loading: each uses what stands before it.
 SCRIPTS = (
@@ -34,7 +33,7 @@ def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
         ) from None
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     style, script = _asset("style.css"), "\n".join(_asset(name) for name in SCRIPTS)
-    return environment.from_string(_asset("page.html.jinja")).render(
+    page = environment.from_string(_asset("page.html.jinja")).render(
         **contents,
         version=package_version(),
         today=datetime.date.today().isoformat(),
@@ -44,13 +43,13 @@ def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
         script_hash=_hash(script),
         data=Markup(as_json(data)),
     )
+    # Lone halves of a character, as broken file names have them, cannot be written as UTF-8.
+    return page.encode("utf-8", "replace").decode("utf-8")
 
 
 def as_json(data: Any) -> str:
     """Plain data for a script element: nothing in it can end the element or open a comment."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Lone halves of a character, as broken file names have them, cannot be written as UTF-8.
-    text = text.encode("utf-8", "replace").decode("utf-8")
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return text
@@ -65,23 +64,9 @@ def write(text: str, path: Any) -> Path:
         raise FileNotFoundError(
             f"path {str(target)!r} lies in a folder that does not exist; make it first."
         )
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        os.chmod(name, mode & 0o777)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
+    with replacing(target) as file:
+        file.write(text.encode("utf-8"))
     return target
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 @cache

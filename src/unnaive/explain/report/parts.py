@@ -92,4 +92,3 @@ def _plain(number: float) -> float | None:
 
 def _known(numbers: NDArray[np.float64]) -> list[float] | None:
     return None if np.isnan(numbers).any() else numbers.tolist()
-

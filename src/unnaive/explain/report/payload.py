@@ -124,7 +124,7 @@ def _routing(tree: Tree) -> Machine:
 
 
 def _bayes_tree(tree: BayesTree) -> Machine:
-    found = {
+    found: Machine = {
         "kind": "bayes_tree",
         "tree": _routing(tree),
         "prior": pack(tree.log_prior),

@@ -56,12 +56,17 @@ def _figures(facts: Quality, folds: list[Quality]) -> list[dict[str, str]]:
         _figure(f"{facts.log_loss:.3f}", f"log loss{passed}", f"{chance:.3f} by shares of classes"),
     ]
     if folds:
-        for name, text in (("accuracy", "answered right, cross-validated"), ("log_loss", "log loss, cross-validated")):
+        for name, text in (
+            ("accuracy", "answered right, cross-validated"),
+            ("log_loss", "log loss, cross-validated"),
+        ):
             each = np.array([getattr(fold, name) for fold in folds])
             weight = np.array([fold.weight for fold in folds])
             mean, spread = float(weight @ each / weight.sum()), float(each.std())
             show = _percent if name == "accuracy" else "{:.3f}".format
-            figures.append(_figure(show(mean), text, f"deviation {show(spread)} over {len(folds)} folds"))
+            figures.append(
+                _figure(show(mean), text, f"deviation {show(spread)} over {len(folds)} folds")
+            )
     return figures
 
 
@@ -72,9 +77,7 @@ def _figure(value: str, name: str, beside: str) -> dict[str, str]:
 def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
     """Cells with a shade by their share of the true class."""
     names, whole = label_names(facts.classes), facts.confusion.sum(axis=1, keepdims=True)
-    share = np.divide(
-        facts.confusion, whole, out=np.zeros_like(facts.confusion), where=whole > 0
-    )
+    share = np.divide(facts.confusion, whole, out=np.zeros_like(facts.confusion), where=whole > 0)
     return [
         [
             {

@@ -94,8 +94,8 @@ def try_words(model: Any, additive: bool) -> str:
     where = " of the leaf where the row stops" if getattr(model, "tree_", None) is not None else ""
     if additive:
         return (
-            f"Set the values of a row. Each line is the axis of one attribute{where}: marks are its "
-            "values, to the right if they speak for the class explained, to the left if against "
+            f"Set the values of a row. Each line is the axis of one attribute{where}: marks are "
+            "its values, to the right if they speak for the class explained, to the left if against "
             "it, and the dot is the value set. The evidence adds up to the log odds beside it."
         )
     return (
