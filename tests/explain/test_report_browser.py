@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from explain.page import CLASSES, HOSTILE, PROBA, as_row, find_browser, hostile_table, new_rows, opened
+from explain.page import (
+    CLASSES,
+    HOSTILE,
+    PROBA,
+    as_row,
+    find_browser,
+    hostile_table,
+    new_rows,
+    opened,
+)
 from registry import CLASSIFIERS, META
 from unnaive import (
     BoostedNaiveBayesClassifier,
@@ -140,12 +150,15 @@ def test_the_what_if_panel_starts_from_any_row_and_works_by_keyboard(browser, nb
     with opened(browser, path) as page:
         kept = page.evaluate("U.data.rows.at")
         page.get_by_role("button", name="next row").click()
-        np.testing.assert_allclose(shown(page), model.predict_proba(X.iloc[[kept[1]]])[0], atol=1e-9)
-        page.locator("#try-row").select_option(label="nothing known")
-        nothing = X.iloc[[0]].copy()
-        nothing[:] = None
         np.testing.assert_allclose(
-            page.evaluate("Array.from(U.tryView.proba())"), model.predict_proba(nothing)[0], atol=1e-9
+            shown(page), model.predict_proba(X.iloc[[kept[1]]])[0], atol=1e-9
+        )
+        page.locator("#try-row").select_option(label="nothing known")
+        nothing = pd.DataFrame({name: [None] for name in HOSTILE})
+        np.testing.assert_allclose(
+            page.evaluate("Array.from(U.tryView.proba())"),
+            model.predict_proba(nothing)[0],
+            atol=1e-9,
         )
         slider = input_of(page, HOSTILE[3]).locator("input[type=range]")
         slider.focus()
@@ -270,7 +283,9 @@ def test_two_classes_are_compared_as_the_facts_compare_them(browser, nb_page):
         found = page.evaluate("U.compareView.strongest()")
         said = {
             f"{name}: {value}": weight
-            for name, value, weight in zip(facts.attributes, facts.values, facts.weights, strict=True)
+            for name, value, weight in zip(
+                facts.attributes, facts.values, facts.weights, strict=True
+            )
             if weight
         }
         assert {each["text"] for each in found} == set(said)
@@ -278,7 +293,9 @@ def test_two_classes_are_compared_as_the_facts_compare_them(browser, nb_page):
             [each["says"] for each in found], [said[each["text"]] for each in found], atol=1e-5
         )
         order = [each["order"] for each in found]
-        np.testing.assert_allclose(order, [x for x in facts.importance if x][: len(order)], atol=1e-5)
+        np.testing.assert_allclose(
+            order, [x for x in facts.importance if x][: len(order)], atol=1e-5
+        )
         names = page.locator("#compare .versus .name").all_inner_texts()
         assert names[0] == found[0]["text"]
         page.locator("#profile-attribute").select_option(label=HOSTILE[2])

@@ -6,6 +6,7 @@ import html
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.counts import TableEstimator
@@ -152,7 +153,8 @@ def report(
     >>> page.html.startswith("<!DOCTYPE html>")
     True
     """
-    if not (isinstance(model, TableEstimator) and hasattr(model, "predict_proba")):
+    ours = isinstance(model, TableEstimator) and is_classifier(model)
+    if not (ours and hasattr(model, "predict_proba")):
         raise TypeError(
             f"report shows classifiers of this library that have predict_proba; got a "
             f"{type(model).__name__}."

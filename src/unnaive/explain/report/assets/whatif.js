@@ -303,7 +303,7 @@ U.whatIf = (place, data, machine) => {
   // Frame --------------------------------------------------------------------------------------
   const search = U.el("input", { type: "search", placeholder: "name", oninput: () => { state.search = search.value.toLowerCase(); arrange(); update(); } });
   const bar = U.el("div", { class: "bar" },
-    U.field("Start from", U.el("span", { style: { display: "flex", gap: "0.25rem" } },
+    U.field("Start from", U.el("span", { class: "row-field" },
       rowBox,
       U.el("button", { type: "button", "aria-label": "previous row", onclick: () => step(-1) }, "\u2039"),
       U.el("button", { type: "button", "aria-label": "next row", onclick: () => step(1) }, "\u203a"))),
