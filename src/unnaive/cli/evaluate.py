@@ -30,6 +30,7 @@ def evaluate(
     fitted = load_model(model)
     with paths_of(data) as paths, progress(quiet) as tell:
         label = target_among(fitted.schema_, paths, target)
+        assert label is not None
         sums, n_rows, without = judge(fitted, paths, label, weight, tell)
     quality = sums.quality
     print(f"{type(fitted).__name__} on {n_rows:,} rows")
