@@ -12,9 +12,9 @@ from unnaive.pack import AnyFile, PackError, read_pack, write_pack
 from unnaive.store.models import MODELS
 
 KIND = "unnaive model"
-# How to raise it, when what is learned changes its form: write the new form, turn the content of
-# the old version into it in `load`, before `unpack`, and add files of the new version, made by
-# `python -m tests.store.make_files`, to tests/store/files. Files that are there stay for ever.
+# How to raise it, when what is learned changes its form (pack/objects.py says when): turn the
+# content of older versions into the new form in `load`, before `unpack`, and add files of the new
+# version with `python -m store.make_files`. Files of released versions stay for ever.
 FORMAT = 1
 
 
