@@ -265,6 +265,21 @@ def test_show_has_the_tree_and_the_evidence(ask):
     assert [line.split()[0] for line in out.splitlines()[-2:]] == [own.name for own in found[:2]]
 
 
+def test_explain_writes_a_page_with_rows_or_without(ask, work):
+    code, out, err = ask("explain", "nb.unv", LOANS, "-o", "r.html", "--title", "My <loans>")
+    assert (code, out, err) == (0, "written to r.html; measured on 300 rows\n", "")
+    page = (work / "r.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "My &lt;loans&gt;" in page
+    assert "purpose" in page
+    assert ask("explain", "tree.unv", "-o", "r.html")[:2] == (
+        0, "written to r.html; nothing was measured\n"
+    )  # fmt: skip
+    pd.read_csv(LOANS).assign(id=1).to_csv("two.csv", index=False)
+    assert "nothing was measured" in ask("explain", "nb.unv", "two.csv", "-o", "r.html")[1]
+    assert "measured on 300" in ask("explain", "nb.unv", "two.csv", "-t", TARGET, "-o", "r.html")[1]
+
+
 def test_merged_parts_and_updates_equal_the_whole(ask):
     whole = pd.read_csv(LOANS)
     for name, rows in (("a", whole[:120]), ("b", whole[120:])):

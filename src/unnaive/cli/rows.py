@@ -188,9 +188,9 @@ def rows_for(
     first = 0
     others = [] if target is None else [target]
     for X, aside in pieces_for(schema, paths, others):
-        for name in others:
-            X = X.append_column("target", aside[name])  # beside the features only for a moment
-        sample.add(X, first)
+        # The classes stay beside the features while rows are drawn.
+        both = X if target is None else X.append_column("classes", aside[target])
+        sample.add(both, first)
         first += len(X)
     table = sample.table
     if target is None:

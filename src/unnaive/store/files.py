@@ -63,6 +63,11 @@ def save(model: Any, path: AnyFile) -> None:
         raise ModelFileError(f"save takes a fitted model, then a path; got a {type(model)}.")
     if type(model).__module__.startswith("unnaive."):
         check_is_fitted(model)
+        if hasattr(model, "best_estimator_"):
+            raise ModelFileError(
+                f"a {type(model).__name__} is a choice among models; save what it has chosen: "
+                "save(model.best_estimator_, path)."
+            )
     try:
         node = MODELS.pack(model, BaseEstimator, "model")
         MODELS.unpack(node, BaseEstimator, "model")  # what is saved can be loaded
