@@ -15,7 +15,6 @@ parity are learned.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +32,7 @@ from unnaive import (
     HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
 )
+from unnaive.datasets import make_parity
 
 COUNTING = {"numeric": "sigma", "alpha": 0.1, "prior_alpha": 0.1}
 # Our name, the manifest's name of the paper's column (None: not in the paper), and the model.
@@ -157,14 +157,9 @@ def show(results: pd.DataFrame, names: list[str]) -> None:
 # ---------------------------------------------------------------------------------------------
 
 
-def parity(bits: int) -> tuple[pd.DataFrame, pd.Series]:
-    X = pd.DataFrame(list(itertools.product("01", repeat=bits)), columns=list("abcdefgh"[:bits]))
-    return X, (X == "1").sum(axis=1) % 2
-
-
 def loaded(bits: int, layers: tuple[int, ...], gamma: float, n_sweeps: int, seeds: int) -> int:
     """For how many seeds every row is learned."""
-    X, y = parity(bits)
+    X, y = make_parity(bits)
     make = lambda s: HierarchicalMixtureClassifier(  # noqa: E731
         layers=layers, gamma=gamma, n_sweeps=n_sweeps, random_state=s
     )

@@ -20,7 +20,7 @@ def explain(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[DATA...]",
+            metavar="DATA",
             help="Rows to measure and to show; without them, the page starts from an empty row.",
         ),
     ] = None,
