@@ -71,8 +71,9 @@ META = [
     ClassDecompositionClassifier(random_state=0),
     ClassDecompositionClassifier(NBTreeClassifier(), fold="max", random_state=0, n_jobs=2),
     ClassDecompositionClassifier(select="accuracy", min_rows=4, random_state=0),
-    AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0),
 ]
+# Chooses among the others, on tables in memory; what it has chosen is kept and explained.
+CHOOSERS = [AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0)]
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 # Learn from exact sums of all rows, so that neither order nor repetition matters to them.
 ORDERLESS = [*ADDITIVE, BOOSTED[0], MIXTURES[1]]

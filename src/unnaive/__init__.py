@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         quality_of,
         what_if,
     )
+    from unnaive.explain.report import report
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -60,6 +61,7 @@ _LATER = {
     "load": "unnaive.store",
     "merge": "unnaive.models",
     "quality_of": "unnaive.explain",
+    "report": "unnaive.explain.report",
     "save": "unnaive.store",
     "scan": "unnaive.table",
     "to_sql": "unnaive.store",
@@ -90,6 +92,7 @@ __all__ = [
     "load",
     "merge",
     "quality_of",
+    "report",
     "save",
     "scan",
     "to_sql",

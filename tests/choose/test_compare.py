@@ -20,7 +20,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_va
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers import mixed_table
-from unnaive import AutoClassifier, NaiveBayesClassifier, compare
+from unnaive import AutoClassifier, NaiveBayesClassifier, compare, load, save, scan
 from unnaive.choose import FAMILY, make_model
 from unnaive.encode import deal_folds
 
@@ -250,7 +250,7 @@ def test_a_model_that_turns_out_slow_is_left_out_between_folds(told_time):
     start = told_time.now
     found = compare(X, y, models=["nb"], estimators=slow, time_budget=2.5, random_state=0)
     assert found.best_name_ == "nb"
-    reason = "left out after 2 of 5 folds: the time budget of 2.5 s was spent"
+    reason = "left out after 1 of 5 folds: the time budget of 2.5 s is too small for it"
     assert found.notes == [f"slow: {reason}"]
     assert told_time.now - start <= 2.5
 
@@ -383,6 +383,17 @@ def test_auto_answers_as_the_best_and_shows_how_it_chose():
     assert list(model.feature_names_in_) == list(X)
     with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
         model.predict(X.drop(columns="age"))
+
+
+def test_auto_keeps_its_best_in_a_file_and_learns_from_memory_only(tmp_path):
+    X, y = mixed_table(80)
+    model = AutoClassifier(models=CHEAP, cv=2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"save\(model.best_estimator_, path\)"):
+        save(model, tmp_path / "a.unv")
+    save(model.best_estimator_, tmp_path / "a.unv")
+    assert (load(tmp_path / "a.unv").predict_proba(X) == model.predict_proba(X)).all()
+    with pytest.raises(TypeError, match="compared on tables in memory; got Scan"):
+        model.fit(scan("rows.csv", "y"), None)
 
 
 def test_auto_has_what_its_best_has():

@@ -20,11 +20,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unnaive
 from helpers import assert_same_model, mixed_table
-from registry import CLASSIFIERS, ESTIMATORS, EXCUSED, META, excused
+from registry import CHOOSERS, CLASSIFIERS, ESTIMATORS, EXCUSED, META, excused
+
+EVERY = [*ESTIMATORS, *CHOOSERS]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=excused)
+@parametrize_with_checks(EVERY, expected_failed_checks=excused)
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 
@@ -36,7 +38,7 @@ def test_every_public_estimator_is_in_the_registry():
         if isinstance(getattr(unnaive, name), type)
         and issubclass(getattr(unnaive, name), BaseEstimator)
     }
-    assert public == {type(e).__name__ for e in ESTIMATORS}
+    assert public == {type(e).__name__ for e in EVERY}
 
 
 def test_only_random_estimators_are_excused_and_only_from_weight_equivalence():
@@ -67,7 +69,7 @@ def test_the_package_root_imports_names_when_they_are_asked_for():
         unnaive.nothing
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("estimator", EVERY, ids=repr)
 def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
     X, y = mixed_table(120)
     model = clone(estimator).fit(X, y)
@@ -75,7 +77,7 @@ def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
     assert_same_model(model, copy.deepcopy(model))
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
 def test_predict_is_the_arg_max_of_predict_proba(estimator):
     X, y = mixed_table(300)
     model = clone(estimator).fit(X[:200], y[:200])

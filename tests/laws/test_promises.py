@@ -15,7 +15,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, BAGGED, BOOSTED, CLASSIFIERS, ESTIMATORS, ORDERLESS
+from registry import ADDITIVE, BAGGED, BOOSTED, CHOOSERS, CLASSIFIERS, ESTIMATORS, ORDERLESS
 from unnaive import NaiveBayesClassifier, merge
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
@@ -48,7 +48,7 @@ def limited(estimator, limit):
 LAW = settings(
     max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
-every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS], ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)

@@ -109,7 +109,7 @@ def test_values_come_back_with_their_types(value):
     ],
     ids=lambda a: f"{a.dtype}{a.shape}",
 )
-def test_arrays_come_back_with_type_shape_and_order_and_can_be_changed(array):
+def test_arrays_come_back_with_type_and_shape_and_can_be_changed(array):
     found = unpacked(packed(array))
     assert found.shape == array.shape
     assert found.dtype == (
@@ -117,8 +117,7 @@ def test_arrays_come_back_with_type_shape_and_order_and_can_be_changed(array):
     )
     assert found.tolist() == array.tolist() or found.tobytes() == array.tobytes()
     assert found.flags.writeable
-    if array.flags.c_contiguous or array.flags.f_contiguous:
-        assert found.flags.f_contiguous == array.flags.f_contiguous
+    assert found.flags.c_contiguous
 
 
 PLAIN = st.recursive(
@@ -226,7 +225,7 @@ def test_other_kinds_and_later_versions_are_refused_by_name():
 
 def test_bombs_are_refused_before_they_unpack():
     zeros = zlib.compress(bytes(1 << 20), 9)
-    entry = ["|u1", [1 << 20], "C", True, len(zeros), zlib.crc32(zeros)]
+    entry = ["|u1", [1 << 20], True, len(zeros), zlib.crc32(zeros)]
     header = {"kind": "test", "version": 1, "content": {"$array": 0}, "arrays": [entry]}
     assert unpacked(joined(header, zeros)).sum() == 0  # small enough to pass
     with pytest.raises(PackError, match="more than the limit of 1,000; raise max_bytes"):
@@ -248,7 +247,7 @@ def test_the_writer_keeps_to_the_ratio_that_readers_allow():
     assert unpacked(data).nbytes == empty.nbytes
 
 
-ENTRY = ["<f8", [50], "C", False, 400, 0]
+ENTRY = ["<f8", [50], False, 400, 0]
 
 
 @pytest.mark.parametrize(
@@ -264,18 +263,17 @@ ENTRY = ["<f8", [50], "C", False, 400, 0]
         (1, [50.0]),
         (1, [1] * 9),
         (1, [True]),
-        (2, "K"),
-        (3, 1),
-        (4, -1),
-        (4, 399),
-        (4, "400"),
-        (5, None),
-        (5, 1),
+        (2, 1),
+        (3, -1),
+        (3, 399),
+        (3, "400"),
+        (4, None),
+        (4, 1),
     ],
 )
 def test_hostile_tables_of_arrays_are_refused(place, value):
     entry = [*ENTRY]
-    entry[5] = zlib.crc32(bytes(400))
+    entry[4] = zlib.crc32(bytes(400))
     header = {"kind": "test", "version": 1, "content": {"$array": 0}, "arrays": [entry]}
     assert unpacked(joined(header, bytes(400))).shape == (50,)
     entry[place] = value

@@ -164,7 +164,7 @@ def _read(
     labels, found = label_groups(target[kept])
     groups = np.zeros(len(target), dtype=np.intp)
     groups[kept] = found
-    return Rows(X, target, labels, groups, weight), kept, source.schema
+    return Rows(X, target, labels, groups, weight), kept, block.schema
 
 
 def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int) -> Sequence[Split]:

@@ -21,9 +21,9 @@ from unnaive.encode import Labels, draw_order, groups_of
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 Tell = Callable[[str, int, int], None]
 NAN = float("nan")
-# Rows of the small fits that tell how dear a model is; the first may compile something, so it is
-# done again. A share of the time budget is for these.
-PROBES = (64, 64, 256, 1024)
+# Rows of the small fits that tell how dear a model is, the best time of each number counts; the
+# very first may compile something. A share of the time budget is for these.
+PROBES = (64, 64, 64, 256, 256, 1024, 1024)
 PROBE_SHARE = 0.3
 
 
@@ -123,16 +123,10 @@ def run_all(
     steps = len(candidates) * len(splits)
     for i, candidate in enumerate(sorted(candidates, key=lambda c: costs[c.name])):
         told = None if tell is None else _from(tell, candidate.name, i * len(splits), steps)
-        # One model is always tried; room is kept for fitting the best one on all rows.
-        ahead = costs[candidate.name] * (len(splits) + 1)
-        if any(r.quality for r in results) and clock.over(ahead):
-            reason = f"left out: the time budget of {clock.limit:g} s is too small for it"
-            results.append(
-                Result(candidate.name, candidate.estimator, problem=reason, left_out=True)
-            )
-        else:
-            first = not any(r.quality for r in results)
-            results.append(_run(candidate, rows, splits, None if first else clock, told))
+        first = not any(r.quality for r in results)  # one model is always finished
+        results.append(
+            _run(candidate, rows, splits, None if first else clock, costs[candidate.name], told)
+        )
         if tell is not None:
             tell(candidate.name, (i + 1) * len(splits), steps)
     return results
@@ -150,32 +144,44 @@ def _costs(
     n = len(rows.target)
     shuffled = draw_order(seed, np.arange(n))
     allowed = PROBE_SHARE * clock.limit / len(candidates)
-    costs = {}
-    for candidate in candidates:
-        seconds: list[tuple[int, float]] = []
-        for size in PROBES:
-            few = min(size, n)
-            expected = seconds[-1][1] * few / seconds[-1][0] if len(seconds) > 1 else 0.0
-            if clock.over(0) or expected > allowed or (len(seconds) > 1 and few == seconds[-1][0]):
-                break
-            start = time.perf_counter()
-            try:
-                rows.fit(candidate.estimator, shuffled[:few])
-            except Exception:  # it will be shown when its turn comes
-                break
-            seconds.append((few, time.perf_counter() - start))
-        costs[candidate.name] = _extrapolate(seconds[1:], n)
-    return costs
+    return {
+        candidate.name: _extrapolate(_probe(candidate, rows, shuffled, clock, allowed), n)
+        for candidate in candidates
+    }
 
 
-def _extrapolate(seconds: list[tuple[int, float]], n: int) -> float:
+def _probe(
+    candidate: Candidate, rows: Rows, shuffled: NDArray[np.intp], clock: Clock, allowed: float
+) -> dict[int, float]:
+    """Seconds of fits on a few rows, by their number, while these stay below what is allowed."""
+    seconds: dict[int, float] = {}
+    warm = False
+    for size in PROBES:
+        few = min(size, len(shuffled))
+        largest = max(seconds, default=0)
+        if clock.over(0) or (largest and seconds[largest] * few / largest > allowed):
+            break
+        start = time.perf_counter()
+        try:
+            rows.fit(candidate.estimator, shuffled[:few])
+        except Exception:  # it will be shown when its turn comes
+            break
+        took = time.perf_counter() - start
+        if warm:
+            seconds[few] = min(took, seconds.get(few, took))
+        warm = True
+    return seconds
+
+
+def _extrapolate(seconds: dict[int, float], n: int) -> float:
     """Seconds for n rows: growing as between the smallest and the largest fit, or like n."""
     if not seconds:
         return 0.0  # not known: it is watched between folds
-    (first_n, first), (last_n, last) = seconds[0], seconds[-1]
-    if len(seconds) == 1:
-        first_n, first = 0, 0.0
-    return last + max(last - first, 0.0) / (last_n - first_n) * (n - last_n)
+    small, large = min(seconds), max(seconds)
+    first, last = seconds[small], seconds[large]
+    if small == large:
+        small, first = 0, 0.0
+    return last + max(last - first, 0.0) / (large - small) * (n - large)
 
 
 def _run(
@@ -183,17 +189,22 @@ def _run(
     rows: Rows,
     splits: Sequence[Split],
     clock: Clock | None,
+    cost: float,
     tell: Callable[[int], None] | None,
 ) -> Result:
+    """All folds of one candidate, unless a fit, or after the first one the rest, takes too long."""
     result = Result(candidate.name, candidate.estimator)
     sums: QualitySums | None = None
     fits: list[float] = []
     answers: list[float] = []
     probable, size = True, None
     for k, (train, test) in enumerate(splits):
-        if clock is not None and clock.over(float(np.median(fits)) if fits else 0.0):
-            reason = f"left out after {k} of {len(splits)} folds: the time budget of "
-            return replace(result, problem=f"{reason}{clock.limit:g} s was spent", left_out=True)
+        # Room is kept for fitting on all rows, in case this is the best.
+        ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
+        if clock is not None and clock.over(ahead):
+            begun = f" after {k} of {len(splits)} folds" if k else ""
+            problem = f"left out{begun}: the time budget of {clock.limit:g} s is too small for it"
+            return replace(result, problem=problem, left_out=True)
         if tell is not None:
             tell(k)
         start = time.perf_counter()

@@ -6,6 +6,7 @@ A new command is a function in a file of its own, with an example in its docstri
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -19,6 +20,17 @@ def main() -> None:
             f"unnaive: the command line needs {error.name}; "
             "install it with: pip install 'unnaive[cli]'"
         )
-    from unnaive.cli.running import run
+    try:
+        from unnaive.cli.running import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before the command has begun
+        sys.stderr.write("unnaive: stopped\n")
+        code = 130
+    if code == 130:
+        # Everything is put away by now. Threads may still be at work, and Python would end with
+        # another code if the interrupt came while it ran a string, as imports do.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -10,6 +10,7 @@ from unnaive import __version__
 from unnaive.cli.compare import compare
 from unnaive.cli.data import data
 from unnaive.cli.evaluate import evaluate
+from unnaive.cli.explain import explain
 from unnaive.cli.fit import fit
 from unnaive.cli.merge import merge
 from unnaive.cli.papers import papers
@@ -28,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (fit, compare, evaluate, predict, show, update, merge, sql, data, papers)
+COMMANDS = (fit, compare, evaluate, predict, explain, show, update, merge, sql, data, papers)
 for command in COMMANDS:
     app.command()(command)
 

@@ -30,6 +30,7 @@ def evaluate(
     fitted = load_model(model)
     with paths_of(data) as paths, progress(quiet) as tell:
         label = target_among(fitted.schema_, paths, target)
+        assert label is not None
         sums, n_rows, without = judge(fitted, paths, label, weight, tell)
     quality = sums.quality
     print(f"{type(fitted).__name__} on {n_rows:,} rows")
@@ -63,7 +64,7 @@ def judge(
     import numpy as np
 
     from unnaive.bayes import QualitySums
-    from unnaive.cli.rows import pieces_for
+    from unnaive.cli.rows import pieces_for, read_weights
 
     place = {label: k for k, label in enumerate(model.classes_.tolist())}
     text = {str(label): k for label, k in place.items()}
@@ -83,7 +84,7 @@ def judge(
             continue
         p = np.zeros((len(labels), n_classes + 1))
         p[:, :-1] = model.predict_proba(X)
-        w = None if weight is None else _weights(aside[weight], weight)[known]
+        w = None if weight is None else read_weights(aside[weight], weight)[known]
         new = QualitySums.of(p[known], groups[known], w)
         total = new if total is None else total + new
         n_rows += int(known.sum())
@@ -93,12 +94,3 @@ def judge(
     if not total.confusion[-1].any():  # all classes are known
         total = replace(total, confusion=total.confusion[:-1, :-1])
     return total, n_rows, without
-
-
-def _weights(column: Any, name: str) -> Any:
-    import numpy as np
-
-    found = np.asarray(column.to_numpy(), dtype=np.float64)
-    if not (np.isfinite(found) & (found >= 0)).all():
-        raise ValueError(f"column {name!r} holds weights that are missing or below 0.")
-    return found

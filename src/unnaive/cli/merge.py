@@ -12,7 +12,7 @@ from unnaive.cli.options import Quiet
 
 def merge(
     models: Annotated[
-        list[Path], typer.Argument(metavar="MODEL...", help="Model files.", show_default=False)
+        list[Path], typer.Argument(metavar="MODEL", help="Model files.", show_default=False)
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)

@@ -21,7 +21,7 @@ def build(name: str, settings: Sequence[str], seed: int, jobs: int | None) -> An
         raise ValueError(
             f"--model: there is no {name!r}.{hint} Choose among {', '.join(FAMILY)}, auto."
         )
-    common = {"random_state": seed, "n_jobs": jobs}
+    common: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     model = AutoClassifier(**common) if name == "auto" else make_model(name, **common)
     given = dict(read_setting(text, model) for text in settings)
     model.set_params(**given)

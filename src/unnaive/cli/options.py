@@ -10,7 +10,7 @@ import typer
 Data = Annotated[
     list[str],
     typer.Argument(
-        metavar="DATA...",
+        metavar="DATA",
         help="CSV or Parquet: files, folders, globs; - is CSV from standard input.",
         show_default=False,
     ),

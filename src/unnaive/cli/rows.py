@@ -81,7 +81,7 @@ class Rows:
     def weight(self) -> NDArray[np.float64] | None:
         if self.scan.weight is None:
             return None
-        return np.asarray(self.table[self.scan.weight].to_numpy(), dtype=np.float64)
+        return read_weights(self.table[self.scan.weight], self.scan.weight)
 
 
 def read_rows(
@@ -180,6 +180,47 @@ def pieces_for(
         raise ValueError(f"{_named(paths)} has no rows.")
 
 
+def rows_for(
+    schema: Schema, paths: list[str], target: str | None, limit: int
+) -> tuple[pa.Table, list[Any] | None]:
+    """A model's columns in memory, a random part of very many rows, and classes where known."""
+    sample = Sample(limit)
+    first = 0
+    others = [] if target is None else [target]
+    for X, aside in pieces_for(schema, paths, others):
+        # The classes stay beside the features while rows are drawn.
+        both = X if target is None else X.append_column("classes", aside[target])
+        sample.add(both, first)
+        first += len(X)
+    table = sample.table
+    if target is None:
+        return table, None
+    place = len(table.column_names) - 1
+    known = table.column(place).is_valid()
+    labelled = table.filter(known)
+    if not len(labelled):
+        raise ValueError(f"no row has a class in column {target!r}.")
+    return labelled.remove_column(place), list(labelled.column(place).to_pylist())
+
+
+def nothing_known(schema: Schema) -> pa.Table:
+    """One row in which everything is missing."""
+    import pyarrow as pa
+
+    return pa.table({str(name): pa.nulls(1) for name in schema.names})
+
+
+def read_weights(column: Any, name: str) -> NDArray[np.float64]:
+    """Weights of rows, none of them missing or below 0."""
+    try:
+        found = np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {name!r} holds no numbers, so it cannot be weights.") from None
+    if not (np.isfinite(found) & (found >= 0)).all():
+        raise ValueError(f"column {name!r} holds weights that are missing or below 0.")
+    return found
+
+
 def learning_scan(schema: Schema, paths: list[str], target: str, weight: str | None) -> Scan:
     """Rows for a model that knows its columns already."""
     types = {str(c.name): TYPES.get(c.family) for c in schema}
@@ -189,7 +230,9 @@ def learning_scan(schema: Schema, paths: list[str], target: str, weight: str | N
     return scan(paths, target, weight=weight, columns=types)
 
 
-def target_among(schema: Schema, paths: list[str], target: str | None) -> str:
+def target_among(
+    schema: Schema, paths: list[str], target: str | None, needed: bool = True
+) -> str | None:
     """The column with the classes: as named, or the only one that the model does not know."""
     names = open_batches(scan(paths)).names
     if target is not None:
@@ -199,6 +242,8 @@ def target_among(schema: Schema, paths: list[str], target: str | None) -> str:
     unknown = [name for name in names if name not in known]
     if len(unknown) == 1:
         return unknown[0]
+    if not needed:
+        return None
     found = ", ".join(repr(name) for name in unknown[:8]) or "none"
     raise ValueError(f"name the column with the classes: --target; those new to the model: {found}")
 

@@ -30,12 +30,17 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _guarded(args: list[str], debug: bool) -> int:
-    from unnaive.cli.app import app
-
     try:
-        found = app(args=args, prog_name="unnaive", standalone_mode=False)
+        from unnaive.cli.app import app
+
+        # Not the main() of the library: it has its own ideas of Ctrl-C and of broken pipes.
+        command = typer.main.get_command(app)
+        with command.make_context("unnaive", args) as context:
+            command.invoke(context)
         sys.stdout.flush()
-        return found if isinstance(found, int) else 0
+        return 0
+    except typer.Exit as leave:
+        return int(leave.exit_code)
     except BrokenPipeError:
         # Python would complain once more when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -42,6 +42,7 @@ def update(
     with paths_of(data) as paths, progress(quiet) as tell:
         tell("learning")
         label = target_among(fitted.schema_, paths, target)
+        assert label is not None
         fitted.partial_fit(learning_scan(fitted.schema_, paths, label, weight), None)
     save_model(fitted, place)
     if not quiet:

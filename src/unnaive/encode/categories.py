@@ -27,6 +27,15 @@ class Categories:
         index |= dict.fromkeys(self.rare, self.size)
         object.__setattr__(self, "index", index)
 
+    def __getstate__(self) -> list[tuple[Any, ...]]:
+        """Without the index, which is made again; skops does not keep true and false as keys."""
+        return [self.values, self.rare]
+
+    def __setstate__(self, state: list[tuple[Any, ...]]) -> None:
+        for name, own in zip(("values", "rare"), state, strict=True):
+            object.__setattr__(self, name, own)
+        self.__post_init__()
+
     def check(self) -> None:
         """Refuse values that no column has."""
         known = len(self.values) + len(self.rare)

@@ -40,9 +40,10 @@ class Grid:
     def check(self) -> None:
         """Refuse cells that no column has."""
         expect(0 <= self.shift < 64, f"{self.shift} bits cannot be dropped.")
-        expect(self.low.shape == self.high.shape, "cells have no beginning or no end.")
+        check_ascending("cells", self.low)
+        expect(self.high.shape == self.low.shape, "cells have no end.")
         expect(self.size <= GRID_LIMIT, f"there are {self.size} cells.")
-        check_ascending("cells", np.stack((self.low, self.high)).T.ravel())
+        check_ascending("cells", np.stack((self.low, self.high), axis=1).ravel())
         cells = self.cells
         expect((cells[1:] > cells[:-1]).all(), "two cells are the same.")
         expect(self.shift or (self.low == self.high).all(), "cells hold more than one value.")

@@ -162,10 +162,12 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
     first = parts[0].classes
     if all(len(p) == len(first) and (p.classes == first).all() for p in parts[1:]):
         return parts[0], [np.arange(len(first))] * len(parts)
-    joined = np.concatenate([p.classes for p in parts])
     kinds = {p.classes.dtype.kind for p in parts}
+    joined = np.empty(0, dtype=object)
+    if len(kinds) == 1 or kinds <= set("iuf"):
+        joined = np.concatenate([p.classes for p in parts])
     # NumPy turns numbers beside text into text, and large integers of two kinds into floats.
-    if len(kinds) > 1 and not (kinds <= set("iuf") and joined.dtype.kind in kinds):
+    if joined.dtype.kind not in kinds:
         joined = np.concatenate([p.classes.astype(object) for p in parts])
     mixed = joined.dtype == object
     classes = as_objects(sort_values(joined)) if mixed else np.unique(joined)

@@ -41,11 +41,10 @@ AnyFile: TypeAlias = str | os.PathLike[str] | BinaryIO
 
 
 class Entry(NamedTuple):
-    """An array in the header: type, shape, order of memory, and its bytes in the file."""
+    """An array in the header: type, shape, and its bytes in the file, the last axis quickest."""
 
     dtype: str
     shape: list[int]
-    order: str  # "C": the last axis is the quickest; "F": the first
     packed: bool  # deflated, bytes of equal rank together
     stored: int
     crc: int
@@ -137,7 +136,6 @@ def _parts(content: Any, kind: str, version: int) -> Iterator[bytes | memoryview
         Entry(
             array.dtype.newbyteorder("<").str,
             list(array.shape),
-            _order(array),
             packed,
             len(data),
             zlib.crc32(data),
@@ -162,14 +160,9 @@ def _parts(content: Any, kind: str, version: int) -> Iterator[bytes | memoryview
         yield data
 
 
-def _order(array: NDArray[Any]) -> str:
-    """Sums depend on the order of memory in their last bits, so that it is kept."""
-    return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-
-
 def _memory(array: NDArray[Any]) -> memoryview:
-    """The bytes of an array, little-endian, in its own order."""
-    laid = np.ravel(array, order="F" if _order(array) == "F" else "C")
+    """The bytes of an array, little-endian."""
+    laid = np.ravel(array)
     return laid.astype(laid.dtype.newbyteorder("<"), copy=False).view(np.uint8).data
 
 
@@ -250,11 +243,11 @@ def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
 def _entry(given: Any) -> Entry:
     """A line of the table of arrays, checked."""
     entry = Entry(*given)
-    dtype, shape, order, packed, stored, crc = entry
+    dtype, shape, packed, stored, crc = entry
     if not (isinstance(dtype, str) and DTYPE.fullmatch(dtype)):
         raise PackError(f"the file has an array of the type {dtype!r:.40}, which is not allowed.")
     whole = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 48 for n in shape)
-    if not whole or len(shape) > MOST_AXES or order not in ("C", "F") or type(packed) is not bool:
+    if not whole or len(shape) > MOST_AXES or type(packed) is not bool:
         raise PackError(f"the file has an array of the shape {shape!r:.60}, which is not allowed.")
     if not (type(stored) is int and stored >= 0 and type(crc) is int):
         raise PackError("the file is damaged: an array has no size or no checksum.")
@@ -278,7 +271,7 @@ def _read_array(file: BinaryIO, entry: Entry) -> NDArray[Any]:
         memory = np.frombuffer(bytearray(data), dtype=np.uint8)
     if dtype.kind == "b" and (memory > 1).any():
         raise PackError("the file is damaged: something is neither true nor false.")
-    found = memory.view(dtype).reshape(entry.shape, order="F" if entry.order == "F" else "C")
+    found = memory.view(dtype).reshape(entry.shape)
     return found.astype(dtype.newbyteorder("="), copy=False)
 
 

@@ -12,9 +12,9 @@ from unnaive.pack import AnyFile, PackError, read_pack, write_pack
 from unnaive.store.models import MODELS
 
 KIND = "unnaive model"
-# How to raise it, when what is learned changes its form: write the new form, turn the content of
-# the old version into it in `load`, before `unpack`, and add files of the new version, made by
-# `python -m tests.store.make_files`, to tests/store/files. Files that are there stay for ever.
+# How to raise it, when what is learned changes its form (pack/objects.py says when): turn the
+# content of older versions into the new form in `load`, before `unpack`, and add files of the new
+# version with `python -m store.make_files`. Files of released versions stay for ever.
 FORMAT = 1
 
 
@@ -63,6 +63,11 @@ def save(model: Any, path: AnyFile) -> None:
         raise ModelFileError(f"save takes a fitted model, then a path; got a {type(model)}.")
     if type(model).__module__.startswith("unnaive."):
         check_is_fitted(model)
+        if hasattr(model, "best_estimator_"):
+            raise ModelFileError(
+                f"a {type(model).__name__} is a choice among models; save what it has chosen: "
+                "save(model.best_estimator_, path)."
+            )
     try:
         node = MODELS.pack(model, BaseEstimator, "model")
         MODELS.unpack(node, BaseEstimator, "model")  # what is saved can be loaded

@@ -45,7 +45,7 @@ ESTIMATORS = (
     NBTreeClassifier,
     NaiveBayesClassifier,
 )
-PARTS = {NAME, "parameters", "estimators", "splitters", "output", "learned"}
+PARTS = (NAME, "parameters", "estimators", "splitters", "output", "learned")
 OUTPUTS = ("default", "pandas", "polars")
 
 
@@ -128,7 +128,7 @@ class Models(Objects):
     def _unpack_object(self, node: Any, hint: type, where: str) -> Any:
         if not issubclass(hint, BaseEstimator):
             return super()._unpack_object(node, hint, where)
-        if not isinstance(node, dict) or node.keys() != PARTS:
+        if not isinstance(node, dict) or node.keys() != set(PARTS):
             raise PackError(f"{where} is not an estimator.")
         cls = self.estimators.get(node[NAME]) if isinstance(node[NAME], str) else None
         if cls is None or not issubclass(cls, hint):

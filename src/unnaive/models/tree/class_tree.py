@@ -48,9 +48,11 @@ class ClassTree(Tree):
             else f"{classes[best]} ({rows}, {wrong:.6g} wrong)"
         )
 
-    def branch_shares(self) -> NDArray[np.float64]:
-        """Share of each node in its parent's rows, which a row without a value is divided by."""
-        below, weight = self.parent[1:], self.weight[1:]
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """Share of its parent's children's rows that each node has."""
+        below = self.parent[1:]
+        weight = self.weight[1:]
         share = np.ones(self.n_nodes)
         share[1:] = weight / np.bincount(below, weight, self.n_nodes)[below]
         return share
@@ -68,7 +70,7 @@ class ClassTree(Tree):
     ) -> NDArray[np.float64]:
         """What the nodes (IN, nodes x any) answer for each row, by its share at each."""
         out = np.zeros((block.n_rows, answers.shape[1]))
-        share, way = self.branch_shares(), self.routing()
+        way, share = self.routing(), self.share
 
         def answer(start: int) -> None:
             slots = self._slots(block.slice(start, start + ROWS))

@@ -224,7 +224,7 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     asked = _asked(columns, tree)
     folder = Folder(columns.statement, tree)
     common = tree.answer.min(axis=1)
-    shares = tree.branch_shares()
+    shares = tree.share
     base = folder.fold("base", _Sharing(columns, tree, asked, shares, common).combine)
     tops = []
     for c in range(tree.answer.shape[1]):

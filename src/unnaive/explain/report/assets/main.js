@@ -1,0 +1,67 @@
+// Opens the page: reads the data, then fills the sections that the template has left room for.
+U.open = () => {
+  const data = JSON.parse(U.byId("data").textContent);
+  U.data = data;
+  for (const column of data.columns) if (column.cuts) column.cuts = U.array(column.cuts);
+  data.rows.values = data.rows.values.map(U.array);
+  data.typical = data.typical.map((value) => (value === null ? NaN : value));
+  for (const part of data.parts) {
+    part.attributes.forEach((own, j) => {
+      own.name = data.columns[j].name;
+      for (const name of ["logs", "shares", "spread"]) {
+        const packed = own[name];
+        own[name] = packed ? U.lazy(() => U.array(packed)) : null;
+      }
+    });
+  }
+  const machine = data.machine ? U.machine(data.machine, data.columns, data.classes.length) : null;
+  U.model = machine;
+  const fill = (id, act) => { const place = U.byId(id); return place ? act(place) : null; };
+
+  fill("calibration", (place) => U.calibration(place, data.calibration, data.classes));
+  const evidence = data.parts.length ? fill("evidence-view", (place) => U.evidence(place, data)) : null;
+  U.evidenceView = evidence;
+  // A decomposition may have a tree inside, whose classes are clusters.
+  let rooted = machine;
+  while (rooted && !rooted.way && rooted.of) rooted = rooted.of;
+  if (data.tree) {
+    U.treeView = fill("tree-view", (place) => U.tree(place, data, rooted.way, (node) => {
+      evidence.show(data.parts.findIndex((part) => part.node === node));
+      U.byId("evidence").scrollIntoView();
+    }));
+  }
+  if (machine) {
+    U.tryView = fill("try-view", (place) => {
+      if (U.treeView) place.addEventListener("answered", (event) => U.treeView.follow(rooted.arrive(event.detail.row)));
+      return U.whatIf(place, data, machine);
+    });
+  }
+  if (data.parts.length) U.compareView = fill("compare-view", (place) => U.compare(place, data));
+
+  U.theme();
+  U.follow();
+  document.documentElement.dataset.ready = "true";
+};
+
+// Light or dark: as the system says, until the reader says otherwise.
+U.theme = () => {
+  const button = U.byId("theme"), root = document.documentElement;
+  const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
+  const say = () => { button.textContent = dark() ? "Light colours" : "Dark colours"; };
+  button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; say(); });
+  button.hidden = false;
+  say();
+};
+
+// The contents mark the section that is being read.
+U.follow = () => {
+  const links = Array.from(document.querySelectorAll(".contents a"));
+  const watch = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) for (const link of links) link.setAttribute("aria-current", link.hash === `#${entry.target.id}`);
+    }
+  }, { rootMargin: "-10% 0px -75% 0px" });
+  document.querySelectorAll("main > section").forEach((section) => watch.observe(section));
+};
+
+U.open();

@@ -1,0 +1,316 @@
+// From a row to probabilities, as predict_proba computes them. A row is an array: numbers with NaN
+// for missing, slots of categories (0 missing, 1 to V the values, V + 1 never seen).
+
+U.FARTHEST = 0.5 * 100 ** 2; // standard deviations beyond 100 tell classes apart no further
+
+U.softmax = (joint) => {
+  let largest = -Infinity, total = 0;
+  for (const score of joint) largest = Math.max(largest, score);
+  const out = Float64Array.from(joint, (score) => Math.exp(score - largest));
+  for (const part of out) total += part;
+  return out.map((part) => part / total);
+};
+
+U.best = (scores) => {
+  let best = 0;
+  for (let c = 1; c < scores.length; c++) if (scores[c] > scores[best]) best = c;
+  return best;
+};
+
+// Slot of a number: 0 missing, then 1 + how many cuts lie below it.
+U.slot = (cuts, value) => {
+  if (Number.isNaN(value)) return 0;
+  let low = 0, high = cuts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (cuts[middle] < value) low = middle + 1; else high = middle;
+  }
+  return low + 1;
+};
+
+// Log density between the nodes logs[first] to logs[last - 1]; beyond them it is theirs.
+U.lookUp = (place, logs, first, last) => {
+  if (place <= 0) return logs[first];
+  if (place >= last - first - 1) return logs[last - 1];
+  const k = Math.floor(place);
+  return logs[first + k] + (place - k) * (logs[first + k + 1] - logs[first + k]);
+};
+
+U.slotsOf = (columns, row) => {
+  const out = new Int32Array(columns.length);
+  for (let j = 0; j < columns.length; j++) {
+    const cuts = columns[j].cuts;
+    out[j] = cuts ? U.slot(cuts, row[j]) : columns[j].names ? row[j] : 0;
+  }
+  return out;
+};
+
+// Terms: add(value, slot, out, at) adds the evidence of one attribute to out, from place `at`.
+U.TERMS = {
+  table(term, units) {
+    const logs = U.array(term.logs);
+    return (value, slot, out, at) => {
+      for (let c = 0; c < units; c++) out[at + c] += logs[slot * units + c];
+    };
+  },
+  gaussian(term, units) {
+    const [peak, mean, deviation, missing] =
+      [term.peak, term.mean, term.deviation, term.missing].map(U.array);
+    return (value, slot, out, at) => {
+      for (let c = 0; c < units; c++) {
+        const z = (value - mean[c]) / deviation[c];
+        out[at + c] += Number.isNaN(value) ? missing[c] : peak[c] - Math.min(0.5 * z * z, U.FARTHEST);
+      }
+    };
+  },
+  kernel(term, units) {
+    const [start, perStep, first, last, logs, there, missing] =
+      [term.start, term.per_step, term.first, term.last, term.logs, term.there, term.missing]
+        .map(U.array);
+    const inverse = 1 / term.half_range;
+    return (value, slot, out, at) => {
+      for (let c = 0; c < units; c++) {
+        if (Number.isNaN(value)) { out[at + c] += missing[c]; continue; }
+        const place = (0.5 * value - 0.5 * term.low) * (inverse * perStep[c]) - start[c] * perStep[c];
+        out[at + c] += there[c] + U.lookUp(place, logs, first[c], last[c]);
+      }
+    };
+  },
+};
+
+// One naive Bayes, or several side by side: `units` scores in all.
+U.scorer = (data, columns) => {
+  const prior = U.array(data.prior), units = prior.length;
+  const terms = data.terms.map((term) => term && U.TERMS[term.kind](term, units));
+  return {
+    prior,
+    units,
+    joint(row) {
+      const out = Float64Array.from(prior), slots = U.slotsOf(columns, row);
+      terms.forEach((add, j) => { if (add) add(row[j], slots[j], out, 0); });
+      return out;
+    },
+    // Evidence of one attribute for one value.
+    term(j, value) {
+      const out = new Float64Array(units), cuts = columns[j].cuts;
+      if (terms[j]) terms[j](value, cuts ? U.slot(cuts, value) : value, out, 0);
+      return out;
+    },
+  };
+};
+
+U.routing = (data, columns) => {
+  const way = {};
+  for (const name of ["attribute", "parent", "child_start", "child", "route_start", "route",
+    "offsets"]) way[name] = U.array(data[name]);
+  way.children = (node) =>
+    Array.from(way.child.subarray(way.child_start[node], way.child_start[node + 1]));
+  // The child that a slot of the node's attribute leads to, -1 where it has none.
+  way.follow = (node, slot) => {
+    const j = way.attribute[node];
+    if (slot === 0 || slot === way.offsets[j + 1] - way.offsets[j] - 1) return -1;
+    let start = way.route_start[node], first = way.child_start[node];
+    if (!columns[j].cuts) {
+      const place = way.route[start + slot - 1];
+      return place < 0 ? -1 : way.child[first + place];
+    }
+    const end = way.child_start[node + 1];
+    while (first < end - 1 && slot > way.route[start]) { first++; start++; }
+    return way.child[first];
+  };
+  // The node where a row stops: a leaf, or one that has no child for its value.
+  way.arrive = (slots) => {
+    let node = 0;
+    while (way.attribute[node] >= 0) {
+      const child = way.follow(node, slots[way.attribute[node]]);
+      if (child < 0) break;
+      node = child;
+    }
+    return node;
+  };
+  way.path = (node) => {
+    const out = [];
+    for (let at = node; at >= 0; at = way.parent[at]) out.unshift(at);
+    return out;
+  };
+  return way;
+};
+
+// Machines. proba(row) is predict_proba; machines whose evidence adds up have
+// parts(row) -> {base, node, term(j, value)}: softmax of base plus all terms is proba(row).
+U.MACHINES = {
+  bayes(data, columns) {
+    const scorer = U.scorer(data.scorer, columns);
+    return {
+      proba: (row) => U.softmax(scorer.joint(row)),
+      parts: () => ({ base: scorer.prior, term: scorer.term }),
+    };
+  },
+
+  bayes_tree(data, columns, classes) {
+    const way = U.routing(data.tree, columns);
+    const [prior, place, logs] = [data.prior, data.place, data.logs].map(U.array);
+    const width = way.offsets[way.offsets.length - 1], nodes = way.attribute.length;
+    const dense = data.scales &&
+      [data.start, data.per_step, data.first, data.last, data.densities].map(U.array);
+    const addDensity = (node, j, value, out) => {
+      const [start, perStep, first, last, tables] = dense, [low, halfRange] = data.scales[j];
+      for (let c = 0; c < classes; c++) {
+        const at = (j * nodes + node) * classes + c;
+        if (last[at] === 0) continue;
+        const x = (0.5 * value - 0.5 * low) * (1 / halfRange * perStep[at]) - start[at] * perStep[at];
+        out[c] += U.lookUp(x, tables, first[at], last[at]);
+      }
+    };
+    const add = (node, j, value, slot, out) => {
+      const at = place[node * width + way.offsets[j] + slot] * classes;
+      const own = new Float64Array(classes);
+      for (let c = 0; c < classes; c++) own[c] = logs[at + c];
+      if (dense && data.scales[j] && slot !== 0) addDensity(node, j, value, own);
+      for (let c = 0; c < classes; c++) out[c] += own[c];
+    };
+    const base = (node) => prior.subarray(node * classes, (node + 1) * classes);
+    const arrive = (row) => way.arrive(U.slotsOf(columns, row));
+    return {
+      way,
+      arrive,
+      proba(row) {
+        const slots = U.slotsOf(columns, row), node = way.arrive(slots);
+        const out = Float64Array.from(base(node));
+        for (let j = 0; j < columns.length; j++) add(node, j, row[j], slots[j], out);
+        return U.softmax(out);
+      },
+      parts(row) {
+        const node = arrive(row);
+        return {
+          node,
+          base: base(node),
+          term(j, value) {
+            const out = new Float64Array(classes), cuts = columns[j].cuts;
+            add(node, j, value, cuts ? U.slot(cuts, value) : columns[j].names ? value : 0, out);
+            return out;
+          },
+        };
+      },
+    };
+  },
+
+  class_tree(data, columns, classes) {
+    const way = U.routing(data.tree, columns);
+    const [share, answer] = [data.share, data.answer].map(U.array);
+    // The nodes that answer, with the share of the row that each has.
+    const ends = (row) => {
+      const slots = U.slotsOf(columns, row), pending = [[0, 1]], found = [];
+      while (pending.length) {
+        let [node, own] = pending.pop(), split = false;
+        while (way.attribute[node] >= 0) {
+          const j = way.attribute[node], child = way.follow(node, slots[j]);
+          if (child < 0) {
+            split = slots[j] === 0 || slots[j] === way.offsets[j + 1] - way.offsets[j] - 1;
+            break;
+          }
+          node = child;
+        }
+        if (split) for (const child of way.children(node)) pending.push([child, own * share[child]]);
+        else found.push([node, own]);
+      }
+      return found;
+    };
+    return {
+      way,
+      ends,
+      arrive: (row) => way.arrive(U.slotsOf(columns, row)),
+      proba(row) {
+        const out = new Float64Array(classes);
+        for (const [node, own] of ends(row)) {
+          for (let c = 0; c < classes; c++) out[c] += own * answer[node * classes + c];
+        }
+        return out;
+      },
+    };
+  },
+
+  // Rounds of boosting that vote for one class each.
+  rounds(data, columns, classes) {
+    const scorer = U.scorer(data.scorer, columns), votes = U.array(data.votes);
+    const members = (row) => {
+      const joint = scorer.joint(row);
+      return Array.from(votes, (vote, k) => {
+        const out = new Float64Array(classes);
+        out[U.best(joint.subarray(k * classes, (k + 1) * classes))] = vote;
+        return out;
+      });
+    };
+    return { members, proba: (row) => U.softmax(U.total(members(row), classes)) };
+  },
+
+  // Bags that average their probabilities, or vote.
+  bags(data, columns, classes) {
+    const scorer = U.scorer(data.scorer, columns);
+    const members = (row) => {
+      const joint = scorer.joint(row);
+      return Array.from({ length: data.bags }, (_, k) => {
+        const own = joint.subarray(k * classes, (k + 1) * classes);
+        const said = data.soft ? U.softmax(own)
+          : Float64Array.from(own, (_, c) => Number(c === U.best(own)));
+        return said.map((part) => part / data.bags);
+      });
+    };
+    return { members, proba: (row) => U.total(members(row), classes) };
+  },
+
+  // Gates share a row among experts; every expert answers for its share.
+  mixture(data, columns, classes) {
+    const scorer = U.scorer(data.scorer, columns), gates = data.first.length;
+    const start = gates - 1 + data.experts;
+    const members = (row) => {
+      const joint = scorer.joint(row), trust = new Float64Array(gates + data.experts);
+      trust[0] = 1;
+      for (let g = 0; g < gates; g++) {
+        const from = data.first[g];
+        const shares = U.softmax(joint.subarray(from - 1, from - 1 + data.width[g]));
+        shares.forEach((share, k) => { trust[from + k] = trust[g] * share; });
+      }
+      return Array.from({ length: data.experts }, (_, e) => {
+        const own = Float64Array.from({ length: classes }, (_, c) => joint[start + c * data.experts + e]);
+        return U.softmax(own).map((part) => part * trust[gates + e]);
+      });
+    };
+    return { members, proba: (row) => U.total(members(row), classes) };
+  },
+
+  // Clusters of classes, folded back: their sum, or the best one.
+  pairs(data, columns, classes) {
+    const of = U.machine(data.of, columns, data.owner.length);
+    const members = (row) => {
+      const found = of.proba(row);
+      return Array.from(found, (part, p) => {
+        const out = new Float64Array(classes);
+        out[data.owner[p]] = part;
+        return out;
+      });
+    };
+    return {
+      of,
+      members,
+      proba(row) {
+        const found = of.proba(row), out = new Float64Array(classes);
+        found.forEach((part, p) => {
+          const c = data.owner[p];
+          out[c] = data.fold === "sum" ? out[c] + part : Math.max(out[c], part);
+        });
+        if (data.fold === "sum") return out;
+        const whole = out.reduce((sum, part) => sum + part, 0);
+        return out.map((part) => part / whole);
+      },
+    };
+  },
+};
+
+U.total = (members, classes) => {
+  const out = new Float64Array(classes);
+  for (const own of members) for (let c = 0; c < classes; c++) out[c] += own[c];
+  return out;
+};
+
+U.machine = (data, columns, classes) => U.MACHINES[data.kind](data, columns, classes);

@@ -1,0 +1,232 @@
+"""What a report says: facts of the model and of the rows passed, in words and as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from unnaive.encode import read_target
+from unnaive.explain.evidence import label_names
+from unnaive.explain.importance import Importance, importance_of
+from unnaive.explain.parts import Reading, read_model
+from unnaive.explain.quality import judge_rows, quality_of
+from unnaive.explain.report import words
+from unnaive.explain.report.arrays import pack
+from unnaive.explain.report.notes import ColumnFacts, notes_on
+from unnaive.explain.report.parts import parts_data
+from unnaive.explain.report.payload import coders_of, machine_of
+from unnaive.explain.report.quality import calibration_data, cross_validated, quality_view
+from unnaive.explain.report.rows import PageRows
+from unnaive.explain.tree import TreeNode, tree_of
+from unnaive.models import ClassDecompositionClassifier
+from unnaive.models.tree.class_tree import ClassTree
+from unnaive.models.tree.tree import Tree
+from unnaive.table import as_objects
+
+ADDITIVE = ("bayes", "bayes_tree")  # machines whose evidence adds up
+MOST_IMPORTANT = 20
+MOST_JUDGED = 10_000  # rows on which importance is measured
+WORK = 40_000_000  # and fewer, if rows times columns times columns are more than this
+
+
+class Contents:
+    """Everything that a report shows, gathered once."""
+
+    def __init__(self, model: Any, X: Any, y: Any, cv: Any, title: str | None) -> None:
+        self.model = model
+        self.machine = machine_of(model)
+        self.reader = model if self.machine is None else innermost(model)
+        self.block = self.reader._open(X).map(lambda block: block)
+        self.schema = self.block.schema
+        self.names = [self.schema.label(j) for j in range(len(self.schema))]
+        self.class_names = list(label_names(model.classes_))
+        self.title = words.title_of(self.class_names, y) if title is None else str(title)
+        coders = None if self.machine is None else coders_of(model)
+        self.coders = [None] * len(self.names) if coders is None else list(coders)
+        self.rows = PageRows.of(self.block, self.coders)
+        self.quality = None if y is None else quality_of(model, X, y)
+        self.folds = [] if y is None or cv is None else cross_validated(model, X, y, cv)
+        known = np.asarray(model.predict_proba(X))
+        self.known = known
+        self.judged = None if y is None else judge_rows(model.classes_, known, y, None)
+        self.reading = None if self.machine is None else _reading(model)
+        self.nodes: tuple[TreeNode, ...] = ()
+        if self.reading is not None and isinstance(getattr(self.reader, "tree_", None), Tree):
+            self.nodes = tree_of(self.reader)
+        self.importance = self._importance(X, y)
+        self.parts = self._parts()
+
+    def _importance(self, X: Any, y: Any) -> Importance | None:
+        """On all rows, or on some spread over them where each column would take long."""
+        if self.reading is None:
+            return None
+        n, most = self.block.n_rows, max(500, min(MOST_JUDGED, WORK // len(self.names) ** 2))
+        if n > most:
+            at = np.linspace(0, n - 1, most).astype(np.intp)
+            X = _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), at)
+            y = None if y is None else read_target(y)[at]
+        self.judging = min(n, most)
+        return importance_of(self.reading, X, y)
+
+    def _parts(self) -> list[dict[str, Any]]:
+        if self.reading is None:
+            return []
+        found = parts_data(self.reading, self._titles())
+        speaks = any(own["form"] != "nothing" for part in found for own in part["attributes"])
+        return found if speaks else []
+
+    def _titles(self) -> dict[int, str]:
+        """What to call the nodes of a tree."""
+        return {
+            own.node: f"{'node' if own.children else 'leaf'} {own.node}: {own.condition}"
+            if own.condition
+            else "the root, all rows"
+            for own in self.nodes
+        }
+
+    # For the template ------------------------------------------------------------------------
+
+    def template(self) -> dict[str, Any]:
+        """What fills the template."""
+        several = len(self.class_names) > 1
+        shown = {
+            "importance": self.importance is not None,
+            "tree": bool(self.nodes),
+            "evidence": bool(self.parts),
+            "compare": bool(self.parts) and several,
+        }
+        every = 0 if self.reading is None else len(self.reading.names)
+        kept = len(self.parts)
+        return {
+            "title": self.title,
+            "sections": [(k, text) for k, text in words.SECTIONS.items() if shown.get(k, True)],
+            "words": words.SECTIONS,
+            "shown": shown,
+            "model": {
+                "name": type(self.model).__name__,
+                "what": words.model_words(self.model, self.class_names),
+                "code": self.model.__repr__(N_CHAR_MAX=100_000),
+            },
+            "quality": None if self.quality is None else quality_view(self.quality, self.folds),
+            "importance": self._importance_view(),
+            "tree_words": words.tree_words(self.reader.tree_) if self.nodes else "",
+            "evidence_words": f" Of {every} parts, the {kept} with most rows are kept in this page."
+            if 0 < kept < every
+            else "",
+            "try_words": words.foreign_words(self.model)
+            if self.machine is None
+            else words.try_words(self.reader, self.machine["kind"] in ADDITIVE),
+            "can_try": self.machine is not None,
+            "notes": self._notes(),
+            "cite": words.citation(self.model),
+        }
+
+    def _importance_view(self) -> dict[str, Any] | None:
+        found = self.importance
+        if found is None:
+            return None
+        judged = not np.isnan(found.drop).any()
+        size = found.drop if judged else found.evidence
+        order = np.argsort(-size, kind="stable")[:MOST_IMPORTANT]
+        top = {"evidence": found.evidence.max() or 1.0, "drop": np.abs(found.drop).max() or 1.0}
+        lines = [
+            {
+                "name": found.features[j],
+                "evidence": f"{found.evidence[j]:.3f}",
+                "says": round(100 * float(found.evidence[j] / top["evidence"]), 1),
+                "drop": f"{found.drop[j]:+.4f}".replace("-", "\u2212") if judged else "",
+                "lost": round(100 * max(float(found.drop[j] / top["drop"]), 0.0), 1)
+                if judged
+                else 0,
+            }
+            for j in order
+        ]
+        rest = len(found.features) - len(order)
+        return {
+            "judged": judged,
+            "rows": f"{self.judging:,}",
+            "all": self.judging == self.block.n_rows,
+            "lines": lines,
+            "rest": f"{rest} more attributes matter less." if rest else "",
+        }
+
+    def _notes(self) -> list[Any]:
+        facts = [
+            ColumnFacts.of(self.block, j, name, coder)
+            for j, (name, coder) in enumerate(zip(self.names, self.coders, strict=True))
+        ]
+        rows = (
+            None
+            if self.judged is None
+            else np.bincount(self.judged.groups, minlength=len(self.judged.classes))
+        )
+        names = self.class_names if self.judged is None else label_names(self.judged.classes)
+        return notes_on(facts, self.schema.columns, self.block.n_rows, names, rows)
+
+    # For the scripts ---------------------------------------------------------------------------
+
+    def data(self) -> dict[str, Any]:
+        """What the scripts of the page work on."""
+        columns = self.rows.columns(self.block, self.names, self.coders)
+        labels = self.class_names if self.reading is None else label_names(self.reading.labels)
+        importance = self.importance
+        return {
+            "classes": self.class_names,
+            "labels": list(labels),
+            "columns": columns,
+            "machine": self.machine,
+            "members": self._members(),
+            "membersSay": words.members_words(self.model),
+            "rows": self.rows.some(self.known, None if self.judged is None else self.judged.groups),
+            "typical": self.rows.typical(self.block),
+            "importance": [0.0] * len(columns) if importance is None else _sizes(importance),
+            "calibration": [] if self.quality is None else calibration_data(self.quality),
+            "tree": self._tree(),
+            "parts": self.parts,
+        }
+
+    def _members(self) -> list[str]:
+        """Names of the parts whose votes or shares make the answer."""
+        kind = None if self.machine is None else self.machine["kind"]
+        if kind == "pairs":
+            return list(label_names(as_objects(self.model.pairs_)))
+        if self.reading is None or kind in (*ADDITIVE, "class_tree"):
+            return []
+        return [
+            name for name in self.reading.names if name.split()[0] in ("round", "bag", "expert")
+        ]
+
+    def _tree(self) -> dict[str, Any] | None:
+        if not self.nodes or self.reading is None:
+            return None
+        name = "gain ratio" if isinstance(self.reader.tree_, ClassTree) else "utility"
+        return {
+            "labels": list(label_names(self.reading.labels)),
+            "condition": [node.condition for node in self.nodes],
+            "weight": pack(np.array([node.class_weight for node in self.nodes])),
+            "worth": [round(node.utility, 4) for node in self.nodes],
+            "worthName": name,
+        }
+
+
+def innermost(model: Any) -> Any:
+    """The model itself, or what a decomposition, or one inside another, is built around."""
+    while isinstance(model, ClassDecompositionClassifier):
+        model = model.estimator_
+    return model
+
+
+def _reading(model: Any) -> Reading | None:
+    """The naive Bayes parts of a model; a decomposition inside another has none to show."""
+    nested = isinstance(model, ClassDecompositionClassifier) and isinstance(
+        model.estimator_, ClassDecompositionClassifier
+    )
+    return None if nested else read_model(model)
+
+
+def _sizes(importance: Importance) -> list[float]:
+    """One number for each attribute to sort by: what is lost without it, or what it says."""
+    judged = not np.isnan(importance.drop).any()
+    return [float(x) for x in (importance.drop if judged else importance.evidence)]

@@ -1,0 +1,141 @@
+"""What a reader should know about the rows before trusting anything learned from such ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.encode import Bins, Categories, column_slots
+from unnaive.table import Block, Column
+
+THIN_CLASS = 30  # rows of a class below which its evidence is a guess
+THIN_VALUE = 5  # rows of a category below which it tells little
+MANY = 20  # categories from which on thin ones are worth a remark
+FEWEST = 20  # rows before anything looks like an identifier
+DISTINCT = 0.9  # share of rows with a value of their own that makes a column an identifier
+REPEATED = 12  # columns named one by one; more of a kind are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One remark: about a column, a class or the table."""
+
+    about: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnFacts:
+    """What the rows passed hold in one column."""
+
+    name: str
+    missing: int
+    unseen: int
+    distinct: int
+    thin: int
+    steps: bool  # whole numbers, each once, without a gap
+
+    @classmethod
+    def of(cls, block: Block, j: int, name: str, coder: Bins | Categories | None) -> ColumnFacts:
+        column = block.schema[j]
+        if column.kind == "numeric":
+            values = block.numeric(j)
+            found = values[~np.isnan(values)]
+            distinct = np.unique(found)
+            n = len(distinct)
+            steps = (
+                column.family == "number"
+                and n == len(found) >= FEWEST
+                and bool(distinct[-1] - distinct[0] == n - 1)
+            )
+            return cls(name, len(values) - len(found), 0, n, 0, steps)
+        return cls._of_categories(block, j, name, coder)
+
+    @classmethod
+    def _of_categories(
+        cls, block: Block, j: int, name: str, coder: Bins | Categories | None
+    ) -> ColumnFacts:
+        counts = np.bincount(block.categorical(j).slots)
+        missing, found = int(counts[0]), counts[1:][counts[1:] > 0]
+        unseen = 0
+        if isinstance(coder, Categories):
+            unseen = int((column_slots(block, j, coder) == coder.size + 1).sum())
+        thin = int((found < THIN_VALUE).sum())
+        return cls(name, missing, unseen, len(found), thin, False)
+
+
+def notes_on(
+    columns: Sequence[ColumnFacts],
+    schema: Sequence[Column],
+    n_rows: int,
+    class_names: Sequence[str],
+    class_rows: NDArray[Any] | None,
+) -> list[Note]:
+    """Remarks, the gravest first: classes, then columns by what is wrong with them."""
+    notes = [] if class_rows is None else _on_classes(class_names, class_rows)
+    kinds: list[list[Note]] = [[], [], [], [], []]
+    for own, column in zip(columns, schema, strict=True):
+        for rank, text in _remarks(own, column, n_rows):
+            kinds[rank].append(Note(own.name, text))
+    for found in kinds:
+        notes += found[:REPEATED]
+        if len(found) > REPEATED:
+            names = ", ".join(note.about for note in found[REPEATED : 2 * REPEATED])
+            dots = " and others" if len(found) > 2 * REPEATED else ""
+            text = f"The same kind of remark holds for {names}{dots}."
+            notes.append(Note(f"{len(found) - REPEATED} more columns", text))
+    return notes
+
+
+def _on_classes(names: Sequence[str], rows: NDArray[Any]) -> list[Note]:
+    notes = []
+    for name, n in zip(names, rows.tolist(), strict=True):
+        if n == 0:
+            notes.append(Note(name, "No row of this class was passed: nothing here judges it."))
+        elif n < THIN_CLASS:
+            word = "row" if n == 1 else "rows"
+            notes.append(Note(name, f"Only {n} {word} of this class: its figures are unsure."))
+    if len(notes) > REPEATED:
+        thin = len(notes) - REPEATED
+        notes = [*notes[:REPEATED], Note(f"{thin} more classes", "have few rows or none.")]
+    return notes
+
+
+def _remarks(own: ColumnFacts, column: Column, n_rows: int) -> list[tuple[int, str]]:
+    """What to say about a column, with the rank of its kind."""
+    there = n_rows - own.missing
+    if there == 0:
+        known = "" if column.kind == "empty" else " Training had values here."
+        return [(0, f"No value at all in these rows.{known}")]
+    found: list[tuple[int, str]] = []
+    if own.distinct == 1:
+        found.append((0, "One value in all rows: it tells no rows apart."))
+    own_values = own.distinct >= DISTINCT * there and there >= FEWEST
+    if column.kind == "categorical" and own_values:
+        text = f"{own.distinct:,} different values in {there:,} rows: it looks like an identifier."
+        found.append((1, f"{text} Leave it out, unless it means something."))
+    elif own.steps:
+        found.append(
+            (
+                1,
+                "Whole numbers without gap or repetition, as row numbers are. Leave it out.",
+            )
+        )
+    if own.unseen:
+        share = _percent(own.unseen / n_rows)
+        text = f"{own.unseen:,} rows ({share}) have a value that training never had"
+        found.append((2, f"{text}; it is no evidence for them."))
+    if own.missing:
+        found.append((3, f"Missing in {own.missing:,} rows ({_percent(own.missing / n_rows)})."))
+    if own.distinct >= MANY and own.thin > own.distinct / 2 and not own_values:
+        text = f"{own.thin:,} of its {own.distinct:,} values have fewer than {THIN_VALUE} rows here"
+        found.append((4, f"{text}; max_categories= would group the rarest."))
+    return found
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share >= 0.001 else "below 0.1 %"

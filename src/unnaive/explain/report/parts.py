@@ -1,0 +1,94 @@
+"""The evidence of a model's parts as plain data, the largest parts first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.explain.evidence import AttributeEvidence, evidence_of
+from unnaive.explain.parts import Reading
+from unnaive.explain.report.arrays import Packed, pack, pack_short
+
+CELLS = 120_000  # values times labels of all parts that a page holds: about 1.5 MB
+MOST_PARTS = 200
+FARTHEST = 32.0  # evidence beyond it is shown as this
+
+
+def parts_data(reading: Reading, titles: dict[int, str]) -> list[dict[str, Any]]:
+    """Evidence of the main part, then of the others by weight, as many as a page has room for."""
+    found = [_part(reading, reading.main, titles, whole=True)]
+    room = CELLS - _cells(found[0])
+    for k in _by_weight(reading):
+        if k == reading.main:
+            continue
+        own = _part(reading, k, titles, whole=False)
+        room -= _cells(own)
+        if room < 0 or len(found) >= MOST_PARTS:
+            break
+        found.append(own)
+    return found
+
+
+def _by_weight(reading: Reading) -> list[int]:
+    """Parts that speak for classes, those with most training rows first, then as numbered."""
+    weight = np.array([reading.part(k).weight for k in range(len(reading.names))])
+    return [int(k) for k in np.argsort(-np.nan_to_num(weight), kind="stable")]
+
+
+def _cells(part: dict[str, Any]) -> int:
+    return sum(len(own["values"]) for own in part["attributes"]) * int(part["n_labels"])
+
+
+def _part(reading: Reading, k: int, titles: dict[int, str], whole: bool) -> dict[str, Any]:
+    facts = evidence_of(reading, k)
+    own_labels = facts.role == "gate"
+    return {
+        "title": titles.get(k, facts.part),
+        "role": facts.role,
+        "node": k if facts.role == "node" else None,
+        "labels": list(facts.names) if own_labels else None,
+        "n_labels": len(facts.names),
+        "weight": _plain(facts.weight),
+        "label_weight": _known(facts.label_weight),
+        "attributes": [_attribute(own, whole) for own in facts.attributes],
+    }
+
+
+def _attribute(own: AttributeEvidence, whole: bool) -> dict[str, Any]:
+    """One attribute; what only the comparison of classes needs, for the main part alone."""
+    found: dict[str, Any] = {
+        "form": own.form,
+        "values": list(own.values),
+        "states": "".join(state[0] for state in own.states),
+        "importance": round(own.importance, 6),
+        "weights": _thousandths(own.weights),
+        "low": _thousandths(np.where(np.isnan(own.low), own.weights, own.low)),
+        "high": _thousandths(np.where(np.isnan(own.high), own.weights, own.high)),
+        "counts": _counts(own.counts),
+    }
+    if whole:
+        found |= {"logs": pack_short(own.logs), "shares": pack_short(own.shares)}
+        if own.form == "density":  # shares are then densities, for drawing
+            found["spread"] = pack_short(own.distribution())
+    return found
+
+
+def _thousandths(values: NDArray[np.float64]) -> Packed:
+    """Evidence as it is drawn: whole thousandths."""
+    return pack(np.rint(1000 * np.clip(values, -FARTHEST, FARTHEST)).astype(np.int64))
+
+
+def _counts(counts: NDArray[np.float64]) -> Packed:
+    whole = not np.isnan(counts).any() and (counts == np.rint(counts)).all()
+    fits = whole and np.abs(counts).max(initial=0) < 2**31
+    return pack(counts.astype(np.int64)) if fits else pack_short(counts)
+
+
+def _plain(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
+
+
+def _known(numbers: NDArray[np.float64]) -> list[float] | None:
+    return None if np.isnan(numbers).any() else numbers.tolist()

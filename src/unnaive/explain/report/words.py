@@ -1,0 +1,154 @@
+"""Sentences of a report: what the model is, how its panels are read, how to cite it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from unnaive.models import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
+    ClassDecompositionClassifier,
+    HierarchicalMixtureClassifier,
+)
+from unnaive.models.tree.class_tree import ClassTree
+from unnaive.models.tree.tree import Tree
+
+LONG = 32  # letters of a class in the title
+SECTIONS = {
+    "quality": "How good is it?",
+    "importance": "What matters?",
+    "tree": "The tree",
+    "evidence": "What speaks for which class?",
+    "try": "What if?",
+    "compare": "How do classes differ?",
+    "notes": "Notes on the data",
+    "cite": "How to cite",
+}
+
+
+def package_version() -> str:
+    """Of the installed package; sources that are not installed have none."""
+    try:
+        return version("unnaive")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def title_of(names: Sequence[str], y: Any) -> str:
+    """What the model tells apart."""
+    target = getattr(y, "name", None)
+    short = [name if len(name) <= LONG else f"{name[: LONG - 1]}\u2026" for name in names[:3]]
+    what = " or ".join(short) if len(names) <= 3 else f"{len(names)} classes"
+    return f"{target}: {what}" if isinstance(target, str) and target else what
+
+
+def model_words(model: Any, names: Sequence[str]) -> str:
+    """What the model is, in a sentence or two."""
+    classes = "one class" if len(names) == 1 else f"{len(names)} classes"
+    n = model.n_features_in_
+    columns = "1 attribute" if n == 1 else f"{n} attributes"
+    return f"A {type(model).__name__} that tells {classes} apart by {columns}. {_inside(model)}"
+
+
+def _inside(model: Any) -> str:
+    tree = getattr(model, "tree_", None)
+    if isinstance(tree, Tree):
+        leaves = "one leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
+        what = "the shares of its classes" if isinstance(tree, ClassTree) else "a naive Bayes"
+        return f"A tree of {leaves}, each with {what}, {int(tree.depth.max())} levels deep."
+    if isinstance(model, ClassDecompositionClassifier):
+        inner = type(model.estimator_).__name__
+        return f"Classes are learned as {len(model.owner_)} clusters by a {inner}."
+    if isinstance(model, HierarchicalMixtureClassifier):
+        layers = "-".join(map(str, model.layers_))
+        return f"Gates share every row among {model.mixture_.shape.n_experts} experts ({layers})."
+    if isinstance(model, BoostedNaiveBayesClassifier):
+        rounds = len(model.estimator_weights_)
+        joined = "add up" if model.algorithm_ == "real" else "vote"
+        return f"{rounds} rounds of boosted naive Bayes that {joined}."
+    if isinstance(model, BaggedNaiveBayesClassifier):
+        joined = "average their probabilities" if model.voting == "soft" else "vote"
+        return f"{len(model.bag_weights_)} bags of naive Bayes that {joined}."
+    return "Every attribute adds its evidence to that of the others."
+
+
+def tree_words(tree: Tree) -> str:
+    what = "shares of the classes" if isinstance(tree, ClassTree) else "naive Bayes of its own"
+    stops = (
+        "is shared among all children"
+        if isinstance(tree, ClassTree)
+        else "is answered by the node itself"
+    )
+    return (
+        f"Every row follows the tests from left to right and is answered by the leaf's {what}. "
+        f"A row whose value is missing or new {stops}. Lines are as wide as many rows take them; "
+        "the row of the what-if panel takes the dark ones."
+    )
+
+
+def try_words(model: Any, additive: bool) -> str:
+    where = " of the leaf where the row stops" if getattr(model, "tree_", None) is not None else ""
+    if additive:
+        return (
+            f"Set the values of a row. Each line is the axis of one attribute{where}: marks are "
+            "its values, to the right if they speak for the class explained, to the left if against "
+            "it, and the dot is the value set. The evidence adds up to the log odds beside it."
+        )
+    return (
+        "Set the values of a row. Each line is the axis of one attribute: marks show by how much "
+        "each of its values would move the log odds, compared with its being missing, while all "
+        "others stay. These moves do not add up, for the parts of this model vote."
+    )
+
+
+def members_words(model: Any) -> str:
+    """What the small bars beside the answer are."""
+    if isinstance(model, HierarchicalMixtureClassifier):
+        return "What each expert adds: its trust, divided by its probabilities."
+    if isinstance(model, ClassDecompositionClassifier):
+        return "Probability of each cluster."
+    if isinstance(model, BoostedNaiveBayesClassifier):
+        return "The class that each round votes for, and its weight."
+    return "What each bag adds to the probabilities."
+
+
+def foreign_words(model: Any) -> str:
+    return (
+        f"This model is built around a {type(model.estimator_).__name__} of another library, whose "
+        "inside this page does not know: there is nothing to try, and no evidence to show. The "
+        "figures above were computed by the model itself."
+    )
+
+
+def citation(model: Any) -> dict[str, str]:
+    """How to cite the software and the papers behind the model."""
+    found = [f"unnaive, version {package_version()}. Python package, BSD-3-Clause."]
+    while True:
+        found += [ref for ref in references(type(model)) if ref not in found]
+        if not isinstance(model, ClassDecompositionClassifier):
+            break
+        model = model.estimator_
+    papers = len(found) - 1
+    words = "If this report helps your work, please cite the software"
+    if papers:
+        words += " and the paper" + ("s" if papers > 1 else "") + " that the model comes from"
+    return {"words": f"{words}.", "text": "\n".join(found)}
+
+
+def references(cls: type) -> list[str]:
+    """The entries under References in a class's docstring."""
+    doc = inspect.getdoc(cls) or ""
+    _, _, rest = doc.partition("References\n----------\n")
+    section = re.split(r"\n[A-Z][a-z ]+\n---", rest)[0]
+    entries: list[str] = []
+    for text in filter(None, map(str.strip, section.splitlines())):
+        # An entry begins with an author's initial; its other lines follow it.
+        if not entries or (len(text) > 2 and text[0].isupper() and text[1] == "."):
+            entries.append(text)
+        else:
+            entries[-1] += f" {text}"
+    return entries

@@ -1,0 +1,472 @@
+"""Every command does what it says, and what Python would do; errors are one line."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import unnaive
+from helpers import assert_same_model
+from unnaive import NaiveBayesClassifier, load
+from unnaive.cli.app import COMMANDS, app
+from unnaive.cli.models import read_setting
+from unnaive.datasets import make_loans
+
+LOANS, TARGET = "loans.csv", "outcome"
+
+
+def table():
+    X, y = make_loans(300, random_state=0)
+    return X, y.to_numpy()
+
+
+@pytest.mark.parametrize("command", [c.__name__ for c in COMMANDS])
+def test_help_has_an_example_of_the_command(command):
+    found = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    assert found.exit_code == 0
+    assert re.search(rf"Examples?:.*unnaive {command} ", found.output)
+
+
+def test_the_runner_of_typer_gives_the_same_answers(work):
+    found = CliRunner().invoke(app, ["show", "tree.unv"])
+    assert found.exit_code == 0
+    assert "C45Classifier" in found.output
+    assert CliRunner().invoke(app, ["show"]).exit_code == 2
+
+
+# fit -----------------------------------------------------------------------------------------
+
+
+def test_fit_learns_what_python_learns_and_reports_columns_and_quality(ask):
+    code, out, err = ask("fit", LOANS, "-t", TARGET, "-o", "new.unv", "--cv", 3)
+    assert (code, err) == (0, "")
+    X, y = table()
+    model = load("new.unv")
+    expected = NaiveBayesClassifier().fit(X, y)
+    assert (model.predict_proba(X) == expected.predict_proba(X)).all()
+    assert re.search(r"income +numeric \(number\) +\d+(\.\d+)? %", out)
+    assert re.search(r"opened +numeric \(time\) +0 %", out)
+    assert "300 rows; classes of outcome: repaid" in out
+    quality = unnaive.compare(X, y, models=["nb"], cv=3, random_state=0).results[0].quality
+    assert f"accuracy {quality.accuracy:.4f}, log loss {quality.log_loss:.4f}" in out
+    assert re.search(r"written to new.unv: NaiveBayesClassifier, [\d.]+ kB", out)
+
+
+def test_csv_parquet_folders_globs_and_standard_input_give_one_model(ask, work, monkeypatch):
+    (work / "parts").mkdir()
+    whole = pd.read_csv(LOANS)
+    whole[:100].to_csv("parts/a.csv", index=False)
+    whole[100:].to_csv("parts/b.csv", index=False)
+    places = [["loans.parquet"], ["parts"], ["parts/*.csv"], ["parts/a.csv", "parts/b.csv"], ["-"]]
+    for place in places:
+        with open(LOANS) as file:
+            monkeypatch.setattr("sys.stdin", file)
+            code, out, err = ask("fit", *place, "-t", TARGET, "-o", "x.unv", "--cv", 0)
+        assert (code, err) == (0, "")
+        assert "not cross-validated" in out
+        assert_same_model(load("x.unv"), load("nb.unv"))
+
+
+def test_settings_take_the_type_they_look_like(ask):
+    settings = ["min_node_size=50", "missing=value", "max_depth=none", "class_weight=balanced"]
+    args = [part for text in settings for part in ("--set", text)]
+    code, _, _ = ask("fit", LOANS, "-t", TARGET, "-m", "nbtree", *args, "-o", "t.unv", "--cv", 0)
+    assert code == 0
+    model = load("t.unv")
+    assert model.get_params()["min_node_size"] == 50
+    assert model.max_depth is None
+    assert (model.missing, model.class_weight) == ("value", "balanced")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("n_estimators=20", 20),
+        ("learning_rate=0.25", 0.25),
+        ("early_stopping=yes", True),
+        ("early_stopping=0", False),
+        ("max_categories=None", None),
+        ("numeric=frequency", "frequency"),
+        ("numeric={'age': 'width'}", {"age": "width"}),
+        ("class_weight={'a': 2}", {"a": 2}),
+        ("numeric=a=b", "a=b"),
+        ("numeric=" + "(" * 1000, "(" * 1000),
+    ],
+)
+def test_values_of_settings(text, value):
+    found = read_setting(text, unnaive.BoostedNaiveBayesClassifier())[1]
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_auto_and_compare_choose_and_write_the_best(ask):
+    code, out, _ = ask(
+        "compare", LOANS, "-t", TARGET, "-m", "nb,gaussian,c45", "--cv", 3, "-o", "best.unv",
+        "--results", "figures.csv",
+    )  # fmt: skip
+    assert code == 0
+    X, y = table()
+    expected = unnaive.compare(X, y, models=["nb", "gaussian", "c45"], cv=3, random_state=0)
+    figures = pd.read_csv("figures.csv")
+    assert list(figures["model"]) == [r.name for r in expected.results]
+    np.testing.assert_allclose(figures["log_loss"], [r.quality.log_loss for r in expected.results])
+    assert (load("best.unv").predict(X) == expected.best_.predict(X)).all()
+    assert f"{expected.best_name_} written to best.unv" in out
+    code, out, _ = ask(
+        "fit", LOANS, "-t", TARGET, "-m", "auto", "--set", "models=['nb', 'c45']", "--cv", 2,
+        "-o", "auto.unv",
+    )  # fmt: skip
+    assert code == 0
+    assert "sorted by log loss" in out
+    assert type(load("auto.unv")).__name__ in ("NaiveBayesClassifier", "C45Classifier")
+
+
+def test_a_time_budget_is_passed_on(ask):
+    code, out, _ = ask("compare", LOANS, "-t", TARGET, "-m", "nb,nbtree", "--time", 1e-6)
+    assert code == 0
+    assert "left out: the time budget of 1e-06 s is too small for it" in out
+
+
+def test_weights_dropped_columns_and_categories(ask):
+    whole = pd.read_csv(LOANS).assign(w=lambda t: t["months"] / 12, id=range(300))
+    whole.to_csv("more.csv", index=False)
+    code, out, err = ask(
+        "fit", "more.csv", "-t", TARGET, "--weight", "w", "--drop", "id", "--categorical",
+        "months", "-o", "m.unv", "--cv", 2,
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert re.search(r"months +categorical \(number\)", out)
+    X, y = table()
+    expected = NaiveBayesClassifier(categorical_features=["months"])
+    expected.fit(X, y, whole["w"].to_numpy())
+    model = load("m.unv")
+    assert list(model.feature_names_in_) == list(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-12)
+
+
+def test_rows_that_memory_has_no_room_for_are_read_block_by_block(ask, monkeypatch):
+    monkeypatch.setattr(sys.modules["unnaive.table.scan"], "machine_memory", lambda: 40_000)
+    code, out, err = ask("fit", LOANS, "-t", TARGET, "-o", "x.unv", "--cv", 2)
+    assert (code, err) == (0, "")
+    n = int(re.search(r"judged on (\d+) rows, drawn at random", out).group(1))
+    assert 20 < n < 250
+    assert_same_model(load("x.unv"), load("nb.unv"))
+    _, out, _ = ask("compare", LOANS, "-t", TARGET, "-m", "nb", "--cv", 2)
+    assert f"compared on {n} of 300 rows, drawn at random" in out
+
+
+def test_a_compact_model_is_smaller_and_cannot_be_updated(ask, work):
+    assert ask("fit", LOANS, "-t", TARGET, "-o", "c.unv", "--cv", 0, "--compact")[0] == 0
+    assert (work / "c.unv").stat().st_size < (work / "nb.unv").stat().st_size
+    code, _, err = ask("update", "c.unv", LOANS)
+    assert code == 1
+    assert "made compact" in err
+
+
+# evaluate, predict ---------------------------------------------------------------------------
+
+
+def test_evaluate_gives_scikit_learns_figures(ask):
+    from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss
+
+    code, out, err = ask("evaluate", "nb.unv", LOANS)
+    assert (code, err) == (0, "")
+    X, y = table()
+    model = load("nb.unv")
+    p = model.predict_proba(X)
+    for name, value in (
+        ("accuracy", model.score(X, y)),
+        ("log loss", log_loss(y, p)),
+        ("Brier", brier_score_loss(y, p, labels=model.classes_)),
+    ):
+        assert re.search(rf"^{name} +{value:.4f}$", out, re.MULTILINE)
+    for label, row in zip(model.classes_, confusion_matrix(y, model.predict(X)), strict=True):
+        assert re.search(rf"^{label} +{row[0]} +{row[1]}$", out, re.MULTILINE)
+
+
+def test_evaluate_with_classes_that_the_model_does_not_know_and_rows_without(ask):
+    whole = pd.read_csv(LOANS)
+    whole.loc[:9, TARGET] = "stolen"
+    whole.loc[10:14, TARGET] = None
+    whole.to_csv("odd.csv", index=False)
+    code, out, _ = ask("evaluate", "nb.unv", "odd.csv", "--target", TARGET)
+    assert code == 0
+    assert "295 rows" in out
+    assert "5 rows without a class were left out" in out
+    assert re.search(r"\(new to the model\) +\d+ +\d+ +0", out)
+
+
+def test_the_target_may_be_left_out_only_where_it_is_clear(ask):
+    pd.read_csv(LOANS).assign(other=1).to_csv("two.csv", index=False)
+    code, _, err = ask("evaluate", "nb.unv", "two.csv")
+    assert code == 1
+    assert "name the column with the classes: --target; those new to the model: 'outcome'" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_predict_writes_classes_and_probabilities(ask, ending):
+    code, out, err = ask(
+        "predict", "nb.unv", "loans.parquet", "--proba", "--keep", "age", "-o", f"p.{ending}"
+    )
+    assert (code, out, err) == (0, f"300 rows written to p.{ending}\n", "")
+    if ending == "parquet":
+        found = pd.read_parquet("p.parquet")
+    else:
+        found = pd.read_csv(
+            f"p.{ending}", sep="\t" if ending == "tsv" else ",", float_precision="round_trip"
+        )
+    X, _ = table()
+    model = load("nb.unv")
+    assert list(found) == ["age", "prediction", "proba_defaulted", "proba_repaid"]
+    assert (found["prediction"] == model.predict(X)).all()
+    assert (found[["proba_defaulted", "proba_repaid"]] == model.predict_proba(X)).all().all()
+    assert (found["age"] == X["age"]).all()
+
+
+def test_predict_needs_no_target_and_takes_columns_in_any_order(ask):
+    whole = pd.read_csv(LOANS).drop(columns=TARGET)
+    whole[whole.columns[::-1]].to_csv("x.csv", index=False)
+    code, out, err = ask("predict", "tree.unv", "x.csv")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == '"prediction"'
+    X, _ = table()
+    expected = load("tree.unv").predict(X)
+    assert [line.strip('"') for line in out.splitlines()[1:]] == list(expected)
+
+
+def test_categories_that_look_like_numbers_stay_categories(ask):
+    rows = [(f"0{i % 7}", ["a", "b"][i % 7 > 3]) for i in range(70)]
+    text = "zip,y\n" + "".join(f"{z},{y}\n" for z, y in rows)
+    Path("zip.csv").write_text(text + "x1,a\n")
+    assert ask("fit", "zip.csv", "-t", "y", "-o", "z.unv", "--cv", 0)[0] == 0
+    Path("only.csv").write_text("zip\n01\n06\n")
+    code, out, err = ask("predict", "z.unv", "only.csv")
+    assert (code, err) == (0, "")
+    assert out.split() == ['"prediction"', '"a"', '"b"']
+
+
+# show, merge, update, sql, data ----------------------------------------------------------------
+
+
+def test_show_has_the_tree_and_the_evidence(ask):
+    code, out, _ = ask("show", "tree.unv")
+    assert code == 0
+    assert unnaive.export_text(load("tree.unv")) in out
+    code, out, _ = ask("show", "nb.unv", "--columns", 2)
+    assert code == 0
+    found = unnaive.evidence_of(load("nb.unv")).ranked()
+    assert [line.split()[0] for line in out.splitlines()[-2:]] == [own.name for own in found[:2]]
+
+
+def test_explain_writes_a_page_with_rows_or_without(ask, work):
+    code, out, err = ask("explain", "nb.unv", LOANS, "-o", "r.html", "--title", "My <loans>")
+    assert (code, out, err) == (0, "written to r.html; measured on 300 rows\n", "")
+    page = (work / "r.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "My &lt;loans&gt;" in page
+    assert "purpose" in page
+    assert ask("explain", "tree.unv", "-o", "r.html")[:2] == (
+        0, "written to r.html; nothing was measured\n"
+    )  # fmt: skip
+    pd.read_csv(LOANS).assign(id=1).to_csv("two.csv", index=False)
+    assert "nothing was measured" in ask("explain", "nb.unv", "two.csv", "-o", "r.html")[1]
+    assert "measured on 300" in ask("explain", "nb.unv", "two.csv", "-t", TARGET, "-o", "r.html")[1]
+
+
+def test_merged_parts_and_updates_equal_the_whole(ask):
+    whole = pd.read_csv(LOANS)
+    for name, rows in (("a", whole[:120]), ("b", whole[120:])):
+        rows.to_csv(f"{name}.csv", index=False)
+        fit = ask("fit", f"{name}.csv", "-t", TARGET, "-o", f"{name}.unv", "--cv", 0, "-q")
+        assert fit == (0, "", "")
+    assert ask("merge", "a.unv", "b.unv", "-o", "c.unv", "-q") == (0, "", "")
+    assert_same_model(load("c.unv"), load("nb.unv"))
+    assert ask("update", "a.unv", "b.csv", "-q") == (0, "", "")
+    assert_same_model(load("a.unv"), load("nb.unv"))
+    code, _, err = ask("update", "tree.unv", LOANS)
+    assert code == 1
+    assert "a C45Classifier cannot be updated" in err
+    code, _, err = ask("merge", "tree.unv", "tree.unv", "-o", "d.unv")
+    assert code == 1
+    assert "C45Classifier cannot be merged" in err
+
+
+def test_sql_answers_in_a_database_as_the_model_does(ask):
+    X, _ = table()
+    X = X.drop(columns=["opened", "guarantor"])  # SQLite has neither dates nor booleans
+    pd.read_csv(LOANS).drop(columns=["opened", "guarantor"]).to_csv("plain.csv", index=False)
+    assert ask("fit", "plain.csv", "-t", TARGET, "-o", "p.unv", "--cv", 0)[0] == 0
+    code, out, err = ask("sql", "p.unv", "--table", "loans", "-d", "sqlite", "--keep", "rownumber")
+    assert (code, err) == (0, "")
+    base = sqlite3.connect(":memory:")
+    X.assign(rownumber=range(300)).to_sql("loans", base, index=False)
+    found = pd.read_sql(out, base).sort_values("rownumber")
+    p = load("p.unv").predict_proba(X)
+    np.testing.assert_allclose(found["proba_repaid"], p[:, 1], atol=1e-9)
+    base.close()
+    assert ask("sql", "p.unv", "-o", "q.sql")[:2] == (0, "")
+    assert "SELECT" in Path("q.sql").read_text()
+    code, _, err = ask("sql", "p.unv", "-d", "oracle8")
+    assert code == 1
+    assert "oracle8" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "target"),
+    [
+        ("loans", 1000, "outcome"),
+        ("led", 3200, "digit"),
+        ("waveform", 5000, "wave"),
+        ("monk1", 432, "monk"),
+        ("monk3", 432, "monk"),
+        ("xor", 400, "different"),
+        ("parity", 16, "odd"),
+        ("credit", 1000, "risk"),
+    ],
+)
+def test_data_writes_sample_tables(ask, name, rows, target):
+    code, out, _ = ask("data", name, "-o", "x.parquet")
+    assert code == 0
+    assert out == f"{rows:,} rows written to x.parquet; the classes are in column {target!r}\n"
+    found = pd.read_parquet("x.parquet")
+    assert len(found) == rows
+    assert found.columns[-1] == target
+
+
+def test_data_lists_names_and_replaces_nothing_unasked(ask):
+    code, out, _ = ask("data")
+    assert code == 0
+    assert "waveform" in out
+    code, _, err = ask("data", "loans")
+    assert code == 1
+    assert "'loans.csv' is there already" in err
+    assert ask("data", "xor", "--rows", 7, "--seed", 3)[0] == 0
+    assert len(pd.read_csv("xor.csv")) == 7
+    assert len(ask("data", "xor", "--rows", 7, "-o", "-")[1].splitlines()) == 8
+
+
+# Errors --------------------------------------------------------------------------------------
+
+FIT = ["fit", LOANS, "-t", TARGET, "-o", "x.unv"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (["fit", LOANS, "-t", "nope", "-o", "x.unv"], 1, "column 'nope' is not in loans.csv"),
+        (["fit", "no.csv", "-t", "y", "-o", "x.unv"], 1, "there is no file 'no.csv'"),
+        (["fit", "-", LOANS, "-t", "y", "-o", "x.unv"], 1, "cannot be read together with files"),
+        (["fit", LOANS, "-t", TARGET, "-o", "no/x.unv"], 1, "there is no folder 'no'"),
+        (["fit", LOANS, "-t", TARGET, "-o", "."], 1, "is a folder"),
+        ([*FIT, "-m", "nbtre"], 1, "there is no 'nbtre'. Did you mean nbtree?"),
+        ([*FIT, "--set", "alfa=1"], 1, "has no parameter 'alfa'. Did you mean alpha? It has alpha"),
+        ([*FIT, "--set", "alpha=x"], 1, "alpha must be a number, 0 or more; got 'x'"),
+        ([*FIT, "--set", "alpha"], 1, "write it as name=value"),
+        ([*FIT, "-m", "boosted", "--set", "early_stopping=maybe"], 1, "expected true or false"),
+        ([*FIT, "--cv", "1"], 1, "--cv must be 2 folds or more, or 0"),
+        ([*FIT, "-m", "auto", "--cv", "0"], 1, "chooses by cross-validation"),
+        ([*FIT, "--drop", "nope"], 1, "column 'nope' is not in"),
+        ([*FIT, "--categorical", "nope"], 1, "categorical_features names 'nope'"),
+        ([*FIT, "--weight", "purpose"], 1, "column 'purpose' holds no numbers, so it cannot be"),
+        (["fit", LOANS, "-t", TARGET], 2, "Missing option '--out' / '-o'. Try: unnaive fit --help"),
+        (["nope"], 2, "No such command 'nope'"),
+        ([*FIT, "--nope"], 2, "No such option: --nope"),
+        ([*FIT, "--cv", "many"], 2, "Invalid value for '--cv'"),
+        (["compare", LOANS, "-t", TARGET, "--by", "auc"], 1, "criterion must be 'log_loss' or"),
+        (["compare", LOANS, "-t", TARGET, "-m", "x"], 1, "models holds 'x'"),
+        (["evaluate", LOANS, LOANS], 1, "loans.csv cannot be loaded"),
+        (["show", "no.unv"], 1, "there is no model file 'no.unv'"),
+        (["predict", "nb.unv", LOANS, "-o", "x.xls"], 1, "must end with .parquet"),
+        (["predict", "nb.unv", LOANS, "--keep", "nope"], 1, "column 'nope' is not in"),
+        (["data", "iris"], 1, "there is no table 'iris'; choose among credit"),
+        (["data", "credit", "--rows", "3"], 1, "credit has its 1,000 rows"),
+    ],
+)
+def test_errors_are_one_line_with_what_to_do(ask, work, args, code, words):
+    before = sorted(path.name for path in work.iterdir())
+    found, out, err = ask(*args)
+    assert (found, out) == (code, "")
+    assert words in err
+    assert err.startswith("unnaive: ")
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in work.iterdir()) == before
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(work):
+    from unnaive.cli.running import run
+
+    for args in (["--debug", "show", "no.unv"], ["show", "no.unv", "--debug"]):
+        with pytest.raises(FileNotFoundError, match=r"no\.unv"):
+            run(args)
+
+
+def test_bugs_say_their_kind_and_where_to_look(ask, monkeypatch):
+    monkeypatch.setattr("unnaive.cli.models.load_model", lambda path: {}["x"])
+    code, _, err = ask("show", "nb.unv")
+    assert (code, err) == (1, "unnaive: KeyError: 'x' (--debug shows where)\n")
+
+
+# Awkward CSV -----------------------------------------------------------------------------------
+
+ROWS = [(20 + 7 * i % 50, "RO"[i % 2], "ny"[i % 3 == 0]) for i in range(40)]
+BODY = "".join(f"{a},{c},{y}\n" for a, c, y in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("\ufeffage,city,y\n" + BODY, ["age", "city"]),
+        ("age;city;y\n" + BODY.replace(",", ";"), ["age", "city"]),
+        ("age|city|y\n" + BODY.replace(",", "|"), ["age", "city"]),
+        ("age\tcity\ty\n" + BODY.replace(",", "\t"), ["age", "city"]),
+        ('age,"a, b; c",y\n' + BODY, ["age", "a, b; c"]),
+        ("my age, city ,y\n" + BODY, ["my age", " city "]),
+        ("age,city,y\n" + BODY.replace("R", '"one\ntwo, ""3"""'), ["age", "city"]),
+        (("age,city,y\n" + BODY).replace("\n", "\r\n"), ["age", "city"]),
+        ("age,gone,y\n" + "".join(f"{a},,{y}\n" for a, _, y in ROWS), ["age", "gone"]),
+        ("when,y\n" + "".join(f"2024-01-{a % 28 + 1:02},{y}\n" for a, _, y in ROWS), ["when"]),
+        ("b,y\n" + "".join(f"{'true' if a % 2 else 'false'},{y}\n" for a, _, y in ROWS), ["b"]),
+        ("x,y\n" + "".join(f"{a}e300,{y}\n" for a, _, y in ROWS[:0]) + "1,a\n2,b\n", ["x"]),
+    ],
+)
+def test_awkward_csv_is_read(ask, text, columns):
+    with open("odd.csv", "w", newline="", encoding="utf-8") as file:
+        file.write(text)
+    code, _, err = ask("fit", "odd.csv", "-t", "y", "-o", "odd.unv", "--cv", 2)
+    assert (code, err) == (0, "")
+    assert load("odd.unv").schema_.names == columns
+    n = pd.read_csv("odd.csv", sep=None, engine="python").shape[0]
+    code, out, err = ask("evaluate", "odd.unv", "odd.csv")
+    assert (code, err) == (0, "")
+    assert f"on {n} rows" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the file 'odd.csv' cannot be read: Empty CSV file"),
+        (b"\n\n", "the file 'odd.csv' cannot be read"),
+        (b"age,city,y\n", "odd.csv has no rows"),
+        (b"age,age,y\n1,2,a\n", "several columns named 'age'"),
+        (b"y\na\nb\n", "no column to learn from beside the target"),
+        (b"x,y\n1,a\n2,\n", "column 'y' has 1 rows without a class"),
+        (b"x,y\n1,0.5\n2,0.25\n3,0.7\n", "Unknown label type: continuous"),
+        (b"x,y\n1,a\n2\n", "Expected 2 columns, got 1"),
+        ("x,y\nMünchen,a\n".encode("latin-1"), "the file 'odd.csv' cannot be read"),
+        (b"PAR1 and no more", "cannot be read"),
+    ],
+)
+def test_csv_that_will_not_do_is_refused_in_a_line(ask, work, content, words):
+    (work / "odd.csv").write_bytes(content)
+    code, out, err = ask("fit", "odd.csv", "-t", "y", "-o", "x.unv")
+    assert (code, out) == (1, "")
+    assert words in err
+    assert err.count("\n") == 1
+    assert not (work / "x.unv").exists()

@@ -1,0 +1,82 @@
+"""Load many thousand wrong model files: ``make fuzz [FILES=100000]``.
+
+Work is done in a process of its own, so that a crash is seen and named. Every file has a number;
+``--only NUMBER`` loads that one again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+SLOW = 20  # seconds after which a file hangs
+ROOM = 2 << 30  # bytes that loading a file of some kilobytes may never need
+
+
+def run(first: int, last: int, mark: Path) -> Counter[str]:
+    """Judge files by number; the number at work stands in ``mark``."""
+    from fuzz.judge import judge, samples
+    from fuzz.mutate import mutated
+
+    every = samples()
+    for sample in every:  # kernels are compiled before memory is counted
+        assert judge(sample, sample.data, inside=False, update=True) == "same answers"
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
+    counts: Counter[str] = Counter()
+    begun = time.perf_counter()
+    with mark.open("w") as file:
+        for seed in range(first, last):
+            file.seek(0)
+            file.write(f"{seed:012}")
+            file.flush()
+            faulthandler.dump_traceback_later(SLOW, exit=True)
+            sample = every[(seed // 2) % len(every)]
+            other = every[(seed * 7919) % len(every)]
+            data, inside = mutated(sample.data, other.data, seed)
+            try:
+                outcome = judge(sample, data, inside, update=seed % 8 == 0)
+            except BaseException as error:
+                faulthandler.cancel_dump_traceback_later()
+                raise RuntimeError(f"file {seed} of {sample.name}") from error
+            counts[f"{'inside' if inside else 'outside'}: {outcome}"] += 1
+            if (seed + 1 - first) % 10_000 == 0:
+                speed = (seed + 1 - first) / (time.perf_counter() - begun)
+                print(f"{seed + 1 - first:,} files, {speed:.0f} a second", flush=True)
+    faulthandler.cancel_dump_traceback_later()
+    return counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("--files", type=int, default=100_000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--mark", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.only is not None:
+        given.first, given.files, given.mark = given.only, 1, Path("/dev/null")
+    if given.mark is not None:
+        for outcome, n in sorted(run(given.first, given.first + given.files, given.mark).items()):
+            print(f"{n:9,}  {outcome}")
+        return 0
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".fuzz") as mark:
+        command = [sys.executable, "-m", "fuzz", "--mark", mark.name]
+        command += ["--files", str(given.files), "--first", str(given.first)]
+        status = subprocess.call(command)
+        if status:
+            at = Path(mark.name).read_text() or "before the first"
+            print(f"stopped with status {status} at file {at}")
+        return int(status != 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

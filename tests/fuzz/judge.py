@@ -1,0 +1,122 @@
+"""What must be true of any file that is loaded: a clean error, or a model that answers soundly."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+import unnaive
+from registry import ESTIMATORS
+from unnaive.store import ModelFileError
+
+
+def table(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Numbers, text, true/false and dates, with gaps; small, so that files are."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(2 * y, 1, n).round(1),
+            "z": rng.integers(0, 5, n) * (y > 0),
+            "t": np.array(["a", "b", "c", "d"])[(y + rng.integers(0, 2, n)) % 4],
+            "b": rng.random(n) < 0.3 + 0.2 * y,
+            "d": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, n) * y, "D"),
+        }
+    )
+    return X.mask(rng.random(X.shape) < 0.05), np.array(["no", "maybe", "yes"])[y]
+
+
+def awkward_rows() -> pd.DataFrame:
+    """Rows as a model may meet them: gaps, new values, numbers from end to end."""
+    X, _ = table(24, 7)
+    X["x"] = [np.nan, 1.7e308, -1.7e308, 5e-324, 0.0, 1e100, *X["x"][6:]]
+    X["t"] = ["new", None, "", *X["t"][3:]]
+    return X
+
+
+class Sample:
+    """A small fitted model, its file and its answers."""
+
+    def __init__(self, estimator: Any, name: str, X: Any, y: Any, rows: Any) -> None:
+        self.name = name
+        self.rows, self.more = rows, (X[:30], y[:30])
+        model = clone(estimator).fit(X, y)
+        file = io.BytesIO()
+        unnaive.save(model, file)
+        self.data = file.getvalue()
+        self.answers = answers(model, rows)
+
+
+def samples() -> list[Sample]:
+    """Every configuration of the registry, on a table with names; some without."""
+    X, y = table(90, 0)
+    rows = awkward_rows()
+    found = [Sample(e, repr(e), X, y, rows) for e in ESTIMATORS]
+    numbers, new = X[["x", "z"]].to_numpy(float), rows[["x", "z"]].to_numpy(float)
+    for estimator in ESTIMATORS[::5]:
+        found.append(Sample(estimator, f"{estimator!r} unnamed", numbers, y, new))
+    return found
+
+
+def answers(model: Any, rows: Any) -> np.ndarray:
+    """What a model says of rows: probabilities, or numbers of intervals."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(rows))
+    found = model.transform(rows)
+    numeric = [cuts is not None for cuts in model.cuts_]
+    return np.asarray(found)[:, numeric].astype(float)
+
+
+def check_answers(model: Any, found: np.ndarray, n_rows: int) -> None:
+    if not hasattr(model, "predict_proba"):
+        widest = max((len(c) for c in model.cuts_ if c is not None), default=0)
+        assert np.nanmax(found, initial=0) <= widest
+        assert np.nanmin(found, initial=0) >= 0
+        return
+    n = model.n_clusters_ if hasattr(model, "n_clusters_") else len(model.classes_)
+    assert found.shape == (n_rows, n)
+    assert ((found >= 0) & (found <= 1 + 1e-9)).all(), "probabilities outside of 0 to 1"
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+
+
+def judge(sample: Sample, data: bytes, inside: bool, update: bool = False) -> str:
+    """Load a file and ask the model; raises where anything but a clean error comes of it."""
+    try:
+        model = unnaive.load(io.BytesIO(data))
+    except ModelFileError:
+        return "refused"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = answers(model, sample.rows)
+        except ValueError:  # it is a model of other columns
+            return "other columns"
+        check_answers(model, found, len(sample.rows))
+        if not inside:
+            assert np.array_equal(found, sample.answers, equal_nan=True), "silently different"
+        if hasattr(model, "predict"):
+            model.predict(sample.rows)
+        if update:
+            use(model, sample)
+    same = np.array_equal(found, sample.answers, equal_nan=True)
+    return "same answers" if same else "other answers"
+
+
+def use(model: Any, sample: Sample) -> None:
+    """Whatever else can be done with a model; errors that say what is wrong are welcome."""
+    try:
+        if hasattr(model, "evidence"):
+            model.evidence(sample.rows)
+        if hasattr(model, "tree_"):
+            model.apply(sample.rows)
+            unnaive.export_text(model)
+        if hasattr(model, "partial_fit"):
+            model.partial_fit(*sample.more)
+            check_answers(model, answers(model, sample.rows), len(sample.rows))
+    except ValueError:
+        pass

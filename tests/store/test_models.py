@@ -1,0 +1,616 @@
+"""Model files: every model comes back as it was, and nothing else comes out of a file."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import decimal
+import io
+import os
+import pickle
+import sys
+from dataclasses import replace
+from functools import cache
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import skops.io
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+
+import unnaive
+from fuzz.mutate import Broken
+from helpers import assert_same_model, mixed_table
+from registry import ADDITIVE, ESTIMATORS
+from unnaive import (
+    BaggedNaiveBayesClassifier,
+    ClassDecompositionClassifier,
+    Discretizer,
+    HierarchicalMixtureClassifier,
+    LatentClassClusterer,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+    merge,
+)
+from unnaive.store import ModelFileError
+from unnaive.store.models import ESTIMATORS as KNOWN
+from unnaive.store.models import MODELS, is_learned, learned_hints
+
+every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+
+
+def saved(model):
+    file = io.BytesIO()
+    unnaive.save(model, file)
+    return file.getvalue()
+
+
+def loaded(data):
+    return unnaive.load(io.BytesIO(data))
+
+
+def again(model):
+    return loaded(saved(model))
+
+
+def awkward(X):
+    """Gaps and values that were never seen."""
+    X = X.copy()
+    X.loc[X.index[:3], "age"] = [np.nan, 1e300, -5.0]
+    X["city"] = ["Paris", None, *X["city"][2:]]
+    return X
+
+
+def answers(model, X):
+    names = ("predict_proba", "predict", "predict_log_proba", "transform")
+    return [np.asarray(getattr(model, n)(X)) for n in names if hasattr(model, n)]
+
+
+def assert_same_answers(a, b, X):
+    for first, second in zip(answers(a, X), answers(b, X), strict=True):
+        assert first.dtype == second.dtype
+        if first.dtype == object:
+            pd.testing.assert_frame_equal(pd.DataFrame(first), pd.DataFrame(second))
+        else:
+            assert first.tobytes() == second.tobytes()
+
+
+def assert_same(a, b, X):
+    assert repr(a) == repr(b)
+    assert_same_model(a, b)
+    assert_same_answers(a, b, X)
+
+
+def parts_of(model):
+    """The model, and fitted estimators inside of it, which helpers do not look into."""
+    found = [model]
+    for name in ("estimator_", "clusterers_"):
+        inner = getattr(model, name, [])
+        found += inner if isinstance(inner, list) else [inner]
+    return found
+
+
+# Every estimator -------------------------------------------------------------------------------
+
+
+@every
+def test_a_model_comes_back_bit_for_bit_with_and_without_its_sums(estimator, tmp_path):
+    X, y = mixed_table(120)
+    model = clone(estimator).fit(X[:90], y[:90])
+    path = tmp_path / "model.unv"
+    unnaive.save(model, path)
+    found = unnaive.load(path)
+    assert os.listdir(tmp_path) == ["model.unv"]
+    assert_same(model, found, awkward(X))
+    for own, same in zip(parts_of(model), parts_of(found), strict=True):
+        if own is not None:
+            assert_same_model(own, same)
+    assert saved(found) == path.read_bytes()
+    if hasattr(model, "partial_fit"):
+        for each in (model, found):
+            each.partial_fit(X[90:], y[90:])
+        assert_same(model, found, awkward(X))
+    if hasattr(model, "compact"):
+        before = len(saved(model))
+        model.compact()
+        assert len(saved(model)) < before
+        assert_same(model, again(model), awkward(X))
+
+
+@every
+def test_a_model_of_an_unnamed_table_comes_back_bit_for_bit(estimator):
+    X, y = mixed_table(90)
+    numbers = X[["age", "income", "ratio"]].to_numpy()
+    model = clone(estimator).fit(numbers, y)
+    found = again(model)
+    assert not hasattr(found, "feature_names_in_")
+    assert_same(model, found, numbers)
+
+
+@pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
+def test_loaded_models_can_be_merged(estimator):
+    X, y = mixed_table(120)
+    first, second = (clone(estimator).fit(X[p], y[p]) for p in (slice(70), slice(70, None)))
+    assert_same_model(merge([first, second]), merge([again(first), again(second)]))
+
+
+@every
+def test_joblib_and_skops_keep_every_learned_byte(estimator, tmp_path):
+    """As pickle and deepcopy do: tests/contract."""
+    X, y = mixed_table(80)
+    model = clone(estimator).fit(X, y)
+    joblib.dump(model, tmp_path / "model.joblib", compress=1)
+    assert_same(model, joblib.load(tmp_path / "model.joblib"), awkward(X))
+    data = skops.io.dumps(model)
+    found = skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    assert_same(model, found, awkward(X))
+
+
+def test_files_are_smaller_than_pickles():
+    X, y = mixed_table(2000)
+    for estimator in ESTIMATORS[::4]:
+        model = clone(estimator).fit(X, y)
+        assert len(saved(model)) < 0.8 * len(pickle.dumps(model))
+
+
+# What is declared -------------------------------------------------------------------------------
+
+
+def test_every_public_estimator_can_be_saved():
+    assert {type(e).__name__ for e in ESTIMATORS} == {cls.__name__ for cls in KNOWN}
+
+
+@every
+def test_what_is_learned_is_declared_and_what_is_declared_is_learned(estimator):
+    X, y = mixed_table(80)
+    model = clone(estimator).fit(X, y)
+    found = {name for name in vars(model) if is_learned(name)}
+    declared = set(learned_hints(type(model)))
+    assert found <= declared, f"declare in the class, with its type: {found - declared}"
+    assert declared - found <= model._sometimes
+    others = [n for n in vars(model) if not is_learned(n) and n not in model.get_params()]
+    assert others == [], "kept by the model, but not in its file"
+
+
+def test_every_class_that_is_declared_is_known():
+    """A field of a new type fails here: list it in pack/known.py or store/models.py."""
+    for name in MODELS.classes:
+        assert MODELS.fields(name)
+        for _, hint, _ in MODELS.fields(name):
+            check_hint(hint)
+    for cls in KNOWN:
+        for hint in learned_hints(cls).values():
+            check_hint(hint)
+
+
+def check_hint(hint):
+    from typing import Any, Literal, get_args, get_origin
+
+    from sklearn.base import BaseEstimator
+
+    origin = get_origin(hint)
+    if origin is np.ndarray or origin is Literal or hint is ...:
+        return
+    if origin is not None:
+        for inner in get_args(hint):
+            check_hint(inner)
+    elif hint not in (Any, bool, int, float, str, type(None), BaseEstimator):
+        known = list(MODELS.classes.values())
+        assert any(issubclass(cls, hint) for cls in known), f"{hint} is not known to model files"
+
+
+def test_an_undeclared_attribute_and_an_unknown_type_are_refused_by_name():
+    model = NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1])
+    model.extra_ = 1
+    with pytest.raises(ModelFileError, match="learned extra_, which NaiveBayesClassifier does not"):
+        saved(model)
+    del model.extra_
+    model.class_count_ = [1.0, 1.0]
+    with pytest.raises(ModelFileError, match="model.class_count_ is a list, not an array"):
+        saved(model)
+
+
+def test_a_model_that_would_not_load_is_not_saved(tmp_path):
+    model = NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1])
+    model.class_log_prior_ = np.array([np.nan, 0.0])
+    with pytest.raises(
+        ModelFileError, match="cannot be saved: model: class_log_prior_ has numbers"
+    ):
+        unnaive.save(model, tmp_path / "model.unv")
+    assert os.listdir(tmp_path) == []
+
+
+# Labels, categories, names, parameters ----------------------------------------------------------
+
+LABELS = {
+    "text": ["no", "yes", "ümlaut 'quoted'"],
+    "whole": [3, -1, 2**40],
+    "floats": [0.0, 1.0, 2.0],
+    "small": np.array([1, 2, 3], dtype=np.int8),
+    "unsigned": np.array([2**63, 2**64 - 1, 1], dtype=np.uint64),
+    "truth": [True, False, True],
+    "bytes": np.array([b"a", b"bc", b"d"]),
+    "strings": np.array(["x", "yy", "z"], dtype=np.dtypes.StringDType()),
+    "mixed": np.array([1, "a", 2.5], dtype=object),
+    "moments": np.array(["2020-01-01", "2020-01-02", "1999-12-31"], dtype="M8[ns]"),
+    "dates": np.array([datetime.date(2020, 1, d) for d in (1, 2, 3)], dtype=object),
+    "timestamps": np.array([pd.Timestamp(2020, 1, d) for d in (1, 2, 3)], dtype=object),
+    "decimals": np.array([decimal.Decimal(d) for d in ("1", "1.5", "2")], dtype=object),
+    "tuples": np.array([("a", 1), ("b", 2), ("c", 3)], dtype="O,O").astype(object),
+}
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), ClassDecompositionClassifier()])
+def test_labels_of_every_type_come_back(estimator, name):
+    labels = LABELS[name]
+    y = np.asarray(labels)[np.arange(60) % 3]
+    X = np.arange(60.0).reshape(-1, 1) + 5 * (np.arange(60) % 3)[:, None]
+    model = clone(estimator).fit(X, y)
+    found = again(model)
+    assert found.classes_.dtype == model.classes_.dtype
+    assert list(map(type, found.classes_)) == list(map(type, model.classes_))
+    assert found.predict(X).tolist() == model.predict(X).tolist()
+    assert_same_model(model, found)
+
+
+CATEGORIES = {
+    "text": ["a", "ü", ""],
+    "numbers": [1, 2, -7],
+    "truth": [True, False, True],
+    "dates": [datetime.date(2020, 1, d) for d in (1, 2, 3)],
+    "zones": [pd.Timestamp(2020, 1, d, tz="Europe/Rome") for d in (1, 2, 3)],
+    "durations": [pd.Timedelta(d, "D") for d in (1, 2, 3)],
+    "decimals": [decimal.Decimal(d) for d in ("1", "1.5", "2")],
+    "fractions": [0.5, 1.5, 2.25],
+}
+
+
+@pytest.mark.parametrize("name", CATEGORIES)
+def test_categories_of_every_type_come_back(name):
+    values = [CATEGORIES[name][i % 3] for i in range(30)] + [None]
+    table = pd.DataFrame({"c": pd.Series(values, dtype=object).astype("category")})
+    y = np.arange(31) % 3 > 0
+    model = NaiveBayesClassifier(missing="value").fit(table, y)
+    found = again(model)
+    assert found.coders_[0].values == model.coders_[0].values
+    assert list(map(type, found.coders_[0].values)) == list(map(type, model.coders_[0].values))
+    assert_same(model, found, table)
+
+
+def test_names_of_any_kind_and_other_libraries_frames_work_after_loading():
+    X, y = mixed_table(60)
+    numbers = X[["ratio", "income"]].copy()
+    numbers.columns = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
+    model = NaiveBayesClassifier().fit(numbers, y)
+    assert again(model).schema_ == model.schema_
+    assert_same_answers(model, again(model), numbers)
+    hostile = pl.DataFrame({'"; drop': X["ratio"], "": X["income"], "ü\n": X["city"].astype(str)})
+    model = NBTreeClassifier(random_state=0).fit(hostile, y)
+    assert_same(model, again(model), hostile)
+    shuffled = hostile.select(["ü\n", '"; drop', ""])
+    assert (again(model).predict(shuffled) == model.predict(hostile)).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NaiveBayesClassifier(
+            numeric={"age": "gaussian", 2: "kernel"},
+            priors={"no": 0.2, "maybe": 0.3, "yes": 0.5},
+            class_weight={"no": 2.0},
+            max_categories=2,
+            categorical_features=["age"][:0],
+            alpha=np.float32(0.5),
+            n_bins=np.int64(4),
+        ),
+        NaiveBayesClassifier(
+            priors=np.array([0.2, 0.3, 0.5]), categorical_features=[True] + 5 * [False]
+        ),
+        NaiveBayesClassifier(priors=(0.2, 0.3, 0.5), class_weight="balanced"),
+        HierarchicalMixtureClassifier(
+            layers=[2, 2], class_weight={"no": 1}, random_state=np.int64(3)
+        ),
+        BaggedNaiveBayesClassifier(n_estimators=30, oob_score=True, random_state=1),
+        NBTreeClassifier(cv=KFold(3), random_state=0),
+        NBTreeClassifier(cv=StratifiedKFold(3, shuffle=True, random_state=0), random_state=0),
+        LatentClassClusterer(cv=KFold(4, shuffle=True, random_state=1), random_state=0),
+        NBTreeClassifier(
+            cv=[(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
+        ),
+        ClassDecompositionClassifier(
+            ClassDecompositionClassifier(NaiveBayesClassifier(alpha=2.0), LatentClassClusterer(2)),
+            LatentClassClusterer(2, n_init=1),
+            random_state=0,
+        ),
+    ],
+    ids=lambda m: repr(m)[:70],
+)  # fmt: skip
+def test_parameters_of_every_type_come_back(model):
+    X, y = mixed_table(120)
+    model = clone(model).fit(X, y)
+    found = again(model)
+    assert_same(model, found, X)
+    for name, value in model.get_params(deep=False).items():
+        assert type(getattr(found, name)) is type(value), name
+
+
+def test_the_kind_of_output_is_kept():
+    X, y = mixed_table(60)
+    model = Discretizer().set_output(transform="polars").fit(X, y)
+    assert isinstance(again(model).transform(X), pl.DataFrame)
+    assert_same(
+        Discretizer(encode="interval").fit(X, y), again(Discretizer(encode="interval").fit(X, y)), X
+    )
+
+
+def test_numbers_from_end_to_end_come_back():
+    X = np.array([[-1.7e308], [-5e-324], [0.0], [-0.0], [5e-324], [1.7e308], [np.nan]] * 5)
+    y = np.arange(35) % 2
+    for numeric in ("mdl", "width", "frequency", "kernel"):
+        model = NaiveBayesClassifier(numeric=numeric).fit(X, y)
+        assert_same(model, again(model), X)
+    model = NaiveBayesClassifier(numeric="gaussian").fit(X[1:5].repeat(3, 0) * 1e150, y[:12])
+    assert_same(model, again(model), X)
+
+
+def test_tables_with_little_in_them_come_back():
+    table = pd.DataFrame(
+        {"nothing": [None] * 6, "same": [1.0] * 6, "one": ["a"] * 6, "x": [1, 2, 3, 4, 5, None]}
+    )
+    for estimator in ESTIMATORS:
+        for y in (["only"] * 6, ["a", "b"] * 3):
+            model = clone(estimator).fit(table, y)
+            assert_same(model, again(model), table)
+
+
+# Refused when saving ----------------------------------------------------------------------------
+
+
+class Colour:
+    def __init__(self, name):
+        self.name = name
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __eq__(self, other):
+        return self.name == other.name
+
+    def __lt__(self, other):
+        return self.name < other.name
+
+
+class Mine(NaiveBayesClassifier):
+    pass
+
+
+NUMBERS, TARGET = np.arange(40.0).reshape(-1, 1), np.arange(40) % 2
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (GaussianNB(), "model is a sklearn.naive_bayes.GaussianNB; .* Use skops or joblib"),
+        (Mine(), "Mine; model files hold only estimators of unnaive"),
+        (make_pipeline(NaiveBayesClassifier()), "model is a sklearn.pipeline.Pipeline"),
+        (ClassDecompositionClassifier(GaussianNB()), r"model.estimator is a sklearn\.naive"),
+        (ClassDecompositionClassifier(clusterer=KMeans(2)), r"model.clusterer is a sklearn\.clus"),
+        (
+            NBTreeClassifier(random_state=np.random.RandomState(0)),
+            r"model.random_state is a RandomState.*set_params\(random_state=None\)",
+        ),
+        (
+            NBTreeClassifier(cv=KFold(3, shuffle=True, random_state=np.random.RandomState(0))),
+            "model.cv.random_state is RandomState.*only numbers there",
+        ),
+        (NBTreeClassifier(cv=iter(list(KFold(3).split(NUMBERS)))), "model.cv: a value of the type"),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_what_a_file_cannot_hold_is_named(model, words):
+    model.fit(NUMBERS, TARGET)
+    with pytest.raises(ModelFileError, match=words):
+        saved(model)
+
+
+def test_other_splitters_and_labels_of_ones_own_are_named():
+    model = NBTreeClassifier(random_state=0).fit(NUMBERS, TARGET).set_params(cv=GroupKFold(2))
+    with pytest.raises(ModelFileError, match=r"model.cv is a GroupKFold; model files hold KFold"):
+        saved(model)
+    y = np.array([Colour("red"), Colour("blue")], dtype=object)[TARGET]
+    with pytest.raises(ModelFileError, match=r"Colour cannot be stored"):
+        saved(NaiveBayesClassifier().fit(NUMBERS, y))
+
+
+def test_unfitted_models_and_other_things_are_refused(tmp_path):
+    with pytest.raises(NotFittedError):
+        unnaive.save(NaiveBayesClassifier(), tmp_path / "a.unv")
+    with pytest.raises(ModelFileError, match="save takes a fitted model, then a path; got a"):
+        unnaive.save("a.unv", NaiveBayesClassifier())
+
+
+# Refused when loading ---------------------------------------------------------------------------
+
+X0, Y0 = mixed_table(60)
+SAMPLE, TREE = NaiveBayesClassifier(numeric="width"), unnaive.C45Classifier()
+
+
+@cache
+def file_of(estimator):
+    return saved(clone(estimator).fit(X0, Y0))
+
+
+def changed(data, change):
+    broken = Broken(data)
+    change(broken, broken.header["content"]["model"])
+    return broken.file()
+
+
+def array_of(broken, node):
+    """The numbers of an array in the content, to be changed in place."""
+    i = node["$array"]
+    entry = broken.header["arrays"][i]
+    block = bytearray(broken.blocks[i])
+    broken.blocks[i] = block
+    return np.frombuffer(block, dtype=entry[0]).reshape(entry[1])
+
+
+def put(path, index, value):
+    """Put a number into a learned array."""
+
+    def change(broken, model):
+        node = model["learned"]
+        for step in path:
+            node = node[step]
+        array_of(broken, node)[index] = value
+
+    return change
+
+
+def assign(path, value):
+    def change(broken, model):
+        node = model
+        for step in path[:-1]:
+            node = node[step]
+        node[path[-1]] = value
+
+    return change
+
+
+TERM = ("scorer_", "terms", "$tuple", 0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "change", "words"),
+    [
+        (SAMPLE, put(("class_log_prior_",), 0, np.nan), "class_log_prior_|log_prior has numbers"),
+        (SAMPLE, put((*TERM, "logs"), 0, np.inf), "logs has numbers outside"),
+        (SAMPLE, put((*TERM, "logs"), 0, 1e200), "logs has numbers outside"),
+        (SAMPLE, put((*TERM, "coder", "cuts"), 0, np.nan), "cuts has numbers outside"),
+        (SAMPLE, put(("class_count_",), 0, -1.0), "(class_count_|totals) has numbers outside"),
+        (SAMPLE, put(("summary_", "counts", "offsets"), 1, 10**9), "no slot|counts"),
+        (SAMPLE, put(("summary_", "counts", "counts"), (0, 0), -1), "counts has numbers"),
+        (SAMPLE, assign(("is",), "GaussianNB"), "'GaussianNB', not an estimator that is known"),
+        (SAMPLE, assign(("is",), "Discretizer"), "parameters that Discretizer does not have"),
+        (SAMPLE, assign(("parameters", "alpha"), -1), "alpha must be a number, 0 or more"),
+        (SAMPLE, assign(("parameters", "missing"), "perhaps"), "missing must be 'skip' or 'value'"),
+        (SAMPLE, assign(("parameters", "numeric"), "best"), "numeric must be one of"),
+        (SAMPLE, assign(("parameters", "colour"), 1), "parameters that NaiveBayesClassifier does"),
+        (SAMPLE, assign(("parameters", "n_jobs"), 0), "n_jobs is 0"),
+        (SAMPLE, assign(("splitters", "cv"), ["KFold", {}]), "splitters that NaiveBayes"),
+        (SAMPLE, assign(("learned", "n_features_in_"), 5), "more or fewer columns"),
+        (SAMPLE, assign(("learned", "n_features_in_"), True), "is a bool, not a int"),
+        (SAMPLE, assign(("learned", "other_"), 1), "has not learned what a NaiveBayes"),
+        (SAMPLE, assign(("learned", "scorer_"), {"is": "Summary"}), "'Summary', not a Scorer"),
+        (SAMPLE, assign(("learned", "scorer_", "more"), 1), "'more', which is unknown"),
+        (SAMPLE, assign(("learned", "schema_", "named"), False), "names without a table"),
+        (SAMPLE, assign(("learned", *TERM, "coder", "is"), "Grid"), "'Grid', not one of"),
+        (
+            SAMPLE,
+            assign(("learned", "classes_"), {"$text": [5, [3], ["no", "no", "yes"]]}),
+            "a class is listed twice",
+        ),
+        (
+            SAMPLE,
+            assign(("learned", "schema_", "columns", "$tuple", 0, "kind"), "categorical"),
+            "columns|numbered|summed",
+        ),
+        (
+            SAMPLE,
+            assign(("learned", "schema_", "columns", "$tuple", 3, "kind"), "numeric"),
+            "holds text, but is numeric",
+        ),
+        (TREE, put(("tree_", "parent"), 2, 2), "a child stands before its parent"),
+        (TREE, put(("tree_", "parent"), 1, -1), "parent has numbers outside"),
+        (TREE, put(("tree_", "attribute"), 0, 99), "attribute has numbers outside"),
+        (TREE, put(("tree_", "attribute"), 0, -1), "a leaf has children"),
+        (TREE, put(("tree_", "child"), 1, 10**6), "children do not follow"),
+        (TREE, put(("tree_", "child_start"), 1, 10**6), "children do not follow"),
+        (TREE, put(("tree_", "route"), 0, 10**6), "route has numbers outside"),
+        (TREE, put(("tree_", "route_start"), 1, 10**6), "a test begins inside"),
+        (TREE, put(("tree_", "offsets"), 1, 10**6), "slots are not the columns'"),
+        (TREE, put(("tree_", "answer"), (0, 0), 0.99), "answers do not sum to 1"),
+        (TREE, put(("tree_", "class_weight"), slice(1, None), 0.0), "no row has come to a node"),
+    ],
+)  # fmt: skip
+def test_a_file_that_was_changed_inside_is_refused_for_its_reason(estimator, change, words):
+    with pytest.raises(ModelFileError, match=f"cannot be loaded: .*({words})"):
+        loaded(changed(file_of(estimator), change))
+
+
+def test_a_refused_file_is_named(tmp_path):
+    path = tmp_path / "mine.unv"
+    path.write_bytes(file_of(SAMPLE)[:-1])
+    with pytest.raises(ModelFileError, match="mine.unv cannot be loaded: the file is truncated"):
+        unnaive.load(path)
+    path.write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(ModelFileError, match="this is not a file of unnaive"):
+        unnaive.load(path)
+    with pytest.raises(FileNotFoundError):
+        unnaive.load(tmp_path / "none.unv")
+
+
+def test_a_file_of_a_later_release_says_so():
+    broken = Broken(file_of(SAMPLE))
+    broken.header["version"] = 99
+    with pytest.raises(ModelFileError, match="version 99 of its format.*install a later release"):
+        loaded(broken.file())
+
+
+def test_a_model_within_a_model_is_checked_too():
+    model = ClassDecompositionClassifier(random_state=0).fit(X0, Y0)
+    broken = Broken(saved(model))
+    inner = broken.header["content"]["model"]["learned"]["estimator_"]
+    array_of(broken, inner["learned"]["class_count_"])[0] = np.nan
+    with pytest.raises(ModelFileError, match="model.estimator_.*has numbers outside"):
+        loaded(broken.file())
+    inner["learned"] = None
+    with pytest.raises(ModelFileError, match="the estimator has other pairs"):
+        loaded(broken.file())
+
+
+def test_loading_runs_nothing_of_the_file(monkeypatch):
+    """Not even an import: everything needed is imported before."""
+    expected = loaded(file_of(SAMPLE)).predict_proba(X0).tolist()
+    before = set(sys.modules)
+    monkeypatch.setattr(pickle, "loads", None)
+    monkeypatch.setattr("builtins.eval", None)
+    monkeypatch.setattr("builtins.exec", None)
+    assert loaded(file_of(SAMPLE)).predict_proba(X0).tolist() == expected
+    assert set(sys.modules) == before
+
+
+def test_deep_copies_and_pickles_of_loaded_models_work():
+    model = loaded(file_of(SAMPLE))
+    assert_same(model, copy.deepcopy(model), X0)
+    assert_same(model, pickle.loads(pickle.dumps(model)), X0)
+
+
+def test_max_bytes_limits_what_is_taken_into_memory(tmp_path):
+    with pytest.raises(ModelFileError, match="more than the limit of 100; raise max_bytes"):
+        unnaive.load(io.BytesIO(file_of(SAMPLE)), max_bytes=100)
+
+
+def test_every_check_refuses_something():
+    """A check that cannot fail would be a comment."""
+    model = loaded(file_of(SAMPLE))
+    term = model.scorer_.terms[0]
+    for bad in (
+        replace(term, logs=term.logs[:-1]),
+        replace(term.coder, cuts=term.coder.cuts[::-1] + 0.0) if term.coder.size > 2 else None,
+        replace(model.scorer_, log_prior=model.scorer_.log_prior[:-1]),
+        replace(model.summary_, n_rows=-1),
+        replace(model.summary_, grid_limit=1),
+        replace(model.schema_, columns=()),
+    ):
+        if bad is not None:
+            with pytest.raises(ValueError, match="."):
+                bad.check()
