@@ -13,6 +13,7 @@ from sqlglot import exp
 from unnaive.store.sql.dialects import Dialect, SmallTable, case, name, ref, whole
 
 MOST_BRANCHES = 24  # entries that a CASE looks through; more are a table that is joined
+MOST_CASES = 64  # entries of all classes together, which a table gives at once
 MOST_JOINS = 48  # in one step: SQLite joins 64 tables at most
 MOST_TERMS = 64  # added up in one expression: engines limit how deep they nest
 MOST_NUMBERS = 4_000_000  # in one statement
@@ -56,7 +57,7 @@ class Step:
         dialect = self.statement.dialect
         speaking = values.any(axis=1)
         keys, values = keys[speaking], values[speaking]
-        if len(keys) > MOST_BRANCHES:
+        if len(keys) > MOST_BRANCHES or values.size > MOST_CASES:
             rows = [
                 [whole(k), *(dialect.number(v) for v in row)]
                 for k, row in zip(keys, values.tolist(), strict=True)
