@@ -30,8 +30,13 @@ class Folder:
         self.statement, self.tree = statement, tree
         self.steps: list[Step] = []
 
-    def fold(self, prefix: str, combine: Callable[[int, Below], Said]) -> str | None:
-        """What the root says, as a column; None if nothing."""
+    def fold(
+        self,
+        prefix: str,
+        combine: Callable[[int, Below], Said],
+        finish: Callable[[exp.Expression], exp.Expression] = lambda said: said,
+    ) -> str | None:
+        """What the root says, and what is made of that, as a column; None if nothing."""
         found: dict[int, exp.Expression | None] = {}
         height: dict[int, int] = {}
         level: dict[int, int] = {}
@@ -46,7 +51,7 @@ class Folder:
                 level[node] += 1
             found[node] = said
         root = found[0]
-        return None if root is None else self._step(level[0]).define(prefix, root)
+        return None if root is None else self._step(level[0]).define(prefix, finish(root))
 
     def _step(self, level: int) -> Step:
         while len(self.steps) <= level:
@@ -72,6 +77,12 @@ def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
     return [np.flatnonzero(route == place) + 1 for place in places]
 
 
+def _no_value(tree: Tree, node: int) -> list[int]:
+    """The slots of a missing and of an unseen value of the attribute that a node asks."""
+    j = tree.attribute[node]
+    return [0, int(tree.offsets[j + 1] - tree.offsets[j]) - 1]
+
+
 def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expression:
     if len(slots) == 1:
         return exp.EQ(this=ref(column), expression=whole(slots[0]))
@@ -81,8 +92,12 @@ def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expressi
 # Naive Bayes at the nodes ------------------------------------------------------------------------
 
 
-def route(columns: Columns, tree: Tree) -> str:
-    """The node where a row stops, as a column."""
+def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
+    """The node where a row stops, as a column.
+
+    ``divided`` is added to the number where the row stops because its value is missing or was never
+    seen, not because the node has no child for it.
+    """
     asked, cut = _asked(columns, tree), columns.dialect.cut
 
     def combine(node: int, below: Below) -> exp.Expression:
@@ -91,7 +106,7 @@ def route(columns: Columns, tree: Tree) -> str:
         own = asked[int(tree.attribute[node])]
         ways: list[tuple[exp.Expression, exp.Expression]] = []
         if isinstance(tree.coders[tree.attribute[node]], Bins):
-            ways.append((is_null(ref(own)), whole(node)))
+            ways.append((is_null(ref(own)), whole(node + divided)))
             limits = [
                 exp.LTE(this=ref(own), expression=cut(limit)) for limit in tree.cuts(node).tolist()
             ]
@@ -100,6 +115,8 @@ def route(columns: Columns, tree: Tree) -> str:
         for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
             assert child is not None
             ways.append((_among(own, slots), child))
+        if divided:
+            ways.append((_among(own, _no_value(tree, node)), whole(node + divided)))
         return case(ways, whole(node))
 
     found = Folder(columns.statement, tree).fold("node", combine)
@@ -216,25 +233,34 @@ class _Densities:
 
 
 def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
-    """Probabilities of the classes: a row has a share in every node that it may have come to.
+    """Probabilities of the classes.
 
-    What all classes of a node have in common is added up once, so that a class's own sum visits
-    only the nodes that know it.
+    Most rows come to one node, whose answer is looked up. Others have a share in every node that
+    they may have come to. What all classes of a node have in common is added up once, so that a
+    class's own sum visits only the nodes that know it.
     """
-    asked = _asked(columns, tree)
-    folder = Folder(columns.statement, tree)
+    statement, double = columns.statement, columns.dialect.double
+    n, asked = tree.n_nodes, _asked(columns, tree)
+    if n == 1:
+        step = statement.step("answers")
+        return [step.define("p", double(own)) for own in tree.answer[0]]
+    node = route(columns, tree, divided=n)
+
+    def if_divided(said: exp.Expression) -> exp.Expression:
+        return case([(exp.GTE(this=ref(node), expression=whole(n)), said)], double(0.0))
+
+    folder = Folder(statement, tree)
     common = tree.answer.min(axis=1)
-    shares = tree.shares()
-    base = folder.fold("base", _Sharing(columns, tree, asked, shares, common).combine)
-    tops = []
-    for c in range(tree.answer.shape[1]):
-        own = _Sharing(columns, tree, asked, shares, tree.answer[:, c] - common)
-        tops.append(folder.fold("own", own.combine))
-    step = columns.statement.step("answers")
+    sums = []
+    for answer in [common, *(tree.answer - common[:, None]).T]:
+        sharing = _Sharing(columns, tree, asked, answer)
+        sums.append(folder.fold("d", sharing.combine, if_divided))
+    step = statement.step("answers")
     found = []
-    for top in tops:
-        parts = [ref(part) for part in (base, top) if part is not None]
-        found.append(step.define("p", add_up(parts) if parts else columns.dialect.double(0.0)))
+    for own, said in zip(sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True):
+        parts = [ref(part) for part in (sums[0], own) if part is not None]
+        parts = parts if said is None else [said, *parts]
+        found.append(step.define("p", add_up(parts) if parts else double(0.0)))
     return found
 
 
@@ -246,11 +272,10 @@ class _Sharing:
         columns: Columns,
         tree: ClassTree,
         asked: dict[int, str],
-        shares: NDArray[np.float64],
         answer: NDArray[np.float64],
     ) -> None:
         self.dialect, self.tree, self.asked = columns.dialect, tree, asked
-        self.shares, self.answer = shares, answer
+        self.shares, self.answer = tree.shares(), answer
         self.statement = columns.statement
 
     def combine(self, node: int, below: Below) -> exp.Expression | None:
@@ -263,7 +288,7 @@ class _Sharing:
         parts = []
         for child, said, way in zip(self.tree.children(node), below, ways, strict=False):
             if said is not None:
-                parts.append(self._part(j, float(self.shares[child]), said, way))
+                parts.append(self._part(node, float(self.shares[child]), said, way))
         if not numeric and self.answer[node]:
             staying = _slots_to(self.tree, node)[-1]
             if len(staying):
@@ -291,26 +316,25 @@ class _Sharing:
         return [_among(own, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
     def _part(
-        self, j: int, share: float, said: exp.Expression, way: exp.Expression
+        self, node: int, share: float, said: exp.Expression, way: exp.Expression
     ) -> exp.Expression:
         """What a child says, if the row goes there; its share, if the row goes everywhere."""
         double = self.dialect.double
         if isinstance(said, (exp.Literal, exp.Cast)):
             return case(
                 [
-                    (self._everywhere(j), exp.Mul(this=double(share), expression=said.copy())),
+                    (self._everywhere(node), exp.Mul(this=double(share), expression=said.copy())),
                     (way, said),
                 ],
                 double(0.0),
             )
-        factor = case([(self._everywhere(j), double(share))], double(1.0))
-        either = exp.or_(way, self._everywhere(j))
+        factor = case([(self._everywhere(node), double(share))], double(1.0))
+        either = exp.or_(way, self._everywhere(node))
         return case([(either, exp.Mul(this=factor, expression=said))], double(0.0))
 
-    def _everywhere(self, j: int) -> exp.Expression:
+    def _everywhere(self, node: int) -> exp.Expression:
         """Whether the value is missing, or was never seen."""
-        own = self.asked[j]
+        j = int(self.tree.attribute[node])
         if isinstance(self.tree.coders[j], Bins):
-            return is_null(ref(own))
-        unseen = int(self.tree.offsets[j + 1] - self.tree.offsets[j]) - 1
-        return _among(own, [0, unseen])
+            return is_null(ref(self.asked[j]))
+        return _among(self.asked[j], _no_value(self.tree, node))
