@@ -9,6 +9,7 @@ from sklearn.base import clone
 from postgres_server import postgres_server
 from sql_engines import (
     CLASSES,
+    NUMBER,
     TABLE,
     DuckEngine,
     PostgresEngine,
@@ -37,13 +38,14 @@ MODELS = {
     "bayes": NaiveBayesClassifier(numeric="bayes"),
     "gaussian": NaiveBayesClassifier(numeric="gaussian", missing="value"),
     "kernel": NaiveBayesClassifier(numeric="kernel"),
+    "kernel of one column": NaiveBayesClassifier(numeric={NUMBER: "kernel"}),
     "nbtree": NBTreeClassifier(random_state=0),
     "nbtree, every split": NBTreeClassifier(
         alpha=0.0, missing="value", significance=None, random_state=0
     ),
-    "flexible": FlexibleNBTreeClassifier(missing="value", random_state=0),
+    "flexible": FlexibleNBTreeClassifier(missing="value", significance=None, random_state=0),
     "c45": C45Classifier(),
-    "c45, raw shares": C45Classifier(alpha=0.0, prune=False),
+    "c45, raw shares": C45Classifier(alpha=0.0, min_rows=10, prune=False),
     "boosted": BoostedNaiveBayesClassifier(),
     "boosted m1": BoostedNaiveBayesClassifier(algorithm="m1", random_state=0),
     "boosted samme": BoostedNaiveBayesClassifier(algorithm="samme", alpha=0.0, random_state=0),
@@ -59,8 +61,17 @@ MODELS = {
     ),
 }
 # Spark takes seconds to plan a statement: one model of each kind.
-ON_SPARK = ["mdl", "gaussian", "nbtree, every split", "flexible", "c45", "boosted m1", "bagged",
-            "mixture", "decomposition, best"]  # fmt: skip
+ON_SPARK = [
+    "mdl",
+    "gaussian",
+    "kernel of one column",
+    "nbtree, every split",
+    "c45",
+    "boosted m1",
+    "bagged, hard votes",
+    "mixture of mixtures",
+    "decomposition",
+]
 
 
 @pytest.fixture(scope="module")

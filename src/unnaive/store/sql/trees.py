@@ -17,9 +17,7 @@ from unnaive.store.sql.dialects import case, is_null, ref, whole
 from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of
 from unnaive.store.sql.statement import Statement, Step, add_up
 
-DEEPEST = 24  # levels of a tree in one expression; what is below them has columns of its own
-
-Said = exp.Expression | None  # None where there is nothing to say
+Said = exp.Expr | None  # None where there is nothing to say
 Below = Sequence[Said]  # what the children of a node say
 
 
@@ -34,10 +32,14 @@ class Folder:
         self,
         prefix: str,
         combine: Callable[[int, Below], Said],
-        finish: Callable[[exp.Expression], exp.Expression] = lambda said: said,
+        finish: Callable[[exp.Expr], exp.Expr] = lambda said: said,
     ) -> str | None:
-        """What the root says, and what is made of that, as a column; None if nothing."""
-        found: dict[int, exp.Expression | None] = {}
+        """What the root says, as a column; None if nothing. Deep below it are other columns.
+
+        ``finish`` is what is made of an expression before it becomes a column.
+        """
+        deepest = self.statement.dialect.deepest
+        found: dict[int, exp.Expr | None] = {}
         height: dict[int, int] = {}
         level: dict[int, int] = {}
         for node in range(self.tree.n_nodes - 1, -1, -1):
@@ -45,8 +47,8 @@ class Folder:
             said = combine(node, [found.pop(child) for child in children])
             level[node] = max((level[child] for child in children), default=0)
             height[node] = max((height[child] for child in children), default=0) + 1
-            if said is not None and height[node] >= DEEPEST and node > 0:
-                column = self._step(level[node]).define(prefix, said)
+            if said is not None and height[node] >= deepest and node > 0:
+                column = self._step(level[node]).define(prefix, finish(said))
                 said, height[node] = ref(column), 0
                 level[node] += 1
             found[node] = said
@@ -83,7 +85,7 @@ def _no_value(tree: Tree, node: int) -> list[int]:
     return [0, int(tree.offsets[j + 1] - tree.offsets[j]) - 1]
 
 
-def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expression:
+def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expr:
     if len(slots) == 1:
         return exp.EQ(this=ref(column), expression=whole(slots[0]))
     return exp.In(this=ref(column), expressions=[whole(slot) for slot in slots])
@@ -100,11 +102,11 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
     """
     asked, cut = _asked(columns, tree), columns.dialect.cut
 
-    def combine(node: int, below: Below) -> exp.Expression:
+    def combine(node: int, below: Below) -> exp.Expr:
         if not below:
             return whole(node)
         own = asked[int(tree.attribute[node])]
-        ways: list[tuple[exp.Expression, exp.Expression]] = []
+        ways: list[tuple[exp.Expr, exp.Expr]] = []
         if isinstance(tree.coders[tree.attribute[node]], Bins):
             ways.append((is_null(ref(own)), whole(node + divided)))
             limits = [
@@ -141,7 +143,7 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
     for j, slot in slots.items():
         place = tree.place[:, tree.offsets[j] : tree.offsets[j + 1]]
         logs = tree.logs[place].reshape(-1, tree.log_prior.shape[1])
-        key: exp.Expression = ref(slot)
+        key: exp.Expr = ref(slot)
         if node is not None:
             row = exp.Mul(this=ref(node), expression=whole(place.shape[1]))
             key = exp.Add(this=row, expression=ref(slot))
@@ -198,7 +200,7 @@ class _Densities:
             self.tables[j].append(np.concatenate(tables))
         key = whole(int(having[0])) if node is None else ref(node)
         rows = [
-            [whole(n), *(dialect.number(v) for v in own)]
+            [whole(int(n)), *(dialect.number(v) for v in own)]
             for n, own in zip(having, parts, strict=True)
         ]
         given = step.join(key, rows)
@@ -210,19 +212,18 @@ class _Densities:
             self.places[j].append(step.define("z", found))
             self.keys[j].append(step.define("o", first))
 
-    def join(
-        self, step: Step, j: int, found: Sequence[exp.Expression | None]
-    ) -> list[exp.Expression | None]:
+    def join(self, step: Step, j: int, found: Sequence[exp.Expr | None]) -> list[exp.Expr | None]:
         """The evidence of one attribute, with that of its density where it has one."""
         if j not in self.places:
             return list(found)
-        dialect, out = self.columns.dialect, []
+        dialect = self.columns.dialect
+        out: list[exp.Expr | None] = []
         for own, z, first, logs in zip(
             found, self.places[j], self.keys[j], self.tables[j], strict=True
         ):
             key = dialect.floor(exp.Add(this=ref(z), expression=ref(first)))
             density = between(self.columns, step, z, key, logs)
-            known: exp.Expression = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
+            known: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
             if own is not None:
                 known = exp.Paren(this=exp.Add(this=own, expression=known))
             out.append(known)
@@ -246,7 +247,7 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
         return [step.define("p", double(own)) for own in tree.answer[0]]
     node = route(columns, tree, divided=n)
 
-    def if_divided(said: exp.Expression) -> exp.Expression:
+    def if_divided(said: exp.Expr) -> exp.Expr:
         return case([(exp.GTE(this=ref(node), expression=whole(n)), said)], double(0.0))
 
     folder = Folder(statement, tree)
@@ -258,8 +259,8 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     step = statement.step("answers")
     found = []
     for own, said in zip(sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True):
-        parts = [ref(part) for part in (sums[0], own) if part is not None]
-        parts = parts if said is None else [said, *parts]
+        parts: list[exp.Expr] = [] if said is None else [said]
+        parts += [ref(part) for part in (sums[0], own) if part is not None]
         found.append(step.define("p", add_up(parts) if parts else double(0.0)))
     return found
 
@@ -278,7 +279,7 @@ class _Sharing:
         self.shares, self.answer = tree.shares(), answer
         self.statement = columns.statement
 
-    def combine(self, node: int, below: Below) -> exp.Expression | None:
+    def combine(self, node: int, below: Below) -> exp.Expr | None:
         if not below:
             self.statement.count(1)
             return self.dialect.double(self.answer[node]) if self.answer[node] else None
@@ -297,13 +298,13 @@ class _Sharing:
                 parts.append(case([(here, value)], self.dialect.double(0.0)))
         return exp.Paren(this=add_up(parts)) if parts else None
 
-    def _limits(self, node: int) -> list[exp.Expression]:
+    def _limits(self, node: int) -> list[exp.Expr]:
         """When a number leads to each child."""
         own, cuts = self.asked[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
         cut = self.dialect.cut
-        ways: list[exp.Expression] = []
+        ways: list[exp.Expr] = []
         for k in range(len(cuts) + 1):
-            sides: list[exp.Expression] = []
+            sides: list[exp.Expr] = []
             if k > 0:
                 sides.append(exp.GT(this=ref(own), expression=cut(cuts[k - 1])))
             if k < len(cuts):
@@ -311,13 +312,11 @@ class _Sharing:
             ways.append(exp.and_(*sides))
         return ways
 
-    def _values(self, node: int) -> list[exp.Expression]:
+    def _values(self, node: int) -> list[exp.Expr]:
         own = self.asked[int(self.tree.attribute[node])]
         return [_among(own, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
-    def _part(
-        self, node: int, share: float, said: exp.Expression, way: exp.Expression
-    ) -> exp.Expression:
+    def _part(self, node: int, share: float, said: exp.Expr, way: exp.Expr) -> exp.Expr:
         """What a child says, if the row goes there; its share, if the row goes everywhere."""
         double = self.dialect.double
         if isinstance(said, (exp.Literal, exp.Cast)):
@@ -332,7 +331,7 @@ class _Sharing:
         either = exp.or_(way, self._everywhere(node))
         return case([(either, exp.Mul(this=factor, expression=said))], double(0.0))
 
-    def _everywhere(self, node: int) -> exp.Expression:
+    def _everywhere(self, node: int) -> exp.Expr:
         """Whether the value is missing, or was never seen."""
         j = int(self.tree.attribute[node])
         if isinstance(self.tree.coders[j], Bins):
