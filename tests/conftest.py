@@ -18,3 +18,5 @@ def fingerprint() -> str:
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / fingerprint()))
+
+from spark_session import spark  # noqa: E402, F401

@@ -89,15 +89,15 @@ class Columns:
             self._slots[j] = self._number.define("c", numbered)
         return self._slots[j]
 
-    def _interval(self, own: str, bins: Bins) -> exp.Expression:
+    def _interval(self, own: str, bins: Bins) -> exp.Expr:
         self.statement.count(len(bins.cuts))
         inside = self._halve(own, bins.cuts.tolist(), 1)
         return case([(is_null(ref(own)), whole(0))], inside)
 
-    def _halve(self, own: str, cuts: list[float], first: int) -> exp.Expression:
+    def _halve(self, own: str, cuts: list[float], first: int) -> exp.Expr:
         """The slot between cuts, of which the lowest is the first."""
 
-        def below(cut: float) -> exp.Expression:
+        def below(cut: float) -> exp.Expr:
             return exp.LTE(this=ref(own), expression=self.dialect.cut(cut))
 
         if not cuts:
@@ -113,7 +113,7 @@ class Columns:
             self._halve(own, cuts[half + 1 :], first + half + 1),
         )
 
-    def _category(self, step: Step, own: str, column: Column, coder: Categories) -> exp.Expression:
+    def _category(self, step: Step, own: str, column: Column, coder: Categories) -> exp.Expr:
         unseen = whole(coder.size + 1)
         known = [(self._literal(column, v), slot) for v, slot in coder.index.items()]
         self.statement.count(len(known))
@@ -125,7 +125,7 @@ class Columns:
             found = exp.Coalesce(this=joined, expressions=[unseen])
         return case([(is_null(ref(own)), whole(0))], found)
 
-    def _literal(self, column: Column, value: Any) -> exp.Expression:
+    def _literal(self, column: Column, value: Any) -> exp.Expr:
         """A category as the database would hold it."""
         if column.family in ("time", "duration"):
             return self.dialect.number(float(read_numeric(as_objects([value]), column)[0]))

@@ -30,25 +30,25 @@ def whole(value: int) -> exp.Literal:
     return exp.Literal(this=str(int(value)), is_string=False)
 
 
-def call(function: str, *arguments: exp.Expression) -> exp.Expression:
+def call(function: str, *arguments: exp.Expr) -> exp.Expr:
     """A function by its own name, which sqlglot leaves alone."""
     return exp.Anonymous(this=function, expressions=list(arguments))
 
 
 def case(
-    branches: Sequence[tuple[exp.Expression, exp.Expression]],
-    default: exp.Expression | None = None,
-    of: exp.Expression | None = None,
-) -> exp.Expression:
+    branches: Sequence[tuple[exp.Expr, exp.Expr]],
+    default: exp.Expr | None = None,
+    of: exp.Expr | None = None,
+) -> exp.Expr:
     ifs = [exp.If(this=condition, true=value) for condition, value in branches]
     return exp.Case(this=of, ifs=ifs, default=default)
 
 
-def is_null(value: exp.Expression) -> exp.Expression:
+def is_null(value: exp.Expr) -> exp.Expr:
     return exp.Is(this=value, expression=exp.Null())
 
 
-def cast(value: exp.Expression, kind: str) -> exp.Expression:
+def cast(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.Cast(this=value, to=exp.DataType.build(kind))
 
 
@@ -59,9 +59,7 @@ class SmallTable(NamedTuple):
     rows: exp.Select
 
 
-def _values(
-    rows: Sequence[Sequence[exp.Expression]], columns: Sequence[str] = ()
-) -> exp.Expression:
+def _values(rows: Sequence[Sequence[exp.Expr]], columns: Sequence[str] = ()) -> exp.Expr:
     tuples = [exp.Tuple(expressions=list(row)) for row in rows]
     alias = exp.TableAlias(this=name("r"), columns=[name(column) for column in columns])
     return exp.Values(expressions=tuples, alias=alias)
@@ -75,10 +73,11 @@ class Dialect:
     materialized = False  # whether steps must be told not to be copied into each other
     most_columns: int | None = None
     longest_name: int | None = None  # bytes
+    deepest = 24  # levels of a tree in one expression; what is below them has columns of its own
 
     # Numbers ---------------------------------------------------------------------------------
 
-    def number(self, value: float) -> exp.Expression:
+    def number(self, value: float) -> exp.Expr:
         """A float that is read back to the bit; its type is the engine's own choice."""
         written = repr(float(value))
         # Without an exponent most engines read a decimal number, and count in decimals.
@@ -86,41 +85,41 @@ class Dialect:
             written = f"{written.removesuffix('.0')}e0"
         return exp.Literal(this=written, is_string=False)
 
-    def double(self, value: float) -> exp.Expression:
+    def double(self, value: float) -> exp.Expr:
         """The same, whose type is certainly a float."""
         return self.number(value)
 
-    def cut(self, value: float) -> exp.Expression:
+    def cut(self, value: float) -> exp.Expr:
         """The same, to compare a column with."""
         return self.number(value)
 
-    def greatest(self, values: Sequence[exp.Expression]) -> exp.Expression:
+    def greatest(self, values: Sequence[exp.Expr]) -> exp.Expr:
         """The largest of many; none of them is NULL."""
         return self._of_many("GREATEST", values)
 
-    def least(self, values: Sequence[exp.Expression]) -> exp.Expression:
+    def least(self, values: Sequence[exp.Expr]) -> exp.Expr:
         return self._of_many("LEAST", values)
 
-    def _of_many(self, function: str, values: Sequence[exp.Expression]) -> exp.Expression:
+    def _of_many(self, function: str, values: Sequence[exp.Expr]) -> exp.Expr:
         found = list(values)
         while len(found) > 1:  # SQLite takes 100 arguments
             parts = [found[k : k + 50] for k in range(0, len(found), 50)]
             found = [part[0] if len(part) == 1 else call(function, *part) for part in parts]
         return found[0]
 
-    def floor(self, value: exp.Expression) -> exp.Expression:
+    def floor(self, value: exp.Expr) -> exp.Expr:
         """The whole part of a number that is not negative, as an integer."""
         return cast(exp.Floor(this=value), "bigint")
 
     # Columns as the model reads them -------------------------------------------------------------
 
-    def read(self, column: Column, given: str, table: str) -> exp.Expression:
+    def read(self, column: Column, given: str, table: str) -> exp.Expr:
         """A column of the user's table, NULL where it is missing.
 
         Numbers that are used as numbers become floats, dates and durations microseconds.
         """
 
-        def value() -> exp.Expression:
+        def value() -> exp.Expr:
             return ref(given, table)
 
         if column.family in ("time", "duration"):
@@ -131,25 +130,25 @@ class Dialect:
             self.as_bool(value, column) if column.family == "bool" else self.as_text(value, column)
         )
 
-    def _double(self, value: exp.Expression) -> exp.Expression:
+    def _double(self, value: exp.Expr) -> exp.Expr:
         return cast(value, "double")
 
-    def _no_nan(self, value: exp.Expression) -> exp.Expression:
+    def _no_nan(self, value: exp.Expr) -> exp.Expr:
         """NULL for NaN, which equals itself in SQL."""
         return exp.Nullif(this=value, expression=cast(text("NaN"), "double"))
 
-    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expression:  # noqa: ARG002
+    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:  # noqa: ARG002
         added = exp.Add(this=value(), expression=whole(0))  # text cannot be added to
         return self._no_nan(self._double(added) if as_float else added)
 
-    def as_text(self, value: Any, column: Column) -> exp.Expression:  # noqa: ARG002
+    def as_text(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         like = exp.Like(this=value(), expression=text("%"))  # numbers are not like anything
         return case([(like, value())])
 
-    def as_bool(self, value: Any, column: Column) -> exp.Expression:  # noqa: ARG002
+    def as_bool(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         return value()
 
-    def microseconds(self, value: Any, column: Column) -> exp.Expression:
+    def microseconds(self, value: Any, column: Column) -> exp.Expr:
         raise NotImplementedError
 
     def _no_durations(self, column: Column) -> None:
@@ -162,7 +161,7 @@ class Dialect:
     # Tables of the statement itself ------------------------------------------------------------
 
     def rows(
-        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expression]]
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expr]]
     ) -> SmallTable:
         """A small table that the statement carries along."""
         values = _values(rows, columns)
@@ -179,8 +178,8 @@ class _Watchful(Dialect):
     error_function = ""
 
     def _guard(
-        self, value: Any, column: Column, allowed: Sequence[str], then: exp.Expression
-    ) -> exp.Expression:
+        self, value: Any, column: Column, allowed: Sequence[str], then: exp.Expr
+    ) -> exp.Expr:
         kinds = [
             exp.Like(this=call(self.type_function, value()), expression=text(kind))
             for kind in allowed
@@ -189,7 +188,7 @@ class _Watchful(Dialect):
             [(is_null(value()), exp.Null()), (exp.or_(*kinds), then)], self._otherwise(column)
         )
 
-    def _otherwise(self, column: Column) -> exp.Expression | None:
+    def _otherwise(self, column: Column) -> exp.Expr | None:
         words = {"text": "text", "number": "numbers", "bool": "true/false values"}
         message = (
             f"{column} held {words[column.family]} when the model was fitted, but is of another "
@@ -197,14 +196,14 @@ class _Watchful(Dialect):
         )
         return call(self.error_function, text(message))
 
-    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expression:
+    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:
         then = self._double(value()) if as_float else value()
         return self._guard(value, column, self.numbers, self._no_nan(then))
 
-    def as_text(self, value: Any, column: Column) -> exp.Expression:
+    def as_text(self, value: Any, column: Column) -> exp.Expr:
         return self._guard(value, column, self.texts, cast(value(), "text"))
 
-    def as_bool(self, value: Any, column: Column) -> exp.Expression:
+    def as_bool(self, value: Any, column: Column) -> exp.Expr:
         return self._guard(value, column, self.bools, cast(value(), "boolean"))
 
 
@@ -214,7 +213,7 @@ class DuckDB(_Watchful):
     numbers = ("%INT", "%INTEGER", "DECIMAL%", "DOUBLE", "FLOAT")
     error_function = "ERROR"
 
-    def microseconds(self, value: Any, column: Column) -> exp.Expression:  # noqa: ARG002
+    def microseconds(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         return call("EPOCH_US", value())
 
 
@@ -223,15 +222,15 @@ class PostgreSQL(Dialect):
     materialized = True
     most_columns, longest_name = 1600, 63
 
-    def double(self, value: float) -> exp.Expression:
+    def double(self, value: float) -> exp.Expr:
         return cast(self.number(value), "double")
 
-    def microseconds(self, value: Any, column: Column) -> exp.Expression:  # noqa: ARG002
+    def microseconds(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=value())
         return exp.Mul(this=seconds, expression=whole(1_000_000))
 
     def rows(
-        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expression]]
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expr]]
     ) -> SmallTable:
         # The first row says that numbers are floats, not decimals.
         first = [
@@ -247,8 +246,9 @@ class SQLite(Dialect):
     name, word = "sqlite", "SQLite"
     materialized = True
     most_columns = 2000
+    deepest = 5  # its parser holds a hundred things open
 
-    def cut(self, value: float) -> exp.Expression:
+    def cut(self, value: float) -> exp.Expr:
         # SQLite reads one number in some thousands off by its last bit. Whole numbers are read
         # exactly, and a division by a power of two is exact.
         numerator, denominator = float(value).as_integer_ratio()
@@ -259,53 +259,53 @@ class SQLite(Dialect):
         top = exp.Literal(this=f"{numerator}.0", is_string=False)
         return exp.Paren(this=exp.Div(this=top, expression=whole(denominator), typed=True))
 
-    def greatest(self, values: Sequence[exp.Expression]) -> exp.Expression:
+    def greatest(self, values: Sequence[exp.Expr]) -> exp.Expr:
         return self._of_many("MAX", values)
 
-    def least(self, values: Sequence[exp.Expression]) -> exp.Expression:
+    def least(self, values: Sequence[exp.Expr]) -> exp.Expr:
         return self._of_many("MIN", values)
 
-    def floor(self, value: exp.Expression) -> exp.Expression:
+    def floor(self, value: exp.Expr) -> exp.Expr:
         # Added to, it has no affinity any more, for which joins would make no index.
         return exp.Paren(this=exp.Add(this=cast(value, "bigint"), expression=whole(0)))
 
-    def _typed(self, value: Any, kinds: Sequence[str], then: exp.Expression) -> exp.Expression:
+    def _typed(self, value: Any, kinds: Sequence[str], then: exp.Expr) -> exp.Expr:
         is_kind = exp.In(this=call("TYPEOF", value()), expressions=[text(kind) for kind in kinds])
         return case([(is_kind, then)])
 
-    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expression:  # noqa: ARG002
+    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:  # noqa: ARG002
         if as_float:
             return self._typed(value, ("integer", "real"), self._double(value()))
         return self._bare(value)
 
-    def as_text(self, value: Any, column: Column) -> exp.Expression:  # noqa: ARG002
+    def as_text(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         return self._bare(value)
 
-    def as_bool(self, value: Any, column: Column) -> exp.Expression:  # noqa: ARG002
+    def as_bool(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         return self._bare(value)
 
-    def _bare(self, value: Any) -> exp.Expression:
+    def _bare(self, value: Any) -> exp.Expr:
         """Without the column's affinity, by which '1' would equal 1, and without its collation."""
         return case([(is_null(value()), exp.Null())], value())
 
-    def microseconds(self, value: Any, column: Column) -> exp.Expression:
+    def microseconds(self, value: Any, column: Column) -> exp.Expr:
         """Dates and times are text in SQLite, as Python's adapters and pandas write them."""
         self._no_durations(column)
 
-        def part(first: int, *length: int) -> exp.Expression:
+        def part(first: int, *length: int) -> exp.Expr:
             return call("SUBSTR", value(), whole(first), *map(whole, length))
 
-        def fraction(first: int) -> exp.Expression:
+        def fraction(first: int) -> exp.Expr:
             """Microseconds after the point, if there is one at this place."""
             digits = exp.DPipe(this=part(first + 1, 6), expression=text("000000"))
             point = exp.EQ(this=part(first, 1), expression=text("."))
             six = cast(call("SUBSTR", digits, whole(1), whole(6)), "int")
             return case([(point, six)], whole(0))
 
-        def seconds() -> exp.Expression:
+        def seconds() -> exp.Expr:
             return cast(call("STRFTIME", text("%s"), value()), "int")
 
-        def micros(whole_seconds: exp.Expression, point: int) -> exp.Expression:
+        def micros(whole_seconds: exp.Expr, point: int) -> exp.Expr:
             scaled = exp.Mul(this=whole_seconds, expression=whole(1_000_000))
             return exp.Add(this=scaled, expression=fraction(point))
 
@@ -315,7 +315,7 @@ class SQLite(Dialect):
         return case([(is_day, micros(of_day, 9))], micros(seconds(), 20))
 
     def rows(
-        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expression]]
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expr]]
     ) -> SmallTable:
         named = exp.TableAlias(this=name(table), columns=[name(column) for column in columns])
         return SmallTable(named, exp.select("*").from_(_values(rows)))
@@ -327,7 +327,7 @@ class Spark(_Watchful):
     numbers = ("%int", "float", "double", "decimal%")
     error_function = "RAISE_ERROR"
 
-    def microseconds(self, value: Any, column: Column) -> exp.Expression:
+    def microseconds(self, value: Any, column: Column) -> exp.Expr:
         # What the session's clock shows, as pandas gets it; the cast takes dates along.
         self._no_durations(column)
         shown = call("TO_UTC_TIMESTAMP", cast(value(), "timestamp"), call("CURRENT_TIMEZONE"))
@@ -338,10 +338,23 @@ class BigQuery(Dialect):
     name, word = "bigquery", "BigQuery"
     longest_name = 300
 
-    def _no_nan(self, value: exp.Expression) -> exp.Expression:
+    def rows(
+        self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expr]]
+    ) -> SmallTable:
+        # The first row names the columns.
+        first = [
+            exp.PropertyEQ(this=name(own), expression=value)
+            for own, value in zip(columns, rows[0], strict=True)
+        ]
+        tuples = [exp.Tuple(expressions=list(row)) for row in rows[1:]]
+        listed = exp.Array(expressions=[exp.Struct(expressions=first), *tuples])
+        values = exp.Unnest(expressions=[listed], alias=exp.TableAlias(this=name("r")))
+        return SmallTable(exp.TableAlias(this=name(table)), exp.select("*").from_(values))
+
+    def _no_nan(self, value: exp.Expr) -> exp.Expr:
         return case([(exp.IsNan(this=value.copy()), exp.Null())], value)  # here it does not
 
-    def microseconds(self, value: Any, column: Column) -> exp.Expression:
+    def microseconds(self, value: Any, column: Column) -> exp.Expr:
         self._no_durations(column)
         return call("UNIX_MICROS", cast(value(), "timestamptz"))
 
@@ -353,10 +366,10 @@ class Snowflake(_Watchful):
     numbers = ("NUMBER%", "FLOAT%")
     type_function = "SYSTEM$TYPEOF"
 
-    def _otherwise(self, column: Column) -> exp.Expression | None:  # noqa: ARG002
+    def _otherwise(self, column: Column) -> exp.Expr | None:  # noqa: ARG002
         return None  # no function raises an error here: what is of another type is missing
 
-    def microseconds(self, value: Any, column: Column) -> exp.Expression:
+    def microseconds(self, value: Any, column: Column) -> exp.Expr:
         self._no_durations(column)
         return call("DATE_PART", exp.Var(this="EPOCH_MICROSECOND"), cast(value(), "timestamp"))
 

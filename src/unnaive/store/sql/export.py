@@ -34,14 +34,14 @@ def export(model: Any, table: Any, dialect: Any, wishes: Wishes) -> str:
     """The statement as text."""
     engine = find_dialect(dialect)
     inner = answering(model)
-    tolerance = wishes.tolerance
-    if not isinstance(tolerance, numbers.Real) or not 0 <= tolerance < math.inf:
+    tolerance: Any = wishes.tolerance
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf):
         raise ValueError(f"tolerance must be a number, 0 or more; got {tolerance!r}.")
     statement = Statement(engine, _parts(table))
     columns = Columns(statement, inner.schema_, column_names(model.schema_, wishes.columns))
     kept = [check_text(own, "keep") for own in _listed("keep", wishes.keep)]
     names = _output_names(model.classes_, kept, wishes, engine)
-    outputs = [(ref(columns.keep(own)), own) for own in kept]
+    outputs: list[tuple[exp.Expr, str]] = [(ref(columns.keep(own)), own) for own in kept]
     # A class's log-odds shift by at most twice the error of a score, its probability by a quarter.
     found = probabilities(columns, model, Thinning(2.0 * float(tolerance)))
     outputs += [(ref(p), own) for p, own in zip(found, names, strict=True)]
@@ -98,7 +98,7 @@ def _output_names(classes: Any, kept: list[str], wishes: Wishes, engine: Dialect
     return names
 
 
-def _winner(classes: Any, found: list[str], best: str, engine: Dialect) -> exp.Expression:
+def _winner(classes: Any, found: list[str], best: str, engine: Dialect) -> exp.Expr:
     """The first of the most probable classes."""
     labels = _labels(classes, engine)
     if len(labels) == 1:
@@ -112,16 +112,16 @@ def _winner(classes: Any, found: list[str], best: str, engine: Dialect) -> exp.E
     )
 
 
-def _labels(classes: Any, engine: Dialect) -> list[exp.Expression]:
+def _labels(classes: Any, engine: Dialect) -> list[exp.Expr]:
     """Classes as the database would write them: one type for all, text if need be."""
     values = classes.tolist()
     if all(isinstance(v, bool) for v in values):
         return [exp.Boolean(this=v) for v in values]
-    plain = [v for v in values if isinstance(v, numbers.Real) and not isinstance(v, bool)]
-    if len(plain) == len(values):
+    if not any(isinstance(v, bool) for v in values):
         if all(isinstance(v, int) for v in values):
             return [whole(v) for v in values]
-        return [engine.double(float(v)) for v in values]
+        if all(isinstance(v, numbers.Real) for v in values):
+            return [engine.double(float(v)) for v in values]
     return [text(check_text(_written(v), f"the class {v!r}")) for v in values]
 
 

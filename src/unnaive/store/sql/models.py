@@ -88,8 +88,9 @@ def _side_by_side(columns: Columns, model: Any, n_models: int) -> Any:
 def _bagged(columns: Columns, model: BaggedNaiveBayesClassifier) -> list[str]:
     n, bags = len(model.classes_), len(model.bag_weights_)
     dialect = columns.dialect
-    totals: list[list[exp.Expression]] = [[] for _ in range(n)]
+    totals: list[list[exp.Expr]] = [[] for _ in range(n)]
     for _, models in _side_by_side(columns, model, bags):
+        votes: list[list[exp.Expr]]
         if model.voting == "soft":
             votes = [[ref(p) for p in own] for own in shares(columns, models)]
         else:
@@ -109,7 +110,7 @@ def _voted(columns: Columns, model: BoostedNaiveBayesClassifier) -> list[str]:
     """Rounds that vote for their best class."""
     n = len(model.classes_)
     weights = model.estimator_weights_
-    totals: list[list[exp.Expression]] = [[] for _ in range(n)]
+    totals: list[list[exp.Expr]] = [[] for _ in range(n)]
     for first, models in _side_by_side(columns, model, len(weights)):
         parts = []
         for k, won in enumerate(winners(columns, models), start=first):
@@ -119,14 +120,14 @@ def _voted(columns: Columns, model: BoostedNaiveBayesClassifier) -> list[str]:
     return shares(columns, [[str(total[0].name) for total in totals]])[0]
 
 
-def _if_won(columns: Columns, won: str, c: int, vote: float) -> exp.Expression:
+def _if_won(columns: Columns, won: str, c: int, vote: float) -> exp.Expr:
     double = columns.dialect.double
     return case([(whole(c), double(vote))], double(0.0), ref(won))
 
 
 def _add(
-    columns: Columns, totals: list[list[exp.Expression]], parts: Sequence[Sequence[exp.Expression]]
-) -> list[list[exp.Expression]]:
+    columns: Columns, totals: list[list[exp.Expr]], parts: Sequence[Sequence[exp.Expr]]
+) -> list[list[exp.Expr]]:
     """Votes so far, and those of some more models."""
     step = columns.statement.step("votes")
     return [
@@ -142,7 +143,7 @@ def _mixed(columns: Columns, model: HierarchicalMixtureClassifier) -> list[str]:
     models = [[scores[unit] for unit in units] for units in shape.models()]
     wholes = log_sums(columns, models)
     step = columns.statement.step("trust")
-    ways: list[list[exp.Expression]] = [[]]  # to every node: its gate's way, and its own share
+    ways: list[list[exp.Expr]] = [[]]  # to every node: its gate's way, and its own share
     for g in range(shape.n_gates):
         for s in models[g]:
             share = exp.Paren(this=exp.Sub(this=ref(s), expression=ref(wholes[g])))

@@ -53,13 +53,13 @@ class Adder:
     large that another order would change the answer.
     """
 
-    def __init__(self, statement: Statement, start: Sequence[exp.Expression], label: str) -> None:
+    def __init__(self, statement: Statement, start: Sequence[exp.Expr], label: str) -> None:
         self.statement, self.label = statement, label
         self.step = statement.step(label)
         self.totals = list(start)
         self.terms = 0
 
-    def add(self, terms: Sequence[exp.Expression | None]) -> None:
+    def add(self, terms: Sequence[exp.Expr | None]) -> None:
         """One attribute's evidence; its tables have been joined to `step`."""
         self.totals = [
             total if term is None else exp.Add(this=total, expression=term)
@@ -123,7 +123,7 @@ class _Evidence:
                 self.places.append(step.define("z", place))
                 self.tables.append(logs)
 
-    def _distance(self, mean: float, deviation: float) -> exp.Expression:
+    def _distance(self, mean: float, deviation: float) -> exp.Expr:
         """Standard deviations from the mean, as far as they count."""
         dialect, far = self.columns.dialect, np.sqrt(2.0 * FARTHEST) * deviation
         near = dialect.least(
@@ -135,7 +135,7 @@ class _Evidence:
         distance = exp.Paren(this=exp.Sub(this=near, expression=dialect.double(mean)))
         return exp.Div(this=distance, expression=dialect.double(deviation), typed=True)
 
-    def _place(self, low: float, scale: float, shift: float, last: int) -> exp.Expression:
+    def _place(self, low: float, scale: float, shift: float, last: int) -> exp.Expr:
         double = self.columns.dialect.double
         place = place_of(self.columns, self.value, low, double(scale), double(shift))
         return inside(self.columns, self.value, place, double(float(last)))
@@ -167,8 +167,8 @@ class _Evidence:
             adder.add(self._unless_missing(found, term.missing))
 
     def _unless_missing(
-        self, there: Sequence[exp.Expression], missing: NDArray[np.float64]
-    ) -> list[exp.Expression | None]:
+        self, there: Sequence[exp.Expr], missing: NDArray[np.float64]
+    ) -> list[exp.Expr | None]:
         double = self.columns.dialect.double
         return [
             case([(is_null(ref(self.value)), double(absent))], own)
@@ -180,8 +180,8 @@ class _Evidence:
 
 
 def place_of(
-    columns: Columns, value: str, low: float, scale: exp.Expression, shift: exp.Expression
-) -> exp.Expression:
+    columns: Columns, value: str, low: float, scale: exp.Expr, shift: exp.Expr
+) -> exp.Expr:
     """Where a value lies among the nodes of a table, as the kernels compute it."""
     double = columns.dialect.double
     half = exp.Mul(this=double(0.5), expression=ref(value))
@@ -189,9 +189,7 @@ def place_of(
     return exp.Sub(this=exp.Mul(this=above, expression=scale), expression=shift)
 
 
-def inside(
-    columns: Columns, value: str, place: exp.Expression, last: exp.Expression
-) -> exp.Expression:
+def inside(columns: Columns, value: str, place: exp.Expr, last: exp.Expr) -> exp.Expr:
     """The place, no farther than the first or the last node; NULL for a missing value."""
     dialect = columns.dialect
     limited = dialect.least([dialect.greatest([place, dialect.double(0.0)]), last])
@@ -199,8 +197,8 @@ def inside(
 
 
 def between(
-    columns: Columns, step: Step, place: str, key: exp.Expression, logs: NDArray[np.float64]
-) -> exp.Expression:
+    columns: Columns, step: Step, place: str, key: exp.Expr, logs: NDArray[np.float64]
+) -> exp.Expr:
     """The log density on the straight line between two nodes."""
     number, floor = columns.dialect.number, columns.dialect.floor
     rises = np.append(np.diff(logs), 0.0)
@@ -217,14 +215,14 @@ def between(
 # What becomes of scores --------------------------------------------------------------------------
 
 
-def raised(columns: Columns, score: exp.Expression) -> exp.Expression:
+def raised(columns: Columns, score: exp.Expr) -> exp.Expr:
     """E to a score that is at most 0."""
     dialect = columns.dialect
     least = exp.LT(this=score, expression=dialect.number(NOTHING))
     return case([(least, dialect.double(0.0))], exp.Exp(this=score.copy()))
 
 
-def _less(score: str, best: str) -> exp.Expression:
+def _less(score: str, best: str) -> exp.Expr:
     return exp.Sub(this=ref(score), expression=ref(best))
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from unnaive.store.sql.dialects import Dialect, SmallTable, case, name, ref, whole
 
 MOST_BRANCHES = 24  # entries that a CASE looks through; more are a table that is joined
+MOST_CASES = 64  # entries of all classes together, which a table gives at once
 MOST_JOINS = 48  # in one step: SQLite joins 64 tables at most
 MOST_TERMS = 64  # added up in one expression: engines limit how deep they nest
 MOST_NUMBERS = 4_000_000  # in one statement
@@ -24,10 +25,10 @@ class Step:
     def __init__(self, statement: Statement, label: str) -> None:
         self.statement = statement
         self.label = label
-        self.columns: dict[str, exp.Expression] = {}
-        self.joins: list[tuple[str, exp.Expression]] = []
+        self.columns: dict[str, exp.Expr] = {}
+        self.joins: list[tuple[str, exp.Expr]] = []
 
-    def define(self, prefix: str, value: exp.Expression) -> str:
+    def define(self, prefix: str, value: exp.Expr) -> str:
         """A new column; returns its name."""
         own = self.statement.fresh(prefix)
         self.columns[own] = value
@@ -37,9 +38,7 @@ class Step:
     def is_full(self) -> bool:
         return len(self.joins) >= MOST_JOINS
 
-    def join(
-        self, key: exp.Expression, rows: Sequence[Sequence[exp.Expression]]
-    ) -> list[exp.Expression]:
+    def join(self, key: exp.Expr, rows: Sequence[Sequence[exp.Expr]]) -> list[exp.Expr]:
         """What the row of the key says, the keys being the first column; NULL without a row."""
         statement = self.statement
         statement.count((len(rows[0]) - 1) * len(rows))
@@ -50,13 +49,13 @@ class Step:
         return [ref(column, table) for column in columns]
 
     def look_up(
-        self, key: exp.Expression, keys: NDArray[Any], values: NDArray[np.float64]
-    ) -> list[exp.Expression | None]:
+        self, key: exp.Expr, keys: NDArray[Any], values: NDArray[np.float64]
+    ) -> list[exp.Expr | None]:
         """What integer keys stand for (keys x columns), 0 without one; None where all are 0."""
         dialect = self.statement.dialect
         speaking = values.any(axis=1)
         keys, values = keys[speaking], values[speaking]
-        if len(keys) > MOST_BRANCHES:
+        if len(keys) > MOST_BRANCHES or values.size > MOST_CASES:
             rows = [
                 [whole(k), *(dialect.number(v) for v in row)]
                 for k, row in zip(keys, values.tolist(), strict=True)
@@ -109,7 +108,7 @@ class Statement:
                 "engines read; use a smaller model, or a larger tolerance for kernel densities."
             )
 
-    def select(self, outputs: Sequence[tuple[exp.Expression, str]], alias: str) -> exp.Select:
+    def select(self, outputs: Sequence[tuple[exp.Expr, str]], alias: str) -> exp.Select:
         """The whole statement. The first step reads the user's table under its alias.
 
         A step passes on the columns that a later one asks for, and nothing else.
@@ -121,7 +120,7 @@ class Statement:
             own = {n: value for n, value in step.columns.items() if n in asked}
             passed = sorted(asked - own.keys())
             asked = set(passed) | _names_in([*own.values(), *(on for _, on in step.joins)])
-            values = [ref(n) for n in passed]
+            values: list[exp.Expr] = [ref(n) for n in passed]
             values += [exp.alias_(value, n, quoted=True, copy=False) for n, value in own.items()]
             self._check_width(len(values))
             if not values:  # answers that need no column
@@ -141,7 +140,7 @@ class Statement:
             final.with_(named, as_=select, materialized=keep, copy=False)
         return final
 
-    def _table(self, alias: str) -> exp.Expression:
+    def _table(self, alias: str) -> exp.Expr:
         parts = dict(zip(("this", "db", "catalog"), map(name, reversed(self.source)), strict=False))
         return exp.Table(**parts, alias=exp.TableAlias(this=name(alias)))
 
@@ -158,9 +157,9 @@ class Statement:
 
 
 def _select(
-    values: Sequence[exp.Expression],
-    source: exp.Expression,
-    joins: Sequence[tuple[str, exp.Expression]] = (),
+    values: Sequence[exp.Expr],
+    source: exp.Expr,
+    joins: Sequence[tuple[str, exp.Expr]] = (),
 ) -> exp.Select:
     found = exp.select(*values, copy=False).from_(source, copy=False)
     for table, on in joins:
@@ -168,14 +167,14 @@ def _select(
     return found
 
 
-def _names_in(values: Sequence[exp.Expression]) -> set[str]:
+def _names_in(values: Sequence[exp.Expr]) -> set[str]:
     """Columns of earlier steps that expressions ask for; those of joined tables are qualified."""
     return {
         column.name for value in values for column in value.find_all(exp.Column) if not column.table
     }
 
 
-def add_up(values: Sequence[exp.Expression]) -> exp.Expression:
+def add_up(values: Sequence[exp.Expr]) -> exp.Expr:
     """A sum in the order of the values, or in parts where they are many."""
     found = list(values)
     while len(found) > 1:
@@ -186,7 +185,7 @@ def add_up(values: Sequence[exp.Expression]) -> exp.Expression:
     return found[0]
 
 
-def _chain(values: Sequence[exp.Expression]) -> exp.Expression:
+def _chain(values: Sequence[exp.Expr]) -> exp.Expr:
     total = values[0]
     for value in values[1:]:
         total = exp.Add(this=total, expression=value)

@@ -17,9 +17,7 @@ from unnaive.store.sql.dialects import case, is_null, ref, whole
 from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of
 from unnaive.store.sql.statement import Statement, Step, add_up
 
-DEEPEST = 24  # levels of a tree in one expression; what is below them has columns of its own
-
-Said = exp.Expression | None  # None where there is nothing to say
+Said = exp.Expr | None  # None where there is nothing to say
 Below = Sequence[Said]  # what the children of a node say
 
 
@@ -30,9 +28,18 @@ class Folder:
         self.statement, self.tree = statement, tree
         self.steps: list[Step] = []
 
-    def fold(self, prefix: str, combine: Callable[[int, Below], Said]) -> str | None:
-        """What the root says, as a column; None if nothing."""
-        found: dict[int, exp.Expression | None] = {}
+    def fold(
+        self,
+        prefix: str,
+        combine: Callable[[int, Below], Said],
+        finish: Callable[[exp.Expr], exp.Expr] = lambda said: said,
+    ) -> str | None:
+        """What the root says, as a column; None if nothing. Deep below it are other columns.
+
+        ``finish`` is what is made of an expression before it becomes a column.
+        """
+        deepest = self.statement.dialect.deepest
+        found: dict[int, exp.Expr | None] = {}
         height: dict[int, int] = {}
         level: dict[int, int] = {}
         for node in range(self.tree.n_nodes - 1, -1, -1):
@@ -40,13 +47,13 @@ class Folder:
             said = combine(node, [found.pop(child) for child in children])
             level[node] = max((level[child] for child in children), default=0)
             height[node] = max((height[child] for child in children), default=0) + 1
-            if said is not None and height[node] >= DEEPEST and node > 0:
-                column = self._step(level[node]).define(prefix, said)
+            if said is not None and height[node] >= deepest and node > 0:
+                column = self._step(level[node]).define(prefix, finish(said))
                 said, height[node] = ref(column), 0
                 level[node] += 1
             found[node] = said
         root = found[0]
-        return None if root is None else self._step(level[0]).define(prefix, root)
+        return None if root is None else self._step(level[0]).define(prefix, finish(root))
 
     def _step(self, level: int) -> Step:
         while len(self.steps) <= level:
@@ -72,7 +79,13 @@ def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
     return [np.flatnonzero(route == place) + 1 for place in places]
 
 
-def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expression:
+def _no_value(tree: Tree, node: int) -> list[int]:
+    """The slots of a missing and of an unseen value of the attribute that a node asks."""
+    j = tree.attribute[node]
+    return [0, int(tree.offsets[j + 1] - tree.offsets[j]) - 1]
+
+
+def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expr:
     if len(slots) == 1:
         return exp.EQ(this=ref(column), expression=whole(slots[0]))
     return exp.In(this=ref(column), expressions=[whole(slot) for slot in slots])
@@ -81,17 +94,21 @@ def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expressi
 # Naive Bayes at the nodes ------------------------------------------------------------------------
 
 
-def route(columns: Columns, tree: Tree) -> str:
-    """The node where a row stops, as a column."""
+def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
+    """The node where a row stops, as a column.
+
+    ``divided`` is added to the number where the row stops because its value is missing or was never
+    seen, not because the node has no child for it.
+    """
     asked, cut = _asked(columns, tree), columns.dialect.cut
 
-    def combine(node: int, below: Below) -> exp.Expression:
+    def combine(node: int, below: Below) -> exp.Expr:
         if not below:
             return whole(node)
         own = asked[int(tree.attribute[node])]
-        ways: list[tuple[exp.Expression, exp.Expression]] = []
+        ways: list[tuple[exp.Expr, exp.Expr]] = []
         if isinstance(tree.coders[tree.attribute[node]], Bins):
-            ways.append((is_null(ref(own)), whole(node)))
+            ways.append((is_null(ref(own)), whole(node + divided)))
             limits = [
                 exp.LTE(this=ref(own), expression=cut(limit)) for limit in tree.cuts(node).tolist()
             ]
@@ -100,6 +117,8 @@ def route(columns: Columns, tree: Tree) -> str:
         for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
             assert child is not None
             ways.append((_among(own, slots), child))
+        if divided:
+            ways.append((_among(own, _no_value(tree, node)), whole(node + divided)))
         return case(ways, whole(node))
 
     found = Folder(columns.statement, tree).fold("node", combine)
@@ -124,7 +143,7 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
     for j, slot in slots.items():
         place = tree.place[:, tree.offsets[j] : tree.offsets[j + 1]]
         logs = tree.logs[place].reshape(-1, tree.log_prior.shape[1])
-        key: exp.Expression = ref(slot)
+        key: exp.Expr = ref(slot)
         if node is not None:
             row = exp.Mul(this=ref(node), expression=whole(place.shape[1]))
             key = exp.Add(this=row, expression=ref(slot))
@@ -181,7 +200,7 @@ class _Densities:
             self.tables[j].append(np.concatenate(tables))
         key = whole(int(having[0])) if node is None else ref(node)
         rows = [
-            [whole(n), *(dialect.number(v) for v in own)]
+            [whole(int(n)), *(dialect.number(v) for v in own)]
             for n, own in zip(having, parts, strict=True)
         ]
         given = step.join(key, rows)
@@ -193,19 +212,18 @@ class _Densities:
             self.places[j].append(step.define("z", found))
             self.keys[j].append(step.define("o", first))
 
-    def join(
-        self, step: Step, j: int, found: Sequence[exp.Expression | None]
-    ) -> list[exp.Expression | None]:
+    def join(self, step: Step, j: int, found: Sequence[exp.Expr | None]) -> list[exp.Expr | None]:
         """The evidence of one attribute, with that of its density where it has one."""
         if j not in self.places:
             return list(found)
-        dialect, out = self.columns.dialect, []
+        dialect = self.columns.dialect
+        out: list[exp.Expr | None] = []
         for own, z, first, logs in zip(
             found, self.places[j], self.keys[j], self.tables[j], strict=True
         ):
             key = dialect.floor(exp.Add(this=ref(z), expression=ref(first)))
             density = between(self.columns, step, z, key, logs)
-            known: exp.Expression = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
+            known: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
             if own is not None:
                 known = exp.Paren(this=exp.Add(this=own, expression=known))
             out.append(known)
@@ -216,14 +234,25 @@ class _Densities:
 
 
 def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
-    """Probabilities of the classes: a row has a share in every node that it may have come to.
+    """Probabilities of the classes.
 
-    What all classes of a node have in common is added up once, so that a class's own sum visits
-    only the nodes that know it.
+    Most rows come to one node, whose answer is looked up. Others have a share in every node that
+    they may have come to. What all classes of a node have in common is added up once, so that a
+    class's own sum visits only the nodes that know it.
     """
-    asked = _asked(columns, tree)
-    folder = Folder(columns.statement, tree)
+    statement, double = columns.statement, columns.dialect.double
+    n, asked = tree.n_nodes, _asked(columns, tree)
+    if n == 1:
+        step = statement.step("answers")
+        return [step.define("p", double(own)) for own in tree.answer[0]]
+    node = route(columns, tree, divided=n)
+
+    def if_divided(said: exp.Expr) -> exp.Expr:
+        return case([(exp.GTE(this=ref(node), expression=whole(n)), said)], double(0.0))
+
+    folder = Folder(statement, tree)
     common = tree.answer.min(axis=1)
+<<<<<<< HEAD
     shares = tree.share
     base = folder.fold("base", _Sharing(columns, tree, asked, shares, common).combine)
     tops = []
@@ -231,10 +260,18 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
         own = _Sharing(columns, tree, asked, shares, tree.answer[:, c] - common)
         tops.append(folder.fold("own", own.combine))
     step = columns.statement.step("answers")
+=======
+    sums = []
+    for answer in [common, *(tree.answer - common[:, None]).T]:
+        sharing = _Sharing(columns, tree, asked, answer)
+        sums.append(folder.fold("d", sharing.combine, if_divided))
+    step = statement.step("answers")
+>>>>>>> sql
     found = []
-    for top in tops:
-        parts = [ref(part) for part in (base, top) if part is not None]
-        found.append(step.define("p", add_up(parts) if parts else columns.dialect.double(0.0)))
+    for own, said in zip(sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True):
+        parts: list[exp.Expr] = [] if said is None else [said]
+        parts += [ref(part) for part in (sums[0], own) if part is not None]
+        found.append(step.define("p", add_up(parts) if parts else double(0.0)))
     return found
 
 
@@ -246,14 +283,13 @@ class _Sharing:
         columns: Columns,
         tree: ClassTree,
         asked: dict[int, str],
-        shares: NDArray[np.float64],
         answer: NDArray[np.float64],
     ) -> None:
         self.dialect, self.tree, self.asked = columns.dialect, tree, asked
-        self.shares, self.answer = shares, answer
+        self.shares, self.answer = tree.shares(), answer
         self.statement = columns.statement
 
-    def combine(self, node: int, below: Below) -> exp.Expression | None:
+    def combine(self, node: int, below: Below) -> exp.Expr | None:
         if not below:
             self.statement.count(1)
             return self.dialect.double(self.answer[node]) if self.answer[node] else None
@@ -263,7 +299,7 @@ class _Sharing:
         parts = []
         for child, said, way in zip(self.tree.children(node), below, ways, strict=False):
             if said is not None:
-                parts.append(self._part(j, float(self.shares[child]), said, way))
+                parts.append(self._part(node, float(self.shares[child]), said, way))
         if not numeric and self.answer[node]:
             staying = _slots_to(self.tree, node)[-1]
             if len(staying):
@@ -272,13 +308,13 @@ class _Sharing:
                 parts.append(case([(here, value)], self.dialect.double(0.0)))
         return exp.Paren(this=add_up(parts)) if parts else None
 
-    def _limits(self, node: int) -> list[exp.Expression]:
+    def _limits(self, node: int) -> list[exp.Expr]:
         """When a number leads to each child."""
         own, cuts = self.asked[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
         cut = self.dialect.cut
-        ways: list[exp.Expression] = []
+        ways: list[exp.Expr] = []
         for k in range(len(cuts) + 1):
-            sides: list[exp.Expression] = []
+            sides: list[exp.Expr] = []
             if k > 0:
                 sides.append(exp.GT(this=ref(own), expression=cut(cuts[k - 1])))
             if k < len(cuts):
@@ -286,31 +322,28 @@ class _Sharing:
             ways.append(exp.and_(*sides))
         return ways
 
-    def _values(self, node: int) -> list[exp.Expression]:
+    def _values(self, node: int) -> list[exp.Expr]:
         own = self.asked[int(self.tree.attribute[node])]
         return [_among(own, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
-    def _part(
-        self, j: int, share: float, said: exp.Expression, way: exp.Expression
-    ) -> exp.Expression:
+    def _part(self, node: int, share: float, said: exp.Expr, way: exp.Expr) -> exp.Expr:
         """What a child says, if the row goes there; its share, if the row goes everywhere."""
         double = self.dialect.double
         if isinstance(said, (exp.Literal, exp.Cast)):
             return case(
                 [
-                    (self._everywhere(j), exp.Mul(this=double(share), expression=said.copy())),
+                    (self._everywhere(node), exp.Mul(this=double(share), expression=said.copy())),
                     (way, said),
                 ],
                 double(0.0),
             )
-        factor = case([(self._everywhere(j), double(share))], double(1.0))
-        either = exp.or_(way, self._everywhere(j))
+        factor = case([(self._everywhere(node), double(share))], double(1.0))
+        either = exp.or_(way, self._everywhere(node))
         return case([(either, exp.Mul(this=factor, expression=said))], double(0.0))
 
-    def _everywhere(self, j: int) -> exp.Expression:
+    def _everywhere(self, node: int) -> exp.Expr:
         """Whether the value is missing, or was never seen."""
-        own = self.asked[j]
+        j = int(self.tree.attribute[node])
         if isinstance(self.tree.coders[j], Bins):
-            return is_null(ref(own))
-        unseen = int(self.tree.offsets[j + 1] - self.tree.offsets[j]) - 1
-        return _among(own, [0, unseen])
+            return is_null(ref(self.asked[j]))
+        return _among(self.asked[j], _no_value(self.tree, node))
