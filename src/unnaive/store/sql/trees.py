@@ -252,21 +252,11 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
 
     folder = Folder(statement, tree)
     common = tree.answer.min(axis=1)
-<<<<<<< HEAD
-    shares = tree.share
-    base = folder.fold("base", _Sharing(columns, tree, asked, shares, common).combine)
-    tops = []
-    for c in range(tree.answer.shape[1]):
-        own = _Sharing(columns, tree, asked, shares, tree.answer[:, c] - common)
-        tops.append(folder.fold("own", own.combine))
-    step = columns.statement.step("answers")
-=======
     sums = []
     for answer in [common, *(tree.answer - common[:, None]).T]:
         sharing = _Sharing(columns, tree, asked, answer)
         sums.append(folder.fold("d", sharing.combine, if_divided))
     step = statement.step("answers")
->>>>>>> sql
     found = []
     for own, said in zip(sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True):
         parts: list[exp.Expr] = [] if said is None else [said]
@@ -286,7 +276,7 @@ class _Sharing:
         answer: NDArray[np.float64],
     ) -> None:
         self.dialect, self.tree, self.asked = columns.dialect, tree, asked
-        self.shares, self.answer = tree.shares(), answer
+        self.shares, self.answer = tree.share, answer
         self.statement = columns.statement
 
     def combine(self, node: int, below: Below) -> exp.Expr | None:
