@@ -1,6 +1,14 @@
 """SHOWING: why models answer as they do; facts first (numbers), ink second (displays)."""
 
 from unnaive.explain.contrast import Discrimination, Waterfall, discriminate, waterfall_of
+from unnaive.explain.displays import (
+    DecompositionDisplay,
+    EvidenceDisplay,
+    ExplanationDisplay,
+    MixtureDisplay,
+    NomogramDisplay,
+    TreeDisplay,
+)
 from unnaive.explain.evidence import AttributeEvidence, PartEvidence, evidence_of
 from unnaive.explain.groups import GroupProfile, Remark, profiles_of, telling
 from unnaive.explain.importance import Importance, importance_of
@@ -13,10 +21,15 @@ from unnaive.explain.whatif import Variation, WhatIf, vary, what_if
 __all__ = [
     "AttributeEvidence",
     "Calibration",
+    "DecompositionDisplay",
     "Discrimination",
+    "EvidenceDisplay",
     "Explanation",
+    "ExplanationDisplay",
     "GroupProfile",
     "Importance",
+    "MixtureDisplay",
+    "NomogramDisplay",
     "Part",
     "PartEvidence",
     "Piece",
@@ -25,6 +38,7 @@ __all__ = [
     "Remark",
     "Speaker",
     "Step",
+    "TreeDisplay",
     "TreeNode",
     "Variation",
     "Waterfall",

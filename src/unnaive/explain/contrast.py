@@ -75,7 +75,7 @@ def discriminate(
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
     >>> found = discriminate(model, "versicolor", "virginica")
     >>> print(found.attributes[0], found.values[0], f"{found.weights[0]:+.2f}")
-    petal width (cm) (0.8, 1.75] +2.25
+    petal width (cm) (1.75, inf) -3.41
     """
     facts = model if isinstance(model, PartEvidence) else evidence_of(model, part)
     a, b = find_label(facts.labels, label, "label"), find_label(facts.labels, against, "against")

@@ -19,7 +19,7 @@ from unnaive.table import Block, Column, Schema
 
 State = Literal["missing", "value", "unseen"]
 VALUE: State = "value"
-POINTS = 41  # at which densities are shown
+POINTS = 60  # at most, at which densities are shown
 CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, counts no more
 SPREAD = 3.0  # standard deviations around the means where normal densities are shown
 
@@ -293,7 +293,7 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
     weights = weigh(logs, part.scorer.log_prior)
     down = up = np.full(weights.shape, np.nan)
     if part.counts is not None:
-        down, up = _reach(counts, logs, part, level)
+        down, up = _reach(counts, logs, weights, part, level)
     return {
         "form": "intervals" if isinstance(coder, Bins) else "values",
         "values": values,
@@ -310,14 +310,19 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
 
 
 def _reach(
-    counts: NDArray[np.float64], logs: NDArray[np.float64], part: Part, level: float
+    counts: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    part: Part,
+    level: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distances to the limits; none where a value says nothing by definition."""
     speaks = (logs != 0.0).any(axis=1)
     speaks[1:] |= (counts[1:] != 0.0).any(axis=1)
     down, up = np.zeros(logs.shape), np.zeros(logs.shape)
     if logs.shape[1] > 1:
-        down[speaks], up[speaks] = table_reach(counts[speaks], part.alpha, level)
+        own = (logs[speaks], (logs - weights)[speaks]) if part.direct else None
+        down[speaks], up[speaks] = table_reach(counts[speaks], level, own)
     return down * part.votes, up * part.votes
 
 
@@ -333,7 +338,8 @@ def _density(
     reach = np.full(logs.shape, np.nan)
     if part.counts is not None:
         # Whether a number is there is evidence by counts; the number itself, by densities.
-        down, up = _reach(counts[:2], np.vstack((term.missing, term.log_weight)), part, level)
+        there = np.vstack((term.missing, term.log_weight))
+        down, up = _reach(counts[:2], there, weigh(there, prior), part, level)
         at_points = density_reach(term, points, counts[1], logs[1:], prior, level)
         reach[0], reach[1:] = np.maximum(down[0], up[0]), at_points * (logs.shape[1] > 1)
     density = np.exp(logs - term.log_weight)
@@ -362,9 +368,21 @@ def _points(term: GaussianTerm | KernelTerm) -> NDArray[np.float64]:
     if isinstance(term, KernelTerm):
         scale = term.densities.scale
         # Half the range is finite whatever the values are.
-        return scale.low + scale.half_range * np.linspace(0.0, 1.0, POINTS) * 2.0
+        return _round_points(scale.low, scale.low + scale.half_range + scale.half_range)
     reach = SPREAD * np.sqrt(term.variance)
-    return np.linspace((term.mean - reach).min(), (term.mean + reach).max(), POINTS)
+    return _round_points(float((term.mean - reach).min()), float((term.mean + reach).max()))
+
+
+def _round_points(low: float, high: float) -> NDArray[np.float64]:
+    """About so many points between two numbers, on round ones if they are in between."""
+    step = (high - low) / POINTS
+    power = 10.0 ** np.floor(np.log10(step)) if 0.0 < step < np.inf else np.nan
+    nice = next((m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * power >= step), np.nan)
+    if np.isfinite(nice) and abs(low) < 1e12 * nice:
+        found = np.arange(np.ceil(low / nice), np.floor(high / nice) + 1.0) * nice
+        if len(found) > POINTS // 4:
+            return np.unique(found)
+    return np.unique(np.linspace(low, high, POINTS))
 
 
 def _shares(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -55,8 +55,8 @@ class Part:
         Weight of the training rows by label, in the slots of the scorer's coders.
     weight : float
         Weight of the training rows that it speaks for; NaN where the model does not know.
-    alpha : float
-        Pseudo-count of its estimates.
+    direct : bool
+        Whether its estimates are those of the counts; rounds and bags weigh rows in their own way.
     votes : float
         By how much the evidence is multiplied in the model (rounds of boosting add up).
     """
@@ -67,7 +67,7 @@ class Part:
     scorer: Scorer
     counts: CountTable | None
     weight: float
-    alpha: float
+    direct: bool = True
     votes: float = 1.0
 
     def __repr__(self) -> str:
@@ -207,13 +207,13 @@ def read_model(model: Any) -> Reading:
 @read_model.register
 def _(model: NaiveBayesClassifier) -> Reading:
     check_is_fitted(model)
-    return _one(model, model.classes_, model.counts_, model.alpha)
+    return _one(model, model.classes_, model.counts_)
 
 
 @read_model.register
 def _(model: LatentClassClusterer) -> Reading:
     check_is_fitted(model)
-    return _one(model, np.arange(model.n_clusters_), None, model.alpha)
+    return _one(model, np.arange(model.n_clusters_), None)
 
 
 @read_model.register
@@ -221,7 +221,7 @@ def _(model: BoostedNaiveBayesClassifier) -> Reading:
     check_is_fitted(model)
     votes = model.estimator_weights_
     if model.algorithm_ == "real":
-        return _one(model, model.classes_, model.counts_, model.alpha, float(votes.sum()))
+        return _one(model, model.classes_, model.counts_, float(votes.sum()))
     rivals = max(len(model.classes_) - 1, 1) if model.algorithm_ == "samme" else 1
     return _voting(model, "round", votes / rivals, "log_vote")
 
@@ -247,7 +247,6 @@ def _(model: FoldedTreeClassifier) -> Reading:
             tree.scorer(node),
             tree.node_counts(node),
             float(tree.weight[node]),
-            model.alpha,
         )
 
     def speakers(block: Block) -> list[Speaker]:
@@ -269,7 +268,7 @@ def _(model: C45Classifier) -> Reading:
         with np.errstate(divide="ignore"):
             scorer = Scorer(np.log(tree.answer[node]), silent)
         weight = float(tree.weight[node])
-        return Part(f"node {node}", "node", model.classes_, scorer, None, weight, model.alpha)
+        return Part(f"node {node}", "node", model.classes_, scorer, None, weight)
 
     def speakers(block: Block) -> list[Speaker]:
         share = tree.shares(block)
@@ -298,7 +297,6 @@ def _(model: HierarchicalMixtureClassifier) -> Reading:
             mixture.scorer.select(own),
             table.select_groups(own),
             float(table.totals[own].sum()),
-            model.gamma,
         )
 
     def speakers(block: Block) -> list[Speaker]:
@@ -354,11 +352,12 @@ def _reading(
 
 
 def _one(
-    model: Any, labels: NDArray[Any], counts: CountTable | None, alpha: float, votes: float = 1.0
+    model: Any, labels: NDArray[Any], counts: CountTable | None, votes: float | None = None
 ) -> Reading:
-    """A model that is one naive Bayes."""
+    """A model that is one naive Bayes; ``votes`` of the rounds that it sums up."""
     weight = np.nan if counts is None else float(counts.totals.sum())
-    own = Part("naive Bayes", "model", labels, model.scorer_, counts, weight, alpha, votes)
+    how = (True, 1.0) if votes is None else (False, votes)
+    own = Part("naive Bayes", "model", labels, model.scorer_, counts, weight, *how)
 
     def speakers(block: Block) -> list[Speaker]:
         return [Speaker(0, np.arange(block.n_rows), np.ones(block.n_rows))]
@@ -381,7 +380,7 @@ def _voting(model: Any, word: Role, shares: NDArray[np.float64], join: Join) -> 
             own = scorer(k)
         else:
             own, role = add_scorers([scorer(i) for i in range(n)], shares / shares.sum()), "summary"
-        return Part(names[k], role, model.classes_, own, model.counts_, weight, model.alpha)
+        return Part(names[k], role, model.classes_, own, model.counts_, weight, False)
 
     def speakers(block: Block) -> list[Speaker]:
         every = np.arange(block.n_rows)

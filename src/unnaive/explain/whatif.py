@@ -85,9 +85,10 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
     >>> from unnaive.explain import what_if
     >>> data = load_iris(as_frame=True)
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
-    >>> found = what_if(model, data.data[:1], {"petal width (cm)": 1.5})
-    >>> found.before.predicted, found.after.predicted
-    ('setosa', 'versicolor')
+    >>> changes = {"petal width (cm)": 2.0, "sepal width (cm)": None}
+    >>> found = what_if(model, data.data[50:51], changes)
+    >>> print(found.before.predicted, "->", found.after.predicted)
+    versicolor -> virginica
     """
     reading = model if isinstance(model, Reading) else read_model(model)
     block = _one_row(reading, row)
@@ -123,7 +124,7 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
     >>> found.values
     ('missing', 'a', 'b')
     >>> found.probabilities[:, 1].round(3).tolist()
-    [0.25, 0.1, 0.4]
+    [0.25, 0.118, 0.4]
     """
     reading = model if isinstance(model, Reading) else read_model(model)
     j = find_column(reading, column)
