@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import weigh
-from unnaive.explain.evidence import CERTAIN, PartEvidence, evidence_of, label_names
-from unnaive.explain.parts import read_model
+from unnaive.explain.attributes import CERTAIN
+from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
+from unnaive.explain.readings import read_model
 from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
 from unnaive.table import as_objects
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.explain.evidence import evidence_of
-from unnaive.explain.parts import Reading, read_model
+from unnaive.explain.parts import Reading
+from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, explain_rows
 from unnaive.table import Block, as_objects
 
@@ -127,13 +128,13 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
     [0.25, 0.118, 0.4]
     """
     reading = model if isinstance(model, Reading) else read_model(model)
-    j = find_column(reading, column)
+    j, own = find_column(reading, column), _one_row(reading, row)
     if values is None:
         names, raw = _own_values(reading, j)
     else:
         raw = tuple(values)
         names = tuple("missing" if value is None else str(value) for value in raw)
-    block = _one_row(reading, row).take(np.zeros(len(raw), dtype=np.intp))
+    block = own.take(np.zeros(len(raw), dtype=np.intp))
     found = np.asarray(reading.model.predict_proba(_changed(block, {j: list(raw)})))
     return Variation(reading.schema.label(j), names, raw, reading.classes, found)
 

@@ -2,8 +2,9 @@
 
 from unnaive.explain.displays.evidence import EvidenceDisplay
 from unnaive.explain.displays.explanation import ExplanationDisplay
-from unnaive.explain.displays.hierarchy import DecompositionDisplay, MixtureDisplay, TreeDisplay
+from unnaive.explain.displays.hierarchy import DecompositionDisplay, MixtureDisplay
 from unnaive.explain.displays.nomogram import NomogramDisplay
+from unnaive.explain.displays.tree import TreeDisplay
 
 __all__ = [
     "DecompositionDisplay",

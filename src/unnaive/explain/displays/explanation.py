@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.contrast import Waterfall, waterfall_of
 from unnaive.explain.displays import ink
-from unnaive.explain.evidence import CERTAIN
-from unnaive.explain.parts import read_model
+from unnaive.explain.readings import read_model
 from unnaive.explain.rows import explain_rows
 
 BEFORE, START = "before any evidence", "at the root"
@@ -154,7 +154,7 @@ class ExplanationDisplay:
         ax.set_xlabel(f"{unit[own.unit]} {what}{rival}", fontsize=ink.SMALL, parse_math=False)
         ink.bare(ax, "bottom")
         where = "" if own.title in ("naive Bayes", "all parts") else f", by {own.title}"
-        ink.title(ax, f"P({what}) = {own.probability:.4g}{where}")
+        ink.title(ax, f"P({ink.plain(own.answer, 40)}) = {own.probability:.4g}{where}")
 
     def _number(self, y: Any, x: float, reach: float, text: str) -> None:
         ink.write(self.ax_, x + 0.015 * reach, y, text, fontsize=ink.SMALL - 1)

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from unnaive.explain.attributes import CERTAIN, AttributeEvidence
 from unnaive.explain.contrast import find_label
 from unnaive.explain.displays import ink
-from unnaive.explain.displays.evidence import choose, drawn_values
-from unnaive.explain.evidence import CERTAIN, AttributeEvidence, PartEvidence, evidence_of
+from unnaive.explain.displays.choice import choose, drawn_values
+from unnaive.explain.evidence import PartEvidence, evidence_of
 
 PROBABILITIES = np.array([0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
 LEVELS = 3  # lines of names above and below a scale

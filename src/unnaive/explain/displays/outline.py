@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.explain.displays import ink
+from unnaive.explain.evidence import label_names
 from unnaive.explain.groups import Remark
 
 STACKED = 8  # classes that are told apart by colour; of more, the most frequent is named
@@ -196,3 +197,27 @@ def _draw_remarks(
         name = ink.plain(remark.attribute, max(words - len(value) - 3, 8))
         ink.write(ax, columns.words, at, f"{text}{name} = {value}{label}", fontsize=ink.SMALL - 1)
     return found
+
+
+class Outline:
+    """What the displays of nested groups share.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    items_ : list
+        The lines drawn, from the top.
+    class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
+        For each line, the bar of classes and the bars of evidence.
+    """
+
+    def _show(
+        self, items: list[Item], classes: Any, title: str, note: str, ax: Any, say_label: bool
+    ) -> Self:
+        names = label_names(classes)
+        drawn = draw_outline(items, names, title, note, ax, say_label=say_label)
+        self.items_ = items
+        self.figure_, self.ax_ = drawn.figure, drawn.ax
+        self.class_bars_, self.evidence_bars_ = drawn.class_bars, drawn.evidence_bars
+        return self
