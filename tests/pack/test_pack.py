@@ -394,8 +394,10 @@ def test_files_have_the_permissions_that_open_gives_and_links_are_followed(tmp_p
 def test_folders_and_missing_files_are_the_systems_own_errors(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_pack(tmp_path / "none", kind="test", version=1)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="none/a'"):
         write_pack(tmp_path / "none" / "a", 1, kind="test", version=1)
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
+        write_pack(tmp_path, 1, kind="test", version=1)
     (tmp_path / "empty").write_bytes(b"")
     with pytest.raises(PackError, match="not a file of unnaive"):
         read_pack(tmp_path / "empty", kind="test", version=1)

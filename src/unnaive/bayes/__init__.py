@@ -10,7 +10,7 @@ from unnaive.bayes.estimate import (
     log_prior,
     missing_evidence,
 )
-from unnaive.bayes.evidence import Evidence, Votes
+from unnaive.bayes.evidence import Evidence, Votes, weigh
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import (
     GaussianTerm,
@@ -50,4 +50,5 @@ __all__ = [
     "probabilities",
     "stack_scorers",
     "table_scorer",
+    "weigh",
 ]

@@ -9,6 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def weigh(logs: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weight of evidence: log P(value | class) - log P(value | the other classes).
+
+    Which is what a value does to the log odds of each class, if it alone is known. One class has
+    no others, and no evidence.
+
+    Parameters
+    ----------
+    logs : array of shape (..., classes)
+        Log P(value | class).
+    log_prior : array that broadcasts to the shape of logs
+    """
+    if logs.shape[-1] < 2:
+        return np.zeros(logs.shape)
+    return logs - (_of_others(logs + log_prior) - _of_others(log_prior))
+
+
+def _of_others(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of the sum over all classes but each one, without a difference."""
+    before, after = np.full(logs.shape, -np.inf), np.full(logs.shape, -np.inf)
+    before[..., 1:] = np.logaddexp.accumulate(logs[..., :-1], axis=-1)
+    after[..., :-1] = np.logaddexp.accumulate(logs[..., :0:-1], axis=-1)[..., ::-1]
+    return np.logaddexp(before, after)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """Why each row scores as it does: a baseline and one bar per attribute and class.

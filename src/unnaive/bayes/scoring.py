@@ -175,6 +175,19 @@ class Scorer:
             add(slice(0, block.n_rows), out[:, j])
         return out
 
+    @property
+    def speaks(self) -> bool:
+        """Whether any attribute has something to say."""
+        return any(term is not None for term in self.terms)
+
+    def select(self, classes: NDArray[np.intp]) -> Scorer:
+        """The scorer of some of its classes, where all evidence is by slot."""
+        terms = tuple(
+            TableTerm(term.coder, term.logs[:, classes]) if isinstance(term, TableTerm) else None
+            for term in self.terms
+        )
+        return Scorer(self.log_prior[classes], terms)
+
     def _adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:
         speaking = [j for j, term in enumerate(self.terms) if term is not None]
 

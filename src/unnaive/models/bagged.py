@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, Smoothing, Votes, probabilities, stack_scorers
-from unnaive.counts import CodedRows
+from unnaive.counts import CodedRows, CountTable
 from unnaive.encode import GRID_LIMIT, branch_seeds
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
@@ -52,6 +52,8 @@ grid_limit :
     classes_ : array of shape (n_classes,)
     scorer_ : Scorer
         The evidence of all bags side by side.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     bag_weights_ : array of shape (n_estimators,)
         Weight of the rows in each bag.
     oob_score_ : float
@@ -79,6 +81,7 @@ grid_limit :
 
     _sometimes = EnsembleClassifier._sometimes | {"oob_score_", "oob_decision_function_"}
     scorer_: Scorer
+    counts_: CountTable
     bag_weights_: NDArray[np.float64]
     oob_score_: float
     oob_decision_function_: NDArray[np.float64]
@@ -153,6 +156,7 @@ grid_limit :
         bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
         self.scorer_ = stack_scorers(bags)
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
+        self.counts_ = whole
         self.classes_ = start.summary.labels.classes
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
@@ -211,6 +215,7 @@ grid_limit :
         bags, n = self.bag_weights_.size, len(self.classes_)
         expect(bags, "there are no bags.")
         self.scorer_.check_columns(self.schema_, bags * n)
+        self._check_counts()
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
         if hasattr(self, "oob_decision_function_"):
             found = self.oob_decision_function_

@@ -83,6 +83,8 @@ grid_limit :
         How the rounds voted.
     scorer_ : Scorer
         The evidence of all rounds, added up (``"real"``) or side by side.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     estimator_weights_ : array of shape (n_rounds,)
         Votes of the rounds.
     estimator_errors_ : array of shape (n_rounds,)
@@ -120,6 +122,7 @@ grid_limit :
 
     algorithm_: str
     scorer_: Scorer
+    counts_: CountTable
     estimator_weights_: NDArray[np.float64]
     estimator_errors_: NDArray[np.float64]
     validation_loss_: NDArray[np.float64]
@@ -207,6 +210,7 @@ grid_limit :
         self.validation_loss_ = np.array(found.losses)
         self.n_restarts_ = found.restarts
         self.algorithm_ = self.algorithm
+        self.counts_ = start.coarse.counts
         self.classes_ = start.summary.labels.classes
         self._remember(start.summary.schema)
         return self
@@ -232,6 +236,7 @@ grid_limit :
         expect(rounds, "there are no rounds.")
         models = 1 if self.algorithm_ == "real" else rounds
         self.scorer_.check_columns(self.schema_, models * len(self.classes_))
+        self._check_counts()
         check_values("estimator_weights_", self.estimator_weights_, (rounds,))
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), nan=True)
         loss = self.validation_loss_

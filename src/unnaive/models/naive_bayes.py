@@ -17,7 +17,7 @@ from unnaive.bayes import (
     given_priors,
     log_prior,
 )
-from unnaive.counts import AdditiveEstimator, Summary, Wanted
+from unnaive.counts import AdditiveEstimator, CountTable, Summary, Wanted
 from unnaive.density import check_bandwidth
 from unnaive.discretize import METHODS, CoarseCoder, coarsen
 from unnaive.encode import GRID_LIMIT, check_coders, label_groups, read_target
@@ -95,6 +95,8 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     class_log_prior_ : array of shape (n_classes,)
     coders_ : tuple
         How each column is numbered: ``Bins`` with cuts, ``Categories`` with values, or None.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -121,6 +123,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     class_count_: NDArray[np.float64]
     class_log_prior_: NDArray[np.float64]
     coders_: tuple[CoarseCoder, ...]
+    counts_: CountTable
 
     def __init__(
         self,
@@ -214,6 +217,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         n = len(self.classes_)
         self.scorer_.check_columns(self.schema_, n)
         check_coders(self.coders_, self.schema_)
+        self.counts_.check_coders(self.coders_, n)
         check_values("class_count_", self.class_count_, (n,), 0.0, FINITE)
         check_values("class_log_prior_", self.class_log_prior_, (n,))
         if self.summary_ is not None:
@@ -251,6 +255,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         self.class_count_ = summary.counts.totals
         self.class_log_prior_ = prior
         self.coders_ = coarse.coders
+        self.counts_ = coarse.counts
 
     # Answering ------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from unnaive.table.checks import (
 )
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads, thread_count
-from unnaive.table.reading import open_table
+from unnaive.table.reading import open_table, read_weight
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source
 
@@ -37,5 +37,6 @@ __all__ = [
     "in_threads",
     "is_missing",
     "open_table",
+    "read_weight",
     "thread_count",
 ]

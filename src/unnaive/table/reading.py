@@ -40,7 +40,7 @@ def open_table(
     if fitted is not None and (frame is None or not fitted.named):
         checked = X if frame is not None else columns
         validate_data(estimator, checked, reset=False, skip_check_array=True)
-    weight = _read_weight(sample_weight, n_rows)
+    weight = read_weight(sample_weight, n_rows)
     if y is not None:
         check_consistent_length(y, range(n_rows))
     row_ids = None
@@ -188,7 +188,8 @@ def _check_column(spec: Column, column: Native) -> Column:
     )
 
 
-def _read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights of the rows, checked; None where all weigh the same."""
     if sample_weight is None:
         return None
     if np.isscalar(sample_weight):

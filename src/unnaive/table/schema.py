@@ -92,6 +92,10 @@ class Schema:
     def names(self) -> list[Any]:
         return [c.name for c in self.columns]
 
+    def label(self, j: int) -> str:
+        """A column's name as text; x and its number where the table had no names."""
+        return str(self.columns[j].name) if self.named else f"x{j}"
+
     @property
     def numeric(self) -> frozenset[int]:
         """Positions of the columns that are used as numbers."""

@@ -117,6 +117,17 @@ class Block:
             row_ids=None if self._row_ids is None else self._row_ids[own],
         )
 
+    def take(self, rows: NDArray[np.intp]) -> Block:
+        """Some of the rows, in any order, as often as asked."""
+        return Block(
+            self.schema,
+            [c[rows] for c in self._columns] if self.matrix is None else self.matrix[rows],
+            n_rows=len(rows),
+            target=None if self.target is None else self.target[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            row_ids=self.row_ids[rows],
+        )
+
 
 def keep_rows(
     columns: Sequence[Native] | NDArray[Any], rows: NDArray[np.bool_]

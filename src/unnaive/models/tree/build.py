@@ -21,10 +21,13 @@ from unnaive.table import in_threads
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """One attribute at one node: its cuts (None for categories) and the evidence of its slots."""
+    """One attribute at one node: its cuts (None for categories), the evidence of its slots, and
+    the weight of the node's rows behind it, both slots x classes.
+    """
 
     cuts: NDArray[np.float64] | None
     logs: NDArray[np.float64]
+    counts: NDArray[np.float64]
 
 
 def build_tree(
@@ -64,11 +67,13 @@ def bayes_fields(
     offsets = slot_offsets(coder_sizes(numbering))
     place = np.empty((len(nodes), offsets[-1]), dtype=np.int32)
     logs: list[NDArray[np.float64]] = []
+    counts: list[NDArray[np.float64]] = []
     filled = 0
     for n, own in enumerate(parts):
         for j, part in enumerate(own):
             place[n, offsets[j] : offsets[j + 1]] = filled + _places(part, numbering[j])
             logs.append(part.logs)
+            counts.append(part.counts)
             filled += len(part.logs)
     totals = np.array([_class_weight(node, rows) for node in nodes])
     return {
@@ -81,6 +86,7 @@ def bayes_fields(
         "class_weight": totals,
         "place": place,
         "logs": np.concatenate(logs),
+        "counts": np.concatenate(counts),
         "log_prior": np.array([log_prior(t, 0.0, None) for t in totals]),
     }
 
@@ -114,7 +120,7 @@ def table_part(
         cuts = midpoints(coder.high[below - 1], coder.low[above - 1])
     else:
         counts = node_kernels.count_part(codes, node.rows, slots, *given)
-    return Part(cuts, log_likelihood(counts, rules.alpha, rules.missing))
+    return Part(cuts, log_likelihood(counts, rules.alpha, rules.missing), counts.T)
 
 
 def slots_of_codes(

@@ -50,7 +50,17 @@ class ClassTree(Tree):
 
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Probability of each class for each row."""
-        out = np.zeros((block.n_rows, self.answer.shape[1]))
+        return self._added(block, self.answer, n_jobs)
+
+    def shares(self, block: Block) -> NDArray[np.float64]:
+        """How much of each row stops at each node: rows x nodes."""
+        return self._added(block, np.eye(self.n_nodes), None)
+
+    def _added(
+        self, block: Block, answers: NDArray[np.float64], n_jobs: int | None
+    ) -> NDArray[np.float64]:
+        """What the nodes (IN, nodes x any) answer for each row, by its share at each."""
+        out = np.zeros((block.n_rows, answers.shape[1]))
         below = self.parent[1:]
         weight = self.weight[1:]
         share = np.ones(self.n_nodes)
@@ -59,7 +69,7 @@ class ClassTree(Tree):
 
         def answer(start: int) -> None:
             slots = self._slots(block.slice(start, start + ROWS))
-            kernels.add_shares(slots, way, share, self.answer, out[start : start + ROWS])
+            kernels.add_shares(slots, way, share, answers, out[start : start + ROWS])
 
         list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
         return out

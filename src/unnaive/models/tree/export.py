@@ -53,24 +53,22 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
             answer += " ..."  # there is more below
         indent = "|   " * tree.depth[node]
         if node:
-            condition = _condition(tree, node, model.schema_, decimals)
-            lines.append(
-                f"{indent[4:]}{condition}: {answer}" if leaf else f"{indent[4:]}{condition}"
-            )
+            leading = condition(tree, node, model.schema_, decimals)
+            lines.append(f"{indent[4:]}{leading}: {answer}" if leaf else f"{indent[4:]}{leading}")
         elif leaf:
             lines.append(answer)
         staying = tree.staying(node)
         if not leaf and staying > 0:
-            name = _name(model.schema_, int(tree.attribute[node]))
+            name = model.schema_.label(int(tree.attribute[node]))
             lines.append(f"{indent}{name} missing: the node's own answer, {staying:.6g} rows")
     return "\n".join(lines)
 
 
-def _condition(tree: Tree, node: int, schema: Schema, decimals: int) -> str:
+def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
     """What leads to a node from its parent."""
     parent = int(tree.parent[node])
     column, coder = schema[int(tree.attribute[parent])], tree.coders[tree.attribute[parent]]
-    name = _name(schema, int(tree.attribute[parent]))
+    name = schema.label(int(tree.attribute[parent]))
     if isinstance(coder, Categories):
         return f"{name} = {coder.name(tree.value(node))}"
     place = tree.children(parent).index(node)
@@ -80,8 +78,3 @@ def _condition(tree: Tree, node: int, schema: Schema, decimals: int) -> str:
     if place == len(edges):
         return f"{name} > {edges[-1]}"
     return f"{edges[place - 1]} < {name} <= {edges[place]}"
-
-
-def _name(schema: Schema, j: int) -> str:
-    """A column's name; x and its number where the table had no names."""
-    return str(schema[j].name) if schema.named else f"x{j}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import missing_evidence
+from unnaive.bayes import KernelTerm, Term, missing_evidence
 from unnaive.density import Densities, Scale, check_tables, densities_at
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.models.tree import kernels, node_kernels
@@ -33,6 +33,8 @@ class KernelTree(BayesTree):
         The range of each attribute at the root; None where it has no densities.
     factor : array of shape (nodes, attributes)
         The c of kernel width = c / sqrt(n); NaN where there is none.
+    width : array of shape (attributes, nodes, classes)
+        Widths of the kernels, in units of the attribute's range; 0 where there are none.
     start, per_step : arrays of shape (attributes, nodes, classes)
         Position of a table's first node, and nodes per unit.
     first, last : arrays of shape (attributes, nodes, classes)
@@ -42,6 +44,7 @@ class KernelTree(BayesTree):
 
     scales: tuple[Scale | None, ...]
     factor: NDArray[np.float64]
+    width: NDArray[np.float64]
     start: NDArray[np.float64]
     per_step: NDArray[np.float64]
     first: NDArray[np.intp]
@@ -83,6 +86,24 @@ class KernelTree(BayesTree):
         for j in range(len(self.coders)):
             self._add(block, j, slots, node, bars[:, j])
         return self.log_prior[node], bars
+
+    def term(self, node: int, j: int) -> Term:
+        scale = self.scales[j]
+        if scale is None or not self.last[j, node].any():
+            return BayesTree.term(self, node, j)  # dataclasses with slots have no super()
+        first, last = self.first[j, node], self.last[j, node]
+        densities = Densities(
+            scale,
+            self.width[j, node],
+            float(self.factor[node, j]),
+            self.start[j, node],
+            self.per_step[j, node],
+            first - first.min(),
+            last - first.min(),
+            self.densities[first.min() : last.max()],
+        )
+        absent, there = self.logs[self.place[node, self.offsets[j] : self.offsets[j] + 2]]
+        return KernelTerm(densities, there, absent)
 
     def _add(
         self,
@@ -131,7 +152,7 @@ def build_kernel_tree(
 
     found = list(in_threads(estimate, nodes, n_jobs))
     shape = (len(coders), len(nodes), rows.n_classes)
-    start, per_step = np.zeros(shape), np.zeros(shape)
+    width, start, per_step = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     first, last = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
     factor = np.full((len(nodes), len(coders)), np.nan)
     tables, filled = [np.empty(0)], 0
@@ -139,7 +160,7 @@ def build_kernel_tree(
         for j, (_, density) in enumerate(own):
             if density is None:
                 continue
-            factor[n, j] = density.factor
+            factor[n, j], width[j, n] = density.factor, density.widths
             start[j, n], per_step[j, n] = density.start, density.per_step
             first[j, n], last[j, n] = filled + density.first, filled + density.last
             tables.append(density.logs)
@@ -149,6 +170,7 @@ def build_kernel_tree(
         **bayes_fields(nodes, rows, coders, parts),
         scales=scales,
         factor=factor,
+        width=width,
         start=start,
         per_step=per_step,
         first=first,
@@ -185,4 +207,5 @@ def _number(
     there, absent = missing_evidence(by_class.sum(axis=1), counts[0], rules.alpha, rules.missing)
     logs = np.stack((absent, there, np.zeros_like(there)))
     density = densities_at(scale, positions[cells - 1], by_class, bandwidth)
-    return Part(np.empty(0), logs), density
+    rows_behind = np.stack((counts[0], by_class.sum(axis=1), np.zeros_like(there)))
+    return Part(np.empty(0), logs, rows_behind), density

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.counts import slot_offsets
+from unnaive.bayes import Scorer, TableTerm, Term
+from unnaive.counts import CountTable, slot_offsets
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, check_coders, coder_sizes, column_slots
 from unnaive.models.tree import kernels
 from unnaive.models.tree.sound import check_nodes, children_of
-from unnaive.table import Block, Schema, check_values, expect, in_threads
+from unnaive.table import FINITE, Block, Schema, check_values, expect, in_threads
 
 ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
 
@@ -181,7 +182,8 @@ class BayesTree(Tree):
         Utility of splitting on each attribute; NaN where it was not considered.
     place : array of shape (nodes, slots)
         Row of ``logs`` for each slot at each node.
-    logs : array of shape (any, classes)
+    logs, counts : arrays of shape (any, classes)
+        Evidence of a node's own slots, and the weight of its training rows behind it.
     log_prior : array of shape (nodes, classes)
     """
 
@@ -189,6 +191,7 @@ class BayesTree(Tree):
     candidates: NDArray[np.float64]
     place: NDArray[np.int32]
     logs: NDArray[np.float64]
+    counts: NDArray[np.float64]
     log_prior: NDArray[np.float64]
 
     def check(self) -> None:
@@ -198,7 +201,38 @@ class BayesTree(Tree):
         check_values("candidates", self.candidates, (n, n_columns), nan=True)
         check_values("log_prior", self.log_prior, (n, self.n_classes))
         check_values("logs", self.logs, (len(self.logs), self.n_classes))
+        check_values("counts", self.counts, self.logs.shape, 0.0, FINITE)
         check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
+
+    # Reading a node ----------------------------------------------------------------------------
+
+    def scorer(self, node: int) -> Scorer:
+        """The naive Bayes of one node."""
+        terms = tuple(self.term(node, j) for j in range(len(self.coders)))
+        return Scorer(self.log_prior[node], terms)
+
+    def term(self, node: int, j: int) -> Term:
+        """What one attribute says at a node, by the node's own intervals."""
+        rows, coder = self._own_slots(node, j), self.coders[j]
+        if coder is None:
+            return None
+        if isinstance(coder, Bins):
+            place = self.place[node, self.offsets[j] + 1 : self.offsets[j + 1] - 1]
+            coder = Bins(coder.cuts[np.diff(place) > 0])
+        return TableTerm(coder, self.logs[rows])
+
+    def node_counts(self, node: int) -> CountTable:
+        """Weight of the node's training rows by class, in the slots of its own naive Bayes."""
+        slots = [self._own_slots(node, j) for j in range(len(self.coders))]
+        offsets = np.cumsum([0, *map(len, slots)])
+        return CountTable(self.counts[np.concatenate(slots)].T, offsets, self.class_weight[node])
+
+    def _own_slots(self, node: int, j: int) -> NDArray[np.int32]:
+        """Rows of ``logs`` that are one attribute's at a node: missing, its values, unseen."""
+        place = self.place[node, self.offsets[j] : self.offsets[j + 1]]
+        if not isinstance(self.coders[j], Bins):
+            return place
+        return np.concatenate((place[:1], np.unique(place[1:-1]), place[-1:]))
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
         present = np.flatnonzero(self.class_weight[node])

@@ -1,0 +1,289 @@
+"""Two classes against each other: what tells them apart, and how the bars of a row decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
+from unnaive.explain.rows import Explanation, Piece
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Discrimination:
+    """What tells two labels apart, the most telling values first.
+
+    Attributes
+    ----------
+    label, against : str
+    attributes, values : tuples of str
+        A value of an attribute each.
+    weights : array
+        Log P(value | label) - log P(value | against): above zero it favours the label.
+    counts : array of shape (values, 2)
+        Weight of the training rows of the two; NaN where the model keeps none.
+    shares : array of shape (values, 2)
+        How frequent the value is among each.
+    importance : array
+        What the value does to the two on average: the mean of its shares times the absolute weight.
+    """
+
+    label: str
+    against: str
+    attributes: tuple[str, ...]
+    values: tuple[str, ...]
+    weights: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    importance: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Discrimination of {self.label!r} against {self.against!r}: {len(self)} values"
+
+
+def discriminate(
+    model: Any, label: Any, against: Any, part: int | str | None = None
+) -> Discrimination:
+    """What tells two classes apart.
+
+    Parameters
+    ----------
+    model : fitted classifier, a `Reading` or a `PartEvidence`
+    label, against : Any
+        Two classes, or other labels of the part.
+    part : int, str or None, default=None
+        Which naive Bayes of the model; see `evidence_of`.
+
+    Returns
+    -------
+    Discrimination
+        Values of all attributes, by `importance`. Points of a density are among them, each for its
+        neighbourhood.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import NaiveBayesClassifier
+    >>> from unnaive.explain import discriminate
+    >>> data = load_iris(as_frame=True)
+    >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
+    >>> found = discriminate(model, "versicolor", "virginica")
+    >>> print(found.attributes[0], found.values[0], f"{found.weights[0]:+.2f}")
+    petal width (cm) (1.75, inf) -3.41
+    """
+    facts = model if isinstance(model, PartEvidence) else evidence_of(model, part)
+    a, b = find_label(facts.labels, label, "label"), find_label(facts.labels, against, "against")
+    if a == b:
+        raise ValueError(f"label and against are both {facts.names[a]!r}: give two classes.")
+    named, values, weights, counts, shares = [], [], [], [], []
+    for own in facts.attributes:
+        spread = own.distribution()
+        for v in range(len(own)):
+            if own.logs[v].any():
+                named.append(own.name)
+                values.append(own.values[v])
+                weights.append(own.logs[v, a] - own.logs[v, b])
+                counts.append(own.counts[v, [a, b]])
+                shares.append(spread[v, [a, b]])
+    weight, share = np.array(weights), np.array(shares).reshape(-1, 2)
+    importance = share.mean(axis=1) * np.abs(weight)
+    order = np.argsort(-importance, kind="stable")
+    return Discrimination(
+        facts.names[a],
+        facts.names[b],
+        tuple(named[k] for k in order),
+        tuple(values[k] for k in order),
+        weight[order],
+        np.array(counts).reshape(-1, 2)[order],
+        share[order],
+        importance[order],
+    )
+
+
+def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
+    """Number of a label, given as it is or as text."""
+    known, names = labels.tolist(), label_names(labels)
+    for k, own in enumerate(known):
+        if own is label or own == label:
+            return k
+    if label in names:
+        return names.index(label)
+    raise ValueError(f"{parameter}={label!r} is not one of the classes: {', '.join(names[:10])}.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waterfall:
+    """Bars that lead from a start to a total, the longest first.
+
+    Attributes
+    ----------
+    title : str
+    label, against : str
+        What the bars are for; ``against`` is "" where they are probabilities.
+    unit : {"log odds", "probability", "votes"}
+    start, total : float
+        ``start`` and all ``bars`` add up to ``total``.
+    names, values : tuples of str
+        What each bar stands for: an attribute and the row's value, or a part and what it says.
+    bars : array
+    answer : str
+    probability : float
+        The class, and its probability by the whole model.
+    """
+
+    title: str
+    label: str
+    against: str
+    unit: str
+    start: float
+    total: float
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+    bars: NDArray[np.float64]
+    answer: str
+    probability: float
+
+
+def waterfall_of(
+    row: Explanation, label: Any = None, against: Any = None, piece: int | str | None = None
+) -> Waterfall:
+    """A row's bars for a class, sorted.
+
+    Parameters
+    ----------
+    row : Explanation
+        From `explain_rows`.
+    label : Any, default=None
+        The class that bars are for; None is the predicted one.
+    against : Any, default=None
+        The class that it is compared with; None is the most probable other one.
+    piece : int, str or None, default=None
+        Where several parts speak for the row, the one whose attributes are shown, by its place
+        among ``row.speaking`` or its name. Without it bars are what each part adds to the answer.
+
+    Returns
+    -------
+    Waterfall
+        Of log odds, attribute by attribute, where one part speaks or a piece is asked for; else of
+        probabilities (or of votes that are log odds), part by part. In a C4.5 tree, of
+        probabilities step by step, in the order of the path.
+    """
+    c = (
+        int(row.probabilities.argmax())
+        if label is None
+        else find_label(row.classes, label, "label")
+    )
+    own = row.speaking
+    if piece is None and len(own) > 1:
+        return _by_part(row, c)
+    if isinstance(piece, str):
+        named = [k for k, one in enumerate(row.pieces) if one.part == piece]
+        if not named:
+            raise ValueError(
+                f"piece {piece!r} does not speak for the row; these do: "
+                f"{', '.join(one.part for one in row.pieces[:10])}."
+            )
+        chosen = row.pieces[named[0]]
+    else:
+        k = 0 if piece is None else piece
+        if not 0 <= k < len(own):
+            raise ValueError(f"piece must be a number from 0 to {len(own) - 1}; got {piece!r}.")
+        chosen = own[k]
+    if len(row.path) > 1 and not row.reading.part(chosen.number).scorer.speaks:
+        return _by_step(row, c)
+    return _by_attribute(row, chosen, c, against)
+
+
+def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Waterfall:
+    a, b = _two_labels(row, piece, c, against)
+    if b is None:
+        bars, start = np.zeros(len(piece.bars)), 0.0
+    else:
+        bars = piece.bars[:, a] - piece.bars[:, b]
+        start = float(piece.baseline[a] - piece.baseline[b])
+    order = np.argsort(-np.abs(bars), kind="stable")
+    return Waterfall(
+        piece.part,
+        piece.names[a],
+        "" if b is None else piece.names[b],
+        "log odds",
+        start,
+        start + float(bars.sum()),
+        tuple(row.features[j] for j in order),
+        tuple(row.values[j] for j in order),
+        bars[order],
+        label_names(row.classes)[c],
+        float(row.probabilities[c]),
+    )
+
+
+def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[int, int | None]:
+    """The labels of a piece that stand for a class and for its rival: of pairs, the best ones."""
+    joint, owner = piece.joint, row.reading.owner
+    if piece.role == "gate":  # tells experts apart, not classes
+        order = np.argsort(-joint, kind="stable")
+        return int(order[0]), int(order[1]) if len(order) > 1 else None
+    classes = np.arange(len(row.classes)) if owner is None else owner
+    if len(np.unique(classes)) < 2:
+        return int(joint.argmax()), None
+    best = np.where(classes == c, joint, -np.inf)
+    if against is None:
+        rivals = np.where(classes != c, joint, -np.inf)
+    else:
+        rival = find_label(row.classes, against, "against")
+        if rival == c:
+            raise ValueError(f"label and against are both {against!r}: give two classes.")
+        rivals = np.where(classes == rival, joint, -np.inf)
+    return int(best.argmax()), int(rivals.argmax())
+
+
+def _by_step(row: Explanation, c: int) -> Waterfall:
+    """How the probability of a class moves from node to node, in a tree of classes."""
+    nodes = [row.reading.part(step.node).scorer.log_prior for step in row.path]
+    known = np.array([row.reading.alone(joint)[c] for joint in nodes])
+    steps = [step.condition for step in row.path[1:]]
+    return Waterfall(
+        f"node {row.path[-1].node}",
+        label_names(row.classes)[c],
+        "",
+        "probability",
+        float(known[0]),
+        float(known[-1]),
+        tuple(steps),  # in the order of the path, which is their meaning
+        ("",) * len(steps),
+        np.diff(known),
+        label_names(row.classes)[c],
+        float(row.probabilities[c]),
+    )
+
+
+def _by_part(row: Explanation, c: int) -> Waterfall:
+    """What each part adds to the probability of a class, or to its votes."""
+    bars, said = [], []
+    reading = row.reading
+    for piece in row.speaking:
+        own = reading.alone(piece.joint)
+        bars.append(piece.share * own[c])
+        best = int(own.argmax())
+        said.append(f"{label_names(row.classes)[best]}, {own[best]:.0%}")
+    order = np.argsort(-np.abs(bars), kind="stable")
+    total = float(np.sum(bars))
+    return Waterfall(
+        "all parts",
+        label_names(row.classes)[c],
+        "",
+        "votes" if row.join == "log_vote" else "probability",
+        0.0,
+        total,
+        tuple(row.speaking[k].part for k in order),
+        tuple(said[k] for k in order),
+        np.array(bars)[order],
+        label_names(row.classes)[c],
+        float(row.probabilities[c]),
+    )

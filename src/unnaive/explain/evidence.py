@@ -1,0 +1,129 @@
+"""What each value of each attribute says for each class: the facts of one naive Bayes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.explain.attributes import AttributeEvidence, attribute_evidence
+from unnaive.explain.parts import Part, Reading
+from unnaive.explain.readings import read_model
+from unnaive.table import Schema
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartEvidence:
+    """What every attribute says in one naive Bayes of a model.
+
+    Attributes
+    ----------
+    part, role : str
+        Name and role of the naive Bayes in the model; see `Part`.
+    labels : array
+        Classes, (class, cluster) pairs, or children of a gate.
+    names : tuple of str
+        The labels as text.
+    log_prior : array of shape (labels,)
+        The bar before all others.
+    weight : float
+        Weight of the training rows behind it.
+    label_weight : array of shape (labels,)
+        The same by label; NaN where the model keeps none.
+    level : float
+        Probability of the credible intervals.
+    attributes : tuple of AttributeEvidence
+        In the order of the table's columns.
+    """
+
+    part: str
+    role: str
+    labels: NDArray[Any]
+    names: tuple[str, ...]
+    log_prior: NDArray[np.float64]
+    weight: float
+    label_weight: NDArray[np.float64]
+    level: float
+    attributes: tuple[AttributeEvidence, ...]
+
+    def __getitem__(self, name: str) -> AttributeEvidence:
+        for own in self.attributes:
+            if own.name == name:
+                return own
+        raise KeyError(f"no attribute is named {name!r}.")
+
+    def __repr__(self) -> str:
+        return (
+            f"PartEvidence of {self.part!r}: {len(self.attributes)} attributes, "
+            f"{len(self.labels)} labels"
+        )
+
+    def ranked(self) -> list[AttributeEvidence]:
+        """The attributes, the most telling first."""
+        return sorted(self.attributes, key=lambda own: -own.importance)
+
+
+def evidence_of(model: Any, part: int | str | None = None, *, level: float = 0.95) -> PartEvidence:
+    """What each attribute value says for each class, with counts and credible intervals.
+
+    Parameters
+    ----------
+    model : fitted classifier, or a `Reading` of one
+    part : int, str or None, default=None
+        Which naive Bayes of the model: a node of a tree (its root by default), "bag 3", "round 0",
+        "gate 0", "expert 1". Bags and rounds that vote are summed up by default, and of experts
+        the one with most rows is shown.
+    level : float, default=0.95
+        Probability of the credible intervals.
+
+    Returns
+    -------
+    PartEvidence
+
+    Examples
+    --------
+    >>> from unnaive import NaiveBayesClassifier
+    >>> from unnaive.explain import evidence_of
+    >>> model = NaiveBayesClassifier().fit([["a"], ["a"], ["b"], ["b"]], [0, 0, 1, 0])
+    >>> own = evidence_of(model).attributes[0]
+    >>> for value, weight, rows in zip(own.values, own.weights[:, 1], own.counts[:, 1]):
+    ...     print(f"{value:8}{weight:+.2f}, {rows:g} rows")
+    missing +0.00, 0 rows
+    a       -0.92, 0 rows
+    b       +0.69, 1 rows
+    unseen  +0.00, 0 rows
+    """
+    reading = model if isinstance(model, Reading) else read_model(model)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    return part_evidence(reading.find(part), reading.schema, level)
+
+
+def part_evidence(part: Part, schema: Schema, level: float) -> PartEvidence:
+    """The facts of one part."""
+    scorer, n_labels = part.scorer, len(part.labels)
+    totals = np.full(n_labels, np.nan) if part.counts is None else part.counts.totals
+    attributes = tuple(
+        attribute_evidence(part, schema, j, term, level) for j, term in enumerate(scorer.terms)
+    )
+    return PartEvidence(
+        part.name,
+        part.role,
+        part.labels,
+        label_names(part.labels),
+        scorer.log_prior,
+        part.weight,
+        totals,
+        level,
+        attributes,
+    )
+
+
+def label_names(labels: NDArray[Any]) -> tuple[str, ...]:
+    """Labels as text; a (class, cluster) pair by its class and number."""
+    return tuple(
+        f"{label[0]}, cluster {label[1]}" if isinstance(label, tuple) else str(label)
+        for label in labels.tolist()
+    )

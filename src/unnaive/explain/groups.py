@@ -1,0 +1,180 @@
+"""What the clusters of a class, or the experts of a mixture, are like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import weigh
+from unnaive.explain.attributes import CERTAIN
+from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
+from unnaive.explain.readings import read_model
+from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
+from unnaive.table import as_objects
+
+LEAST_WORTH = 0.01  # evidence times frequency worth a remark
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A value that speaks for a label: its weight of evidence against the label's siblings."""
+
+    attribute: str
+    value: str
+    label: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupProfile:
+    """A cluster of a class, an expert, a gate, or a node of a tree.
+
+    Attributes
+    ----------
+    name : str
+    parent : str
+        The class, or the gate above; "" at the top.
+    weight : float
+        Weight of the training rows it has; of experts, by responsibility over all sweeps.
+    share : float
+        The part of its parent's rows.
+    classes : array
+    class_share : array of shape (classes,)
+        How its rows are spread over the classes.
+    remarks : tuple of Remark
+        What tells it from its siblings, the most telling first.
+    words : str
+        The same for a cluster, in plain words.
+    """
+
+    name: str
+    parent: str
+    weight: float
+    share: float
+    classes: NDArray[Any]
+    class_share: NDArray[np.float64]
+    remarks: tuple[Remark, ...]
+    words: str = ""
+
+
+def profiles_of(model: Any, *, n_remarks: int = 5) -> tuple[GroupProfile, ...]:
+    """Profiles of the clusters of a decomposition, or of the gates and experts of a mixture.
+
+    Parameters
+    ----------
+    model : fitted ClassDecompositionClassifier or HierarchicalMixtureClassifier
+    n_remarks : int, default=5
+        Most values to name for each.
+
+    Returns
+    -------
+    tuple of GroupProfile
+        Clusters class by class; the nodes of a mixture level by level, experts last.
+    """
+    if isinstance(model, ClassDecompositionClassifier):
+        return _clusters(model, n_remarks)
+    if isinstance(model, HierarchicalMixtureClassifier):
+        return _experts(model, n_remarks)
+    raise TypeError(
+        "clusters and experts are found in a ClassDecompositionClassifier or a "
+        f"HierarchicalMixtureClassifier; got a {type(model).__name__}."
+    )
+
+
+def telling(
+    facts: PartEvidence, label: int | None, siblings: NDArray[np.intp] | None = None, n: int = 5
+) -> tuple[Remark, ...]:
+    """The value of each attribute that speaks most for a label, the most telling attributes first.
+
+    Parameters
+    ----------
+    facts : PartEvidence
+    label : int or None
+        Number of the label; None for the label that each attribute says most for.
+    siblings : array or None, default=None
+        The labels it is told from, itself among them; None for all.
+    n : int, default=5
+        Most attributes to name.
+
+    Returns
+    -------
+    tuple of Remark
+        Ranked by how much the value surely says (the lower end of its credible interval) times
+        how often the label has it; what might be chance is not named.
+    """
+    among = np.arange(len(facts.labels)) if siblings is None else siblings
+    prior = facts.log_prior[among]
+    asked = np.ones(len(among), dtype=bool) if label is None else among == label
+    often = np.where(asked, np.exp(prior - prior.max()) if label is None else 1.0, 0.0)
+    found = []
+    for own in facts.attributes:
+        weights = weigh(own.logs[:, among], prior)
+        reach = np.nan_to_num(own.weights - own.low)[:, among]
+        worth = own.distribution()[:, among] * np.minimum(weights - reach, CERTAIN) * often
+        v, k = np.unravel_index(int(worth.argmax()), worth.shape)
+        if worth[v, k] > LEAST_WORTH * often.sum():
+            name = facts.names[among[k]]
+            remark = Remark(own.name, own.values[v], name, float(weights[v, k]))
+            found.append((float(worth[v, k]), remark))
+    found.sort(key=lambda pair: -pair[0])
+    return tuple(remark for _, remark in found[:n])
+
+
+def _clusters(model: ClassDecompositionClassifier, n: int) -> tuple[GroupProfile, ...]:
+    facts: PartEvidence | None
+    try:
+        facts = evidence_of(model)
+    except TypeError:  # around an estimator of another library: the words are all there is
+        facts = None
+    names = label_names(as_objects(model.pairs_))
+    found = []
+    for pair, c in enumerate(model.owner_.tolist()):
+        own = np.flatnonzero(model.owner_ == c)
+        described, place = model.clusters_[c], int(pair - own[0])
+        found.append(
+            GroupProfile(
+                names[pair],
+                str(model.classes_[c]),
+                float(described.sizes[place]),
+                float(described.sizes[place] / described.sizes.sum()),
+                model.classes_,
+                np.eye(len(model.classes_))[c],
+                () if facts is None or len(own) == 1 else telling(facts, pair, own, n),
+                described.profiles[place],
+            )
+        )
+    return tuple(found)
+
+
+def _experts(model: HierarchicalMixtureClassifier, n: int) -> tuple[GroupProfile, ...]:
+    reading = read_model(model)
+    shape = model.mixture_.shape
+    by_class = [model.table_.totals[units] for units in shape.models()]
+    for g in reversed(range(shape.n_gates)):  # children come after their gate
+        below = range(shape.first[g], shape.first[g] + shape.width[g])
+        by_class[g] = np.sum([by_class[node] for node in below], axis=0)
+    found = [_node(reading.names[0], "", 1.0, by_class[0], model.classes_, ())]
+    for g in range(shape.n_gates):
+        facts = evidence_of(reading, g)
+        share = facts.label_weight / facts.label_weight.sum()
+        for k in range(shape.width[g]):
+            node = int(shape.first[g]) + k
+            remarks = telling(facts, k, None, n)
+            own = (reading.names[node], facts.part, float(share[k]), by_class[node])
+            found.append(_node(*own, model.classes_, remarks))
+    return tuple(found)
+
+
+def _node(
+    name: str,
+    parent: str,
+    share: float,
+    by_class: Any,
+    classes: NDArray[Any],
+    remarks: tuple[Remark, ...],
+) -> GroupProfile:
+    weight = float(by_class.sum())
+    return GroupProfile(name, parent, weight, share, classes, by_class / weight, remarks)

@@ -1,0 +1,126 @@
+"""Which attributes matter: how much they say, and what is lost without them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import GaussianTerm, KernelTerm, Term, probabilities, weigh
+from unnaive.encode import column_slots
+from unnaive.explain.attributes import CERTAIN
+from unnaive.explain.parts import Part, Reading
+from unnaive.explain.quality import Judged, judge_rows
+from unnaive.explain.readings import read_model
+from unnaive.table import Block
+
+ROWS = 4096  # rows looked at together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Importance:
+    """How much each attribute matters on some rows.
+
+    Attributes
+    ----------
+    features : tuple of str
+    evidence : array of shape (attributes,)
+        Expected absolute evidence: the mean over the rows of the absolute weight of evidence for
+        each class, as probable as the model finds the class. What an attribute says in the tests
+        of a tree, or to the gates of a mixture, is not in it.
+    drop : array of shape (attributes,)
+        By how much the log loss rises if the attribute is missing in every row; NaN without labels.
+        Negative where the model does better without it.
+    log_loss : float
+        With all attributes; NaN without labels.
+    """
+
+    features: tuple[str, ...]
+    evidence: NDArray[np.float64]
+    drop: NDArray[np.float64]
+    log_loss: float
+
+    def __repr__(self) -> str:
+        best = int(np.argmax(self.evidence))
+        return f"Importance of {len(self.features)} attributes, first {self.features[best]!r}"
+
+
+def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Importance:
+    """How much each attribute says on some rows, and what is lost if it is missing.
+
+    Parameters
+    ----------
+    model : fitted classifier, or a `Reading` of one
+    X : table of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or None, default=None
+        Labels, for the drop in log loss.
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    Importance
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import NaiveBayesClassifier
+    >>> from unnaive.explain import importance_of
+    >>> data = load_iris(as_frame=True)
+    >>> model = NaiveBayesClassifier().fit(data.data, data.target)
+    >>> found = importance_of(model, data.data, data.target)
+    >>> found.features[found.evidence.argmax()]
+    'petal width (cm)'
+    """
+    reading = model if isinstance(model, Reading) else read_model(model)
+    block = reading.block(X)
+    known = np.asarray(reading.model.predict_proba(X))
+    features = tuple(reading.schema.label(j) for j in range(len(reading.schema)))
+    judged = None if y is None else judge_rows(reading.classes, known, y, sample_weight)
+    weight = np.ones(block.n_rows) if judged is None else judged.weight
+    evidence = np.zeros(len(features))
+    for start in range(0, block.n_rows, ROWS):
+        rows = slice(start, start + ROWS)
+        evidence += _evidence(reading, block.slice(start, start + ROWS), weight[rows])
+    evidence /= weight.sum()
+    if judged is None:
+        return Importance(features, evidence, np.full(len(features), np.nan), np.nan)
+    loss = judged.log_loss(known)
+    drop = np.array([_loss_without(reading, block, j, judged) for j in range(len(features))]) - loss
+    return Importance(features, evidence, drop, loss)
+
+
+def _evidence(reading: Reading, block: Block, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum over rows of the absolute evidence of each attribute, by who speaks for them."""
+    out, whole = np.zeros(len(block.schema)), np.zeros(block.n_rows)
+    speaking = [s for s in reading.speakers(block) if reading.part(s.part).role != "gate"]
+    for speaker in speaking:
+        whole[speaker.rows] += speaker.share  # one, but for votes that are log odds
+    for speaker in speaking:
+        part, own = reading.part(speaker.part), block.take(speaker.rows)
+        trust = weight[speaker.rows] * speaker.share / whole[speaker.rows]
+        belief = probabilities(part.scorer.joint(own))
+        for j, term in enumerate(part.scorer.terms):
+            if term is not None:
+                said = np.minimum(np.abs(_weights(part, term, own, j)), CERTAIN)
+                out[j] += trust @ (said * belief).sum(axis=1)
+    return out
+
+
+def _weights(part: Part, term: Term, block: Block, j: int) -> NDArray[np.float64]:
+    """Weight of evidence of one attribute of the rows: rows x labels."""
+    prior = part.scorer.log_prior
+    assert term is not None
+    if isinstance(term, (GaussianTerm, KernelTerm)):
+        logs = np.zeros((block.n_rows, len(prior)))
+        term.adder(block, j)(slice(0, block.n_rows), logs)
+        return weigh(logs, prior)
+    # Values are fewer than rows: weigh each once.
+    return weigh(term.logs, prior)[column_slots(block, j, term.coder)]
+
+
+def _loss_without(reading: Reading, block: Block, j: int, judged: Judged) -> float:
+    """Log loss if one column is missing in every row."""
+    gone = np.full(block.n_rows, None, dtype=object)
+    return judged.log_loss(np.asarray(reading.model.predict_proba(block.with_columns({j: gone}))))

@@ -1,0 +1,194 @@
+"""How good the answers are on some rows: accuracy, log loss, confusion, calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from unnaive.encode import Labels, groups_of, label_groups, merge_labels, read_target
+from unnaive.table import read_weight
+
+LEAST = np.finfo(np.float64).eps  # smallest probability that log loss looks at, as scikit-learn's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calibration:
+    """How often each class comes, among rows that were given about the same probability of it.
+
+    Attributes
+    ----------
+    classes : array
+    predicted, observed : arrays of shape (classes, bins)
+        Mean probability of the rows of a bin, and the share of them that are of the class; NaN
+        where a bin is empty.
+    low, high : arrays of shape (classes, bins)
+        Credible interval of the share.
+    weight : array of shape (classes, bins)
+        Weight of the rows in each bin.
+    edges : array of shape (bins + 1,)
+    """
+
+    classes: NDArray[Any]
+    predicted: NDArray[np.float64]
+    observed: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    edges: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quality:
+    """How good the answers are on the rows given.
+
+    Attributes
+    ----------
+    classes : array
+        Those of the model, then labels that only the rows have.
+    n_rows : int
+    weight : float
+    accuracy : float
+        Share of the weight that is answered right.
+    log_loss : float
+        Mean of minus the log probability of the true class, at least 2.2e-16.
+    majority : float
+        Accuracy of always answering with the most frequent class of these rows.
+    confusion : array of shape (classes, classes)
+        Weight of the rows of each class (row) that are answered with each class (column).
+    calibration : Calibration
+    """
+
+    classes: NDArray[Any]
+    n_rows: int
+    weight: float
+    accuracy: float
+    log_loss: float
+    majority: float
+    confusion: NDArray[np.float64]
+    calibration: Calibration
+
+    def __repr__(self) -> str:
+        return (
+            f"Quality on {self.n_rows} rows: accuracy {self.accuracy:.4f}, "
+            f"log loss {self.log_loss:.4f}"
+        )
+
+
+def quality_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    n_bins: int = 10,
+    level: float = 0.95,
+) -> Quality:
+    """Accuracy, log loss, confusion and calibration on some rows.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        Of any library, with `predict_proba`.
+    X : table of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    sample_weight : array-like of shape (n_samples,) or None, default=None
+    n_bins : int, default=10
+        Bins of the calibration curve, equally wide.
+    level : float, default=0.95
+        Probability of the credible intervals.
+
+    Returns
+    -------
+    Quality
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import NaiveBayesClassifier
+    >>> from unnaive.explain import quality_of
+    >>> X, y = load_iris(return_X_y=True)
+    >>> quality_of(NaiveBayesClassifier().fit(X, y), X, y)
+    Quality on 150 rows: accuracy 0.9467, log loss 0.1493
+    """
+    given = np.asarray(model.predict_proba(X))
+    found = judge_rows(model.classes_, given, y, sample_weight)
+    classes, groups, weight = found.classes, found.groups, found.weight
+    best = given.argmax(axis=1)
+    n = len(classes)
+    confusion = np.bincount(groups * n + best, weight, n * n).reshape(n, n).astype(np.float64)
+    whole = float(weight.sum())
+    return Quality(
+        classes,
+        len(groups),
+        whole,
+        float(np.trace(confusion)) / whole,
+        found.log_loss(given),
+        float(confusion.sum(axis=1).max()) / whole,
+        confusion,
+        _calibrate(model.classes_, given, groups, weight, n_bins, level),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Rows with known labels: the class number and weight of each."""
+
+    classes: NDArray[Any]
+    groups: NDArray[np.intp]
+    weight: NDArray[np.float64]
+
+    def log_loss(self, probabilities: NDArray[np.float64]) -> float:
+        """Mean of minus the log probability of the true class."""
+        known = self.groups < probabilities.shape[1]
+        true = np.zeros(len(self.groups))
+        true[known] = probabilities[known, self.groups[known]]
+        return float(-self.weight @ np.log(np.maximum(true, LEAST)) / self.weight.sum())
+
+
+def judge_rows(
+    classes: NDArray[Any], probabilities: NDArray[np.float64], y: Any, sample_weight: Any
+) -> Judged:
+    """Labels of rows among a model's classes; labels that are new to it come after these."""
+    target = read_target(y)
+    if len(target) != len(probabilities):
+        raise ValueError(f"X has {len(probabilities)} rows, but y has {len(target)} labels.")
+    weight = read_weight(sample_weight, len(target))
+    weight = np.ones(len(target)) if weight is None else weight
+    known, (found, _) = Labels(classes), label_groups(target)
+    merged, (place, _) = merge_labels([known, found])
+    # The model's own classes first, in its order; then labels it has never seen.
+    new = np.setdiff1d(np.arange(len(merged)), place)
+    order = np.concatenate((place, new))
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    every = classes if len(new) == 0 else merged.classes[order]
+    return Judged(every, rank[groups_of(merged, target)], weight)
+
+
+def _calibrate(
+    classes: NDArray[Any],
+    given: NDArray[np.float64],
+    groups: NDArray[np.intp],
+    weight: NDArray[np.float64],
+    n_bins: int,
+    level: float,
+) -> Calibration:
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    shape = (len(classes), n_bins)
+    total, predicted, hits = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for c in range(len(classes)):
+        own = np.clip((given[:, c] * n_bins).astype(np.intp), 0, n_bins - 1)
+        total[c] = np.bincount(own, weight, n_bins)
+        predicted[c] = np.bincount(own, weight * given[:, c], n_bins)
+        hits[c] = np.bincount(own, weight * (groups == c), n_bins)
+    filled = np.where(total > 0, total, np.nan)
+    # A beta posterior that starts from half a row of either kind.
+    above, below = hits + 0.5, total - hits + 0.5
+    observed = hits / filled
+    low = np.fmin(betaincinv(above, below, (1.0 - level) / 2.0), observed)
+    high = np.fmax(betaincinv(above, below, (1.0 + level) / 2.0), observed)
+    return Calibration(classes, predicted / filled, observed, low, high, total, edges)

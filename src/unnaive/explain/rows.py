@@ -1,0 +1,240 @@
+"""Why a row is answered as it is: bars that add up, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import TableTerm, weigh
+from unnaive.discretize import cut_names
+from unnaive.encode import column_slots
+from unnaive.explain.attributes import State
+from unnaive.explain.evidence import label_names
+from unnaive.explain.parts import Part, Reading
+from unnaive.explain.readings import read_model
+from unnaive.explain.tree import Step, path_to
+from unnaive.models.tree.tree import Tree
+from unnaive.table import Block, is_missing
+
+ROWS = 1024  # rows explained at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """What one part of the model says about a row.
+
+    Attributes
+    ----------
+    part, role : str
+        Name and role of the part; see `Part`.
+    number : int
+        Of the part in the model.
+    share : float
+        By how much it speaks for the row: 1 for a model alone or the node of a tree, a vote, a
+        responsibility.
+    labels : array
+    names : tuple of str
+        The labels as text.
+    baseline : array of shape (labels,)
+    bars : array of shape (attributes, labels)
+        Log P(value | label), in the order of the columns.
+    weights : array of shape (attributes, labels)
+        Log P(value | label) - log P(value | others).
+    """
+
+    part: str
+    role: str
+    number: int
+    share: float
+    labels: NDArray[Any]
+    names: tuple[str, ...]
+    baseline: NDArray[np.float64]
+    bars: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    @property
+    def joint(self) -> NDArray[np.float64]:
+        """Joint log probability: the baseline plus all bars, in the scorer's own order."""
+        out = self.baseline.copy()
+        for bar in self.bars:
+            out += bar
+        return out
+
+    def __repr__(self) -> str:
+        return f"Piece {self.part!r}: share {self.share:.3g}, {len(self.bars)} bars"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Why one row is answered as it is.
+
+    Where one piece speaks, its ``joint`` is the row's ``predict_joint_log_proba``. In general
+    ``answer()`` joins the pieces to the probabilities of the classes.
+
+    Attributes
+    ----------
+    features : tuple of str
+        Names of the attributes, in the order of the columns.
+    values : tuple of str
+        The row's values as text.
+    states : tuple of {"missing", "value", "unseen"}
+    classes : array
+    probabilities : array of shape (classes,)
+        What the model answers, `predict_proba`.
+    pieces : tuple of Piece
+        The parts that speak for the row. Gates are among them; they say which expert to trust.
+    join : {"mean", "vote", "log_vote"}
+        The answer is the mean of the pieces' probabilities by share, the sum of the shares of
+        those who vote for a class, or the softmax of that sum.
+    path : tuple of Step
+        From the root to where the row stops, in a tree.
+    """
+
+    features: tuple[str, ...]
+    values: tuple[str, ...]
+    states: tuple[State, ...]
+    classes: NDArray[Any]
+    probabilities: NDArray[np.float64]
+    pieces: tuple[Piece, ...]
+    join: str
+    path: tuple[Step, ...]
+    reading: Reading
+
+    @property
+    def predicted(self) -> Any:
+        """The most probable class."""
+        return self.classes[self.probabilities.argmax()]
+
+    @property
+    def speaking(self) -> tuple[Piece, ...]:
+        """The pieces that speak for classes, not for experts."""
+        return tuple(piece for piece in self.pieces if piece.role != "gate")
+
+    def answer(self) -> NDArray[np.float64]:
+        """The pieces joined: probabilities of the classes."""
+        own = self.speaking
+        return self.reading.joined([p.share for p in own], [p.joint for p in own])
+
+    def __repr__(self) -> str:
+        said = ", ".join(
+            f"{name} {p:.3f}"
+            for name, p in zip(label_names(self.classes), self.probabilities, strict=True)
+        )
+        return f"Explanation: {said}"
+
+
+def explain_rows(model: Any, X: Any) -> list[Explanation]:
+    """Why each row of a table is answered as it is.
+
+    Parameters
+    ----------
+    model : fitted classifier, or a `Reading` of one
+    X : table of shape (n_samples, n_features)
+        Some rows; every one gets an object of its own.
+
+    Returns
+    -------
+    list of Explanation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import NaiveBayesClassifier
+    >>> from unnaive.explain import explain_rows
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NaiveBayesClassifier().fit(X, y)
+    >>> why = explain_rows(model, X[:1])[0]
+    >>> why.values
+    ('5.1', '3.5', '1.4', '0.2')
+    >>> bool(np.allclose(why.pieces[0].joint, model.predict_joint_log_proba(X[:1])[0]))
+    True
+    """
+    reading = model if isinstance(model, Reading) else read_model(model)
+    block = reading.block(X)
+    known = reading.model.predict_proba(X)
+    found: list[Explanation] = []
+    for start in range(0, block.n_rows, ROWS):
+        part = block.slice(start, start + ROWS)
+        found += _explain(reading, part, known[start : start + ROWS])
+    return found
+
+
+def _explain(reading: Reading, block: Block, known: NDArray[np.float64]) -> list[Explanation]:
+    pieces: list[list[Piece]] = [[] for _ in range(block.n_rows)]
+    stops = np.zeros(block.n_rows, dtype=np.intp)
+    unseen = np.zeros((block.n_rows, len(block.schema)), dtype=bool)
+    for speaker in reading.speakers(block):
+        part, own = reading.part(speaker.part), block.take(speaker.rows)
+        bars = part.scorer.evidence(own)
+        weights = weigh(bars, part.scorer.log_prior)
+        unseen[speaker.rows] |= _unseen(part, own)
+        stops[speaker.rows] = speaker.part
+        names = label_names(part.labels)
+        for k, row in enumerate(speaker.rows):
+            pieces[row].append(
+                Piece(
+                    part.name,
+                    part.role,
+                    speaker.part,
+                    float(speaker.share[k]),
+                    part.labels,
+                    names,
+                    part.scorer.log_prior,
+                    bars[k],
+                    weights[k],
+                )
+            )
+    texts, gone = _texts(block)
+    features = tuple(block.schema.label(j) for j in range(len(block.schema)))
+    tree = getattr(reading.reader, "tree_", None)
+    return [
+        Explanation(
+            features,
+            tuple(column[i] for column in texts),
+            tuple(
+                "missing" if gone[i, j] else "unseen" if unseen[i, j] else "value"
+                for j in range(len(features))
+            ),
+            reading.classes,
+            known[i],
+            tuple(pieces[i]),
+            reading.join,
+            path_to(tree, int(stops[i]), reading.schema)
+            if isinstance(tree, Tree) and len(pieces[i]) == 1
+            else (),
+            reading,
+        )
+        for i in range(block.n_rows)
+    ]
+
+
+def _unseen(part: Part, block: Block) -> NDArray[np.bool_]:
+    """Which values the part never saw in training: rows x attributes."""
+    out = np.zeros((block.n_rows, len(block.schema)), dtype=bool)
+    for j, term in enumerate(part.scorer.terms):
+        if isinstance(term, TableTerm):
+            out[:, j] = column_slots(block, j, term.coder) > term.coder.size
+    return out
+
+
+def _texts(block: Block) -> tuple[list[list[str]], NDArray[np.bool_]]:
+    """The values as text, column by column, and which are missing, rows x columns."""
+    texts, gone = [], np.zeros((block.n_rows, len(block.schema)), dtype=bool)
+    for j, column in enumerate(block.schema):
+        if column.kind == "numeric":
+            values = block.numeric(j)
+            gone[:, j] = np.isnan(values)
+            names = iter(cut_names(values[~gone[:, j]], column.family, 6))
+            texts.append(["missing" if absent else next(names) for absent in gone[:, j]])
+            continue
+        raw = block.categorical(j)
+        words = ["missing", *(str(value) for value in raw.values)]
+        absent = np.array([True, *(is_missing(value) for value in raw.values)])
+        slots = raw.slots
+        gone[:, j] = absent[slots]
+        texts.append(["missing" if absent[slot] else words[slot] for slot in slots])
+    return texts, gone

@@ -1,0 +1,126 @@
+"""A tree as facts: its nodes, what leads to them, and the way of a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.models.tree.class_tree import ClassTree
+from unnaive.models.tree.export import condition
+from unnaive.models.tree.tree import BayesTree, Tree
+from unnaive.table import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node on the way of a row, and the condition that led there ("" at the root)."""
+
+    node: int
+    condition: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeNode:
+    """One node of a tree.
+
+    Attributes
+    ----------
+    node, parent, depth : int
+        The root is 0 and has the parent -1.
+    children : tuple of int
+    attribute : str or None
+        What the node asks; None for a leaf.
+    condition : str
+        What leads to it from its parent; "" at the root.
+    weight : float
+        Weight of its training rows.
+    class_weight : array of shape (classes,)
+        The same by class.
+    staying : float
+        Weight of the rows that no child has: their value is missing.
+    utility : float
+        Cross-validated accuracy of the node's naive Bayes, or the gain ratio of a C4.5 test.
+    words : str
+        What the node would answer as a leaf.
+    """
+
+    node: int
+    parent: int
+    depth: int
+    children: tuple[int, ...]
+    attribute: str | None
+    condition: str
+    weight: float
+    class_weight: NDArray[np.float64]
+    staying: float
+    utility: float
+    words: str
+
+
+def tree_of(model: Any) -> tuple[TreeNode, ...]:
+    """The nodes of a fitted tree, parents before children.
+
+    Parameters
+    ----------
+    model : fitted tree classifier
+
+    Returns
+    -------
+    tuple of TreeNode
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import C45Classifier
+    >>> from unnaive.explain import tree_of
+    >>> data = load_iris(as_frame=True)
+    >>> tree = C45Classifier().fit(data.data, data.target_names[data.target])
+    >>> for node in tree_of(tree)[:3]:
+    ...     print(node.node, node.condition, node.weight)
+    0  150.0
+    1 petal width (cm) <= 0.6 50.0
+    2 petal width (cm) > 0.6 100.0
+    """
+    check_is_fitted(model)
+    tree = getattr(model, "tree_", None)
+    if not isinstance(tree, Tree):
+        raise TypeError(
+            f"tree_of reads trees of this library, such as NBTreeClassifier; got a "
+            f"{type(model).__name__}."
+        )
+    schema: Schema = model.schema_
+    if isinstance(tree, BayesTree):
+        utility = tree.utility
+    else:
+        assert isinstance(tree, ClassTree)
+        utility = tree.worth
+    weight = tree.weight
+    return tuple(
+        TreeNode(
+            n,
+            int(tree.parent[n]),
+            int(tree.depth[n]),
+            tuple(tree.children(n)),
+            schema.label(int(tree.attribute[n])) if tree.attribute[n] >= 0 else None,
+            condition(tree, n, schema) if n else "",
+            float(weight[n]),
+            tree.class_weight[n],
+            tree.staying(n),
+            float(utility[n]),
+            tree.describe(n, model.classes_),
+        )
+        for n in range(tree.n_nodes)
+    )
+
+
+def path_to(tree: Tree, node: int, schema: Schema) -> tuple[Step, ...]:
+    """The way from the root to a node."""
+    steps = []
+    while node >= 0:
+        steps.append(Step(node, condition(tree, node, schema) if node else ""))
+        node = int(tree.parent[node])
+    return tuple(reversed(steps))
