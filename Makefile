@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test tests lint types contracts bench bench-scale quality clean
+.PHONY: demo test tests lint types contracts bench bench-scale quality fuzz clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -47,6 +47,9 @@ bench-scale: $(VENV)/.bench  ## tables larger than memory: make bench-scale [ROW
 
 quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make quality DATA=folder
 	$(BIN)/python -m benchmarks.quality --data $(DATA)
+
+fuzz: $(VENV)/.test  ## load wrong model files: make fuzz [FILES=100000]
+	PYTHONPATH=tests $(BIN)/python -m fuzz --files $(or $(FILES),100000)
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache

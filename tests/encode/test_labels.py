@@ -56,6 +56,11 @@ def test_merged_labels_are_those_of_all():
     assert b.tolist() == [1, 2, 3]
     text, _ = merge_labels([Labels(np.array(["a"])), Labels(np.array(["longer"]))])
     assert text.classes.tolist() == ["a", "longer"]
+    day = np.array(["2020-01-01"], dtype="datetime64[D]")
+    for other in (np.array([1]), np.array([1, 2]), np.array(["a"]), np.array([True])):
+        mixed, (a, b) = merge_labels([Labels(day), Labels(other)])
+        assert mixed.classes[a].tolist() == day.tolist()
+        assert mixed.classes[b].tolist() == other.tolist()
 
 
 @pytest.mark.parametrize(

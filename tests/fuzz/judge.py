@@ -16,19 +16,22 @@ from unnaive.store import ModelFileError
 
 
 def table(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Numbers, text, true/false and dates, with gaps; small, so that files are."""
+    """Numbers, text, true/false and dates, with gaps; small, so that files are. The class depends
+    on two columns together, so that trees grow.
+    """
     rng = np.random.default_rng(seed)
-    y = rng.integers(0, 3, n)
+    x, t, z = rng.choice((-1, 1), n) + rng.normal(0, 0.3, n), rng.integers(0, 4, n), rng.random(n)
+    y = np.where(z > 0.8, 2, (x > 0) ^ (t > 1)) ^ (rng.random(n) < 0.03)
     X = pd.DataFrame(
         {
-            "x": rng.normal(2 * y, 1, n).round(1),
-            "z": rng.integers(0, 5, n) * (y > 0),
-            "t": np.array(["a", "b", "c", "d"])[(y + rng.integers(0, 2, n)) % 4],
-            "b": rng.random(n) < 0.3 + 0.2 * y,
-            "d": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, n) * y, "D"),
+            "x": x.round(1),
+            "z": (10 * z).round(),
+            "t": np.array(["a", "b", "c", "d"])[t],
+            "b": rng.random(n) < 0.3 + 0.2 * (y == 2),
+            "d": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, n), "D"),
         }
     )
-    return X.mask(rng.random(X.shape) < 0.05), np.array(["no", "maybe", "yes"])[y]
+    return X.mask(rng.random(X.shape) < 0.05), np.array(["no", "maybe", "yes", "yes"])[y]
 
 
 def awkward_rows() -> pd.DataFrame:
@@ -54,7 +57,7 @@ class Sample:
 
 def samples() -> list[Sample]:
     """Every configuration of the registry, on a table with names; some without."""
-    X, y = table(90, 0)
+    X, y = table(150, 0)
     rows = awkward_rows()
     found = [Sample(e, repr(e), X, y, rows) for e in ESTIMATORS]
     numbers, new = X[["x", "z"]].to_numpy(float), rows[["x", "z"]].to_numpy(float)

@@ -62,12 +62,14 @@ class Broken:
 
 
 def mutated(data: bytes, other: bytes, seed: int) -> tuple[bytes, bool]:
-    """A wrong file made of a right one, and whether it was changed inside of its checksums."""
+    """A wrong file made of a right one, and whether it may be another model than it was: it was
+    changed inside of its checksums, or by chance it is the other file.
+    """
     rng = random.Random(seed)
     if seed % 2:
         for _ in range(rng.choice((1, 1, 1, 2, 5))):
             data = rng.choice(OUTSIDE)(data, other, rng)
-        return data, False
+        return data, data == other
     broken = Broken(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         rng.choice(INSIDE)(broken, rng)

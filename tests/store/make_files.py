@@ -30,7 +30,7 @@ def rows_of(kept: dict[str, Any]) -> pd.DataFrame:
 
 
 def main() -> None:
-    X, y = table(90, 0)
+    X, y = table(150, 0)
     rows = awkward_rows()[:12]
     kept = {
         name: [None if pd.isna(v) else str(v) if name == "d" else v for v in rows[name].tolist()]

@@ -23,7 +23,7 @@ SOME = settings(
 
 @cache
 def sample(which: int) -> Sample:
-    X, y = table(90, 0)
+    X, y = table(150, 0)
     return Sample(EACH[which], repr(EACH[which]), X, y, awkward_rows())
 
 

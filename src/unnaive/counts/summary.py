@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts.moments import Moments
-from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
+from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import (
     GRID_LIMIT,
     Categories,
@@ -58,9 +58,7 @@ class Summary:
         """Refuse parts that no pass leaves together."""
         columns, groups = range(len(self.schema)), len(self.labels)
         check_coders(self.coders, self.schema)
-        offsets = slot_offsets(coder_sizes(self.coders))
-        expect(np.array_equal(self.counts.offsets, offsets), "counts are not those of the columns.")
-        expect(self.counts.n_groups == groups, "counts are not those of the classes.")
+        self.counts.check_coders(self.coders, groups)
         expect(len(self.moments.limbs) == groups, "moments are not those of the classes.")
         named = {*self.wanted.counts, *self.wanted.moments, *self.moments.columns}
         expect(named <= set(columns), "a column is summed that is not there.")

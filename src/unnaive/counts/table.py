@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import kernels
+from unnaive.encode import AnyCoder, coder_sizes
 from unnaive.table import FINITE, check_values, expect
 
 EXTRA_SLOTS = 2  # beside its values, every attribute has a slot for missing and one for unseen
@@ -48,6 +49,12 @@ class CountTable:
         expect((np.diff(edges) >= EXTRA_SLOTS).all(), "an attribute has no slot for missing.")
         check_values("totals", self.totals, (self.totals.size,), 0.0, FINITE)
         check_values("counts", self.counts, (self.n_groups, int(edges[-1])), 0.0, FINITE)
+
+    def check_coders(self, coders: Sequence[AnyCoder], n_groups: int) -> None:
+        """Refuse counts of other attributes than those with these coders, or of other groups."""
+        same = np.array_equal(self.offsets, slot_offsets(coder_sizes(coders)))
+        expect(same, "counts are not those of the columns.")
+        expect(self.n_groups == n_groups, f"counts are not those of {n_groups} groups.")
 
     @property
     def n_groups(self) -> int:

@@ -15,7 +15,7 @@ from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.density import check_bandwidth
 from unnaive.discretize.coarse import coarsen
 from unnaive.discretize.cuts import METHODS, SUPERVISED
-from unnaive.encode import GRID_LIMIT, Bins
+from unnaive.encode import GRID_LIMIT, Bins, check_coders
 from unnaive.table import (
     Block,
     Schema,
@@ -141,10 +141,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
     def _check_learned(self) -> None:
         super()._check_learned()
         expect(len(self.cuts_) == len(self.schema_), "cuts are not those of the columns.")
+        coders: list[Bins | None] = []
         for column, cuts in zip(self.schema_, self.cuts_, strict=True):
             expect((cuts is None) == (column.kind == "categorical"), f"{column} has cuts or none.")
             if cuts is not None:
                 Bins(cuts).check()
+            coders.append(None if cuts is None or column.kind == "empty" else Bins(cuts))
+        check_coders(coders, self.schema_)
 
     def _supervised(self, y: Any) -> bool:
         if isinstance(self.method, Mapping):

@@ -22,6 +22,9 @@ def check_coders(coders: Sequence[AnyCoder], schema: Schema) -> None:
     for column, coder in zip(schema, coders, strict=True):
         kind = "categorical" if isinstance(coder, Categories) else "numeric"
         expect(coder is None or column.kind == kind, f"{column} is numbered as {kind}.")
+        if isinstance(coder, Bins) and column.family != "number":
+            dates = np.abs(coder.cuts) < 2.0**63  # microseconds
+            expect(dates.all(), f"{column} is cut where there are no dates.")
 
 
 def coder_sizes(coders: Sequence[AnyCoder]) -> list[int]:

@@ -216,6 +216,7 @@ grid_limit :
         expect(bags, "there are no bags.")
         expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
         self.scorer_.check_columns(self.schema_, bags * n)
+        self._check_counts()
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
         if hasattr(self, "oob_decision_function_"):
             found = self.oob_decision_function_

@@ -239,6 +239,7 @@ grid_limit :
         expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
         models = 1 if self.algorithm_ == "real" else rounds
         self.scorer_.check_columns(self.schema_, models * len(self.classes_))
+        self._check_counts()
         check_values("estimator_weights_", self.estimator_weights_, (rounds,))
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), nan=True)
         loss = self.validation_loss_

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
-from unnaive.counts import CountTable, refuse_new, slot_offsets
+from unnaive.counts import CountTable, refuse_new
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import (
     GRID_LIMIT,
@@ -18,7 +18,6 @@ from unnaive.encode import (
     assign_folds,
     branch_seeds,
     check_coders,
-    coder_sizes,
     label_groups,
     read_target,
 )
@@ -266,9 +265,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         expect(shape.n_classes == n and shape.layers == self.layers_, "layers_ are others.")
         self.mixture_.scorer.check_columns(self.schema_, shape.n_units)
         check_coders(self.coders_, self.schema_)
-        expect(self.table_.n_groups == shape.n_units, "the counters are those of other units.")
-        offsets = slot_offsets(coder_sizes(self.coders_))
-        expect(np.array_equal(self.table_.offsets, offsets), "the counters have other columns.")
+        self.table_.check_coders(self.coders_, shape.n_units)
         check_values("factor_", self.factor_, (n,), 0.0, FINITE)
         expect(0 <= self.seed_ < 2**31 and self.n_sweeps_ >= 0, "sweeps and seed are not numbers.")
 

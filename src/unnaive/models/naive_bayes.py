@@ -124,6 +124,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     class_count_: NDArray[np.float64]
     class_log_prior_: NDArray[np.float64]
     coders_: tuple[CoarseCoder, ...]
+    counts_: CountTable
 
     def __init__(
         self,
@@ -219,7 +220,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         n = len(self.classes_)
         self.scorer_.check_columns(self.schema_, n)
         check_coders(self.coders_, self.schema_)
-        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
+        self.counts_.check_coders(self.coders_, n)
         check_values("class_count_", self.class_count_, (n,), 0.0, FINITE)
         check_values("class_log_prior_", self.class_log_prior_, (n,))
         if self.summary_ is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -36,7 +37,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     beside = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     # With the permissions that open() gives: files of `tempfile` are their owner's alone.
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
-    handle = os.open(beside, flags, 0o666)
+    try:
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        handle = os.open(beside, flags, 0o666)
+    except OSError as error:  # it names the place that the user gave
+        raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -173,7 +173,7 @@ def _deflated(array: NDArray[Any]) -> tuple[bool, bytes | memoryview]:
     plain = _memory(array)
     size = array.dtype.itemsize
     planes = np.frombuffer(plain, dtype=np.uint8).reshape(-1, size).T
-    packed = zlib.compress(np.ascontiguousarray(planes).data, 6)
+    packed = zlib.compress(np.ascontiguousarray(planes).data, 3)
     return (True, packed) if len(packed) < len(plain) else (False, plain)
 
 

@@ -7,16 +7,16 @@ import decimal
 import math
 import uuid
 import zoneinfo
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.table import check_hashes
+
 RAW_KINDS = "biufmMS"  # arrays whose memory is stored as it is
-# Of values that share one hash: a list made so that looking values up takes for ever has many.
-MOST_ALIKE = 100
 
 
 class PackError(ValueError):
@@ -143,33 +143,25 @@ def _read_items(node: Any, arrays: Sequence[NDArray[Any]]) -> list[Any]:
     return [decode(item, arrays) for item in node]
 
 
-def _distinct(values: list[Any]) -> list[Any]:
-    """Values that can be looked up, and quickly."""
-    if not all(isinstance(v, Hashable) for v in values):
-        raise PackError("the content has a value that cannot be looked up.")
-    if len(values) > MOST_ALIKE:
-        _, most = Counter(map(hash, values)).most_common(1)[0]
-        if most > MOST_ALIKE:
-            raise PackError("the content has too many values that look alike.")
-    return values
-
-
 def _read_tuple(node: Any, arrays: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
     values = _read_items(node, arrays)
-    plain = all(type(v) in _LOOKED_UP for v in values)
-    return tuple(_distinct(values) if plain else values)
+    with suppress(TypeError):  # what has no hash cannot be looked up
+        check_hashes(values)
+    return tuple(values)
 
 
 def _read_set(node: Any, arrays: Sequence[NDArray[Any]]) -> Iterable[Any]:
-    return _distinct(_read_items(node, arrays))
+    values = _read_items(node, arrays)
+    check_hashes(values)
+    return values
 
 
 def _read_dict(node: Any, arrays: Sequence[NDArray[Any]]) -> dict[Any, Any]:
     pairs = _read_items(node, arrays)
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise PackError("the content has something else where pairs should be.")
-    keys = _distinct([key for key, _ in pairs])
-    found = dict(zip(keys, (value for _, value in pairs), strict=True))
+    check_hashes(key for key, _ in pairs)
+    found = dict(pairs)
     if len(found) < len(pairs):
         raise PackError("the content names something twice.")
     return found
@@ -225,6 +217,7 @@ def _read_objects(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     out = np.empty(len(found), dtype=object)
     for i, value in enumerate(found):  # an assignment at once would take tuples apart
         out[i] = value
+    check_hashes(found)
     return out if shape == [len(found)] else _shaped(found, shape, object)
 
 
@@ -276,7 +269,6 @@ def _from_text(read: Callable[[str], Any]) -> Callable[[Any, Sequence[NDArray[An
     return lambda node, arrays: read(_texts([node])[0])  # noqa: ARG005
 
 
-_LOOKED_UP = frozenset({bool, int, float, str, bytes, tuple, *_WRITERS})
 _READERS: dict[str, Callable[[Any, Sequence[NDArray[Any]]], Any]] = {
     "$float": _read_float,
     "$tuple": _read_tuple,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 LARGEST = 1e100  # of a learned logarithm: sums of millions of such numbers are still floats
+MOST_ALIKE = 100  # different values of one hash
 FINITE = float(np.finfo(np.float64).max)
 
 
@@ -62,3 +64,13 @@ def check_ascending(what: str, array: NDArray[Any]) -> None:
     """Refuse numbers that are not a list in ascending order; neighbours may be equal."""
     check_values(what, array, (array.size,), -FINITE, FINITE)
     expect((array[1:] >= array[:-1]).all(), f"{what} are not in ascending order.")
+
+
+def check_hashes(values: Iterable[Any]) -> None:
+    """Refuse values made so that looking them up takes for ever: by chance no two hashes agree."""
+    found: dict[int, list[Any]] = {}
+    for value in values:
+        first = found.setdefault(hash(value), [value, 0])
+        if first[0] != value:
+            first[1] += 1
+            expect(first[1] < MOST_ALIKE, "too many different values have the same hash.")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unnaive.table.checks import expect
+from unnaive.table.checks import check_hashes, expect
 
 Kind = Literal["numeric", "categorical", "empty"]
 Family = Literal["number", "time", "duration", "bool", "text", "object", "empty"]
@@ -84,6 +84,7 @@ class Schema:
     def check(self) -> None:
         """Refuse columns that no table has."""
         expect(self.columns, "there are no columns.")
+        check_hashes(self.names)
         expect(len(set(self.names)) == len(self), "two columns have the same name.")
         expect(self.named or self.names == list(range(len(self))), "names without a table.")
 

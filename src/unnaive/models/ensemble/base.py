@@ -29,6 +29,7 @@ from unnaive.table import (
     check_number,
     check_word,
     column_methods,
+    expect,
     in_threads,
 )
 
@@ -83,6 +84,12 @@ class EnsembleClassifier(TableClassifier):
             check_number(self, name, 0)
         check_number(self, "n_bins", 2, whole=True)
         check_word(self, "missing", "skip", "value")
+
+    def _check_counts(self) -> None:
+        """Refuse counts that are not those of the columns and classes."""
+        counts: CountTable = self.counts_
+        expect(counts.n_attributes == len(self.schema_), "counts are not those of the columns.")
+        expect(counts.n_groups == len(self.classes_), "counts are not those of the classes.")
 
     def _begin(self, X: Any, y: Any, sample_weight: Any, announced: Labels | None = None) -> Start:
         """The first pass, cuts, and the seed of all draws."""

@@ -14,8 +14,9 @@ from scipy.sparse import csr_array
 from unnaive.bayes import Scorer, TableTerm, Term
 from unnaive.counts import CountTable, slot_offsets
 from unnaive.discretize import CoarseCoder
-from unnaive.encode import GRID_LIMIT, Bins, check_coders, coder_sizes, column_slots
+from unnaive.encode import Bins, check_coders, coder_sizes, column_slots
 from unnaive.models.tree import kernels
+from unnaive.models.tree.sound import check_nodes, children_of
 from unnaive.table import FINITE, Block, Schema, check_values, expect, in_threads
 
 ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
@@ -59,45 +60,8 @@ class Tree(ABC):
     offsets: NDArray[np.intp]
 
     def check(self) -> None:
-        """Refuse what is no tree: kernels follow it without asking."""
-        n = self.attribute.size
-        check_values("attribute", self.attribute, (n,), -1, len(self.coders) - 1)
-        expect(n and self.parent.shape == (n,) and self.parent[0] == -1, "there is no root.")
-        check_values("parent", self.parent[1:], (n - 1,), 0)
-        expect((self.parent[1:] < np.arange(1, n)).all(), "a child stands before its parent.")
-        expect(self.depth.shape == (n,) and self.depth[0] == 0, "depths do not begin at the root.")
-        expect((self.depth[1:] == self.depth[self.parent[1:]] + 1).all(), "depths are wrong.")
-        start, child = _children(self.parent)
-        expect(np.array_equal(self.child_start, start), "children do not follow their parents.")
-        expect(np.array_equal(self.child, child), "children do not follow their parents.")
-        expect(((np.diff(start) > 0) == (self.attribute >= 0)).all(), "a leaf has children.")
-        sizes = coder_sizes(self.coders)
-        expect(max(sizes, default=0) <= GRID_LIMIT, "a column has too many values.")
-        expect(np.array_equal(self.offsets, slot_offsets(sizes)), "slots are not the columns'.")
-        expect(self.class_weight.ndim == 2, "class_weight is not nodes x classes.")
-        check_values("class_weight", self.class_weight, (n, self.n_classes), 0.0, FINITE)
-        filled = 0
-        expect(self.route_start.shape == (n,), "a test does not say where it begins.")
-        for node in range(n):
-            expect(self.route_start[node] == filled, "a test begins inside of another.")
-            filled += self._check_test(node) if self.attribute[node] >= 0 else 0
-        expect(self.route.shape == (filled,), "there are more tests than nodes ask.")
-
-    def _check_test(self, node: int) -> int:
-        """Refuse a test that leads elsewhere than to the node's children; its length."""
-        start, n = int(self.route_start[node]), len(self.children(node))
-        coder = self.coders[self.attribute[node]]
-        expect(coder is not None, f"node {node} asks a column without values.")
-        size = 0 if coder is None else coder.size
-        if isinstance(coder, Bins):
-            route = self.route[start : start + n - 1]
-            check_values("route", route, (n - 1,), 1, size - 1)
-            expect((np.diff(route) > 0).all(), f"the cuts of node {node} are not in order.")
-        else:
-            route = self.route[start : start + size]
-            check_values("route", route, (size,), -1, n - 1)
-            expect(np.array_equal(np.sort(route[route >= 0]), np.arange(n)), "a child has no value")
-        return len(route)
+        """Refuse what is no tree."""
+        check_nodes(self)
 
     def check_columns(self, schema: Schema, n_classes: int) -> None:
         """Refuse a tree of other columns than a table's, or for another number of classes."""
@@ -230,6 +194,16 @@ class BayesTree(Tree):
     counts: NDArray[np.float64]
     log_prior: NDArray[np.float64]
 
+    def check(self) -> None:
+        Tree.check(self)
+        n, n_columns = self.n_nodes, len(self.coders)
+        check_values("utility", self.utility, (n,), nan=True)
+        check_values("candidates", self.candidates, (n, n_columns), nan=True)
+        check_values("log_prior", self.log_prior, (n, self.n_classes))
+        check_values("logs", self.logs, (len(self.logs), self.n_classes))
+        check_values("counts", self.counts, self.logs.shape, 0.0, FINITE)
+        check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
+
     # Reading a node ----------------------------------------------------------------------------
 
     def scorer(self, node: int) -> Scorer:
@@ -259,16 +233,6 @@ class BayesTree(Tree):
         if not isinstance(self.coders[j], Bins):
             return place
         return np.concatenate((place[:1], np.unique(place[1:-1]), place[-1:]))
-
-    def check(self) -> None:
-        Tree.check(self)
-        n, n_columns = self.n_nodes, len(self.coders)
-        check_values("utility", self.utility, (n,), nan=True)
-        check_values("candidates", self.candidates, (n, n_columns), nan=True)
-        check_values("log_prior", self.log_prior, (n, self.n_classes))
-        check_values("logs", self.logs, (len(self.logs), self.n_classes))
-        check_values("counts", self.counts, self.logs.shape, 0.0, FINITE)
-        check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
         present = np.flatnonzero(self.class_weight[node])
@@ -310,12 +274,6 @@ class BayesTree(Tree):
         return self.log_prior[node], self.logs[at]
 
 
-def _children(parent: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """``child_start`` and ``child`` of a tree."""
-    order = np.argsort(parent, kind="stable")  # the root comes first, then children of node 0
-    return np.searchsorted(parent[order], np.arange(len(parent) + 1)), order
-
-
 def lay_out(
     coders: Sequence[CoarseCoder],
     attribute: NDArray[np.intp],
@@ -340,7 +298,7 @@ def lay_out(
             route[answer - 1] = np.arange(len(answer))
         routes.append(route)
         filled += len(route)
-    child_start, child = _children(parent)
+    child_start, child = children_of(parent)
     return {
         "coders": tuple(coders),
         "attribute": attribute,
