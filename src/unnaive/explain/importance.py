@@ -15,7 +15,6 @@ from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.parts import Part, Reading
 from unnaive.explain.quality import judge_rows
 from unnaive.explain.readings import read_model
-from unnaive.models.decompose.folding import fold_probabilities
 from unnaive.table import Block, KeptBlock
 
 ROWS = 1 << 15  # rows looked at together
@@ -140,6 +139,4 @@ def _without_each(reading: Reading, block: KeptBlock) -> Iterator[NDArray[np.flo
             term.adder(block, j)(slice(0, block.n_rows), change)
             change *= -1.0
             term.adder(gone, j)(slice(0, block.n_rows), change)
-        known = probabilities(joint + change)
-        owner = reading.owner
-        yield known if owner is None else fold_probabilities(known, owner, reading.fold)
+        yield reading.joining.folded(probabilities(joint + change))
