@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -82,11 +84,20 @@ def test_a_waterfall_leads_from_the_start_to_the_total(k):
             assert fall.total == pytest.approx(fall.probability, abs=1e-9)
         elif fall.unit == "log odds":
             assert list(abs(fall.bars)) == sorted(abs(fall.bars), reverse=True)
-            if row.reading.owner is None:
+            if row.joining.owner is None:
                 best = np.sort(row.probabilities)
                 odds = np.log(best[-1]) - np.log(np.maximum(best[-2], 1e-300))
                 rough = 1e-9 * (1 + abs(row.pieces[0].bars).max())  # impossible values are -1e8
                 assert fall.total == pytest.approx(odds, abs=rough) or best[-2] < 1e-200
+
+
+def test_facts_are_plain_data():
+    """They go to other processes and files; the model does not go with them."""
+    tree = NBTreeClassifier(random_state=0).fit(X, Y)
+    for fact in (explain_rows(tree, X[:1])[0], evidence_of(tree), importance_of(tree, X, Y)):
+        again = pickle.loads(pickle.dumps(fact))
+        assert repr(again) == repr(fact)
+        assert len(pickle.dumps(fact)) < 20_000
 
 
 def test_states_tell_missing_and_unseen_values():
@@ -423,6 +434,8 @@ def test_dates_and_durations_can_be_varied():
     assert found.values[0] == "missing"
     assert found.probabilities[1:].argmax(axis=1).tolist() == [0, 1]
     assert vary(model, table[:1], "long").probabilities.shape == (3, 2)
+    dense = evidence_of(NaiveBayesClassifier(numeric="kernel").fit(table, y))["when"]
+    assert dense.values[1:3] == ("2020-01-04", "2020-01-09")
 
 
 def test_errors_of_what_if_name_the_column():

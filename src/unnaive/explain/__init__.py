@@ -13,7 +13,7 @@ from unnaive.explain.displays import (
 from unnaive.explain.evidence import PartEvidence, evidence_of
 from unnaive.explain.groups import GroupProfile, Remark, profiles_of, telling
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.parts import Part, Reading, Speaker
+from unnaive.explain.parts import Joining, Part, Reading, Speaker
 from unnaive.explain.quality import Calibration, Quality, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, Piece, explain_rows
@@ -30,6 +30,7 @@ __all__ = [
     "ExplanationDisplay",
     "GroupProfile",
     "Importance",
+    "Joining",
     "MixtureDisplay",
     "NomogramDisplay",
     "Part",

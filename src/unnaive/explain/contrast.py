@@ -195,7 +195,7 @@ def waterfall_of(
         if not 0 <= k < len(own):
             raise ValueError(f"piece must be a number from 0 to {len(own) - 1}; got {piece!r}.")
         chosen = own[k]
-    if len(row.path) > 1 and not row.reading.part(chosen.number).scorer.speaks:
+    if len(row.path) > 1 and not chosen.bars.any():
         return _by_step(row, c)
     return _by_attribute(row, chosen, c, against)
 
@@ -225,7 +225,7 @@ def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Water
 
 def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[int, int | None]:
     """The labels of a piece that stand for a class and for its rival: of pairs, the best ones."""
-    joint, owner = piece.joint, row.reading.owner
+    joint, owner = piece.joint, row.joining.owner
     if piece.role == "gate":  # tells experts apart, not classes
         order = np.argsort(-joint, kind="stable")
         return int(order[0]), int(order[1]) if len(order) > 1 else None
@@ -245,8 +245,7 @@ def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[i
 
 def _by_step(row: Explanation, c: int) -> Waterfall:
     """How the probability of a class moves from node to node, in a tree of classes."""
-    nodes = [row.reading.part(step.node).scorer.log_prior for step in row.path]
-    known = np.array([row.reading.alone(joint)[c] for joint in nodes])
+    known = np.array([row.joining.folded(step.shares[None])[0, c] for step in row.path])
     steps = [step.condition for step in row.path[1:]]
     return Waterfall(
         f"node {row.path[-1].node}",
@@ -266,9 +265,8 @@ def _by_step(row: Explanation, c: int) -> Waterfall:
 def _by_part(row: Explanation, c: int) -> Waterfall:
     """What each part adds to the probability of a class, or to its votes."""
     bars, said = [], []
-    reading = row.reading
     for piece in row.speaking:
-        own = reading.alone(piece.joint)
+        own = row.joining.alone(piece.joint)
         bars.append(piece.share * own[c])
         best = int(own.argmax())
         said.append(f"{label_names(row.classes)[best]}, {own[best]:.0%}")
@@ -278,7 +276,7 @@ def _by_part(row: Explanation, c: int) -> Waterfall:
         "all parts",
         label_names(row.classes)[c],
         "",
-        "votes" if row.join == "log_vote" else "probability",
+        "votes" if row.joining.join == "log_vote" else "probability",
         0.0,
         total,
         tuple(row.speaking[k].part for k in order),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.bayes import Scorer, probabilities
 from unnaive.counts import CountTable
 from unnaive.models.decompose.folding import fold_probabilities
-from unnaive.table import Block, Schema
+from unnaive.table import Block, KeptBlock, Schema
 
 Role = Literal["model", "node", "round", "bag", "gate", "expert", "summary"]
 # How the parts that speak for a row are joined: probabilities by share, one vote each by share, or
@@ -67,6 +67,49 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Joining:
+    """How what parts say about a row becomes an answer.
+
+    Attributes
+    ----------
+    join : {"mean", "vote", "log_vote"}
+        Probabilities by share, one vote each by share, or votes that are log odds.
+    owner : array or None
+        Class number of each label, where labels are (class, cluster) pairs.
+    fold : {"sum", "max"}
+        How pairs are folded to classes.
+    """
+
+    join: Join
+    owner: NDArray[np.intp] | None = None
+    fold: str = "sum"
+
+    def folded(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities of labels to those of classes, rows x any."""
+        return labels if self.owner is None else fold_probabilities(labels, self.owner, self.fold)
+
+    def alone(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities of the classes if one part alone spoke, or its vote."""
+        return self.folded(self._said(joint)[None])[0]
+
+    def joined(
+        self, shares: Sequence[float], joints: Sequence[NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Probabilities of the classes, from what the parts that speak for a row say."""
+        out = np.zeros((1, len(joints[0])))
+        for share, joint in zip(shares, joints, strict=True):
+            out[0] += share * self._said(joint)
+        return self.folded(probabilities(out) if self.join == "log_vote" else out)[0]
+
+    def _said(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.join == "mean":
+            return probabilities(joint[None].copy())[0]
+        out = np.zeros(len(joint))
+        out[joint.argmax()] = 1.0
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Reading:
     """A model as naive Bayes parts.
 
@@ -82,11 +125,11 @@ class Reading:
     names : tuple of str
         The parts' names. ``part(k)`` is part number k.
     join : {"mean", "vote", "log_vote"}
-        How the parts that speak for a row are joined; see `joined`.
+        How the parts that speak for a row are joined; see `Joining`.
     main : int
         The part to show where no other is asked for.
     speakers : callable
-        From a `Block` to the parts that speak for its rows. Gates speak too, but not for classes.
+        From a block to the parts that speak for its rows. Gates speak too, but not for classes.
     owner : array or None
         Class number of each pair, where labels are pairs.
     fold : {"sum", "max"}
@@ -101,7 +144,7 @@ class Reading:
     part: Callable[[int], Part]
     join: Join
     main: int
-    speakers: Callable[[Block], list[Speaker]]
+    speakers: Callable[[KeptBlock], list[Speaker]]
     owner: NDArray[np.intp] | None = None
     fold: str = "sum"
 
@@ -128,35 +171,20 @@ class Reading:
             )
         return self.part(int(part))
 
-    def alone(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of the classes if one part alone spoke, or its vote."""
-        if self.join == "mean":
-            out = probabilities(joint[None].copy())
-        else:
-            out = np.zeros((1, len(self.labels)))
-            out[0, joint.argmax()] = 1.0
-        return out[0] if self.owner is None else fold_probabilities(out, self.owner, self.fold)[0]
-
-    def joined(
-        self, shares: Sequence[float], joints: Sequence[NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
-        """Probabilities of the classes, from what the parts that speak for a row say."""
-        out = np.zeros(len(self.labels))
-        for share, joint in zip(shares, joints, strict=True):
-            if self.join == "mean":
-                out += share * probabilities(joint[None].copy())[0]
-            else:
-                out[joint.argmax()] += share
-        if self.join == "log_vote":
-            out = probabilities(out[None])[0]
-        if self.owner is not None:
-            out = fold_probabilities(out[None], self.owner, self.fold)[0]
-        return out
-
     def block(self, X: Any) -> Block:
         """The rows of a table, read as the model reads them."""
         found: Block = self.reader._open(X).map(lambda block: block)
         return found
+
+    def answer(self, block: Block) -> NDArray[np.float64]:
+        """Probabilities of the classes for the rows of a block."""
+        known: NDArray[np.float64] = self.reader._probabilities(block)
+        return self.joining.folded(known)
+
+    @property
+    def joining(self) -> Joining:
+        """How the parts that speak for a row are joined."""
+        return Joining(self.join, self.owner, self.fold)
 
 
 def _some(names: Sequence[str]) -> str:

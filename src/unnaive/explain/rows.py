@@ -13,11 +13,11 @@ from unnaive.discretize import cut_names
 from unnaive.encode import column_slots
 from unnaive.explain.attributes import State
 from unnaive.explain.evidence import label_names
-from unnaive.explain.parts import Part, Reading
+from unnaive.explain.parts import Joining, Part, Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import Step, path_to
 from unnaive.models.tree.tree import Tree
-from unnaive.table import Block, is_missing
+from unnaive.table import Block, KeptBlock, is_missing
 
 ROWS = 1024  # rows explained at a time
 
@@ -86,9 +86,9 @@ class Explanation:
         What the model answers, `predict_proba`.
     pieces : tuple of Piece
         The parts that speak for the row. Gates are among them; they say which expert to trust.
-    join : {"mean", "vote", "log_vote"}
-        The answer is the mean of the pieces' probabilities by share, the sum of the shares of
-        those who vote for a class, or the softmax of that sum.
+    joining : Joining
+        How the pieces make the answer: the mean of their probabilities by share, the sum of the
+        shares of those who vote for a class, or the softmax of that sum.
     path : tuple of Step
         From the root to where the row stops, in a tree.
     """
@@ -99,9 +99,8 @@ class Explanation:
     classes: NDArray[Any]
     probabilities: NDArray[np.float64]
     pieces: tuple[Piece, ...]
-    join: str
+    joining: Joining
     path: tuple[Step, ...]
-    reading: Reading
 
     @property
     def predicted(self) -> Any:
@@ -116,7 +115,7 @@ class Explanation:
     def answer(self) -> NDArray[np.float64]:
         """The pieces joined: probabilities of the classes."""
         own = self.speaking
-        return self.reading.joined([p.share for p in own], [p.joint for p in own])
+        return self.joining.joined([p.share for p in own], [p.joint for p in own])
 
     def __repr__(self) -> str:
         said = ", ".join(
@@ -154,7 +153,7 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     True
     """
     reading = model if isinstance(model, Reading) else read_model(model)
-    block = reading.block(X)
+    block = KeptBlock(reading.block(X))
     known = reading.model.predict_proba(X)
     found: list[Explanation] = []
     for start in range(0, block.n_rows, ROWS):
@@ -163,7 +162,7 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     return found
 
 
-def _explain(reading: Reading, block: Block, known: NDArray[np.float64]) -> list[Explanation]:
+def _explain(reading: Reading, block: KeptBlock, known: NDArray[np.float64]) -> list[Explanation]:
     pieces: list[list[Piece]] = [[] for _ in range(block.n_rows)]
     stops = np.zeros(block.n_rows, dtype=np.intp)
     unseen = np.zeros((block.n_rows, len(block.schema)), dtype=bool)
@@ -202,11 +201,10 @@ def _explain(reading: Reading, block: Block, known: NDArray[np.float64]) -> list
             reading.classes,
             known[i],
             tuple(pieces[i]),
-            reading.join,
+            reading.joining,
             path_to(tree, int(stops[i]), reading.schema)
             if isinstance(tree, Tree) and len(pieces[i]) == 1
             else (),
-            reading,
         )
         for i in range(block.n_rows)
     ]

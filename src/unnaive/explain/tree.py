@@ -9,18 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.bayes import probabilities
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.export import condition
 from unnaive.models.tree.tree import BayesTree, Tree
 from unnaive.table import Schema
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A node on the way of a row, and the condition that led there ("" at the root)."""
+    """A node on the way of a row.
+
+    Attributes
+    ----------
+    node : int
+    condition : str
+        What led there; "" at the root.
+    shares : array of shape (labels,)
+        What the node says before it looks at any attribute.
+    """
 
     node: int
     condition: str
+    shares: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +132,12 @@ def path_to(tree: Tree, node: int, schema: Schema) -> tuple[Step, ...]:
     """The way from the root to a node."""
     steps = []
     while node >= 0:
-        steps.append(Step(node, condition(tree, node, schema) if node else ""))
+        led = condition(tree, node, schema) if node else ""
+        if isinstance(tree, BayesTree):
+            shares = probabilities(tree.log_prior[node : node + 1].copy())[0]
+        else:
+            assert isinstance(tree, ClassTree)
+            shares = tree.answer[node]
+        steps.append(Step(node, led, shares))
         node = int(tree.parent[node])
     return tuple(reversed(steps))

@@ -11,6 +11,7 @@ from unnaive.table.checks import (
     expect,
 )
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
+from unnaive.table.kept import KeptBlock
 from unnaive.table.parallel import in_threads, thread_count
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table, read_weight
@@ -25,6 +26,7 @@ __all__ = [
     "LARGEST",
     "Block",
     "Column",
+    "KeptBlock",
     "MemorySource",
     "Picked",
     "PickedSource",
