@@ -54,7 +54,8 @@ class Contents:
         self.reading = None if self.machine is None else _reading(model)
         self.nodes: tuple[TreeNode, ...] = ()
         if self.reading is not None and isinstance(getattr(self.reader, "tree_", None), Tree):
-            self.nodes = tree_of(self.reader)
+            nodes = tree_of(self.reader)
+            self.nodes = nodes if len(nodes) > 1 else ()  # one node is no tree to look at
         self.importance = self._importance(X, y)
         self.parts = self._parts()
 
