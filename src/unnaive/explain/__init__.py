@@ -1,11 +1,21 @@
 """SHOWING: why models answer as they do; facts first (numbers), ink second (displays)."""
 
+from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.contrast import Discrimination, Waterfall, discriminate, waterfall_of
-from unnaive.explain.evidence import AttributeEvidence, PartEvidence, evidence_of
+from unnaive.explain.displays import (
+    DecompositionDisplay,
+    EvidenceDisplay,
+    ExplanationDisplay,
+    MixtureDisplay,
+    NomogramDisplay,
+    TreeDisplay,
+)
+from unnaive.explain.evidence import PartEvidence, evidence_of
 from unnaive.explain.groups import GroupProfile, Remark, profiles_of, telling
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.parts import Part, Reading, Speaker, read_model
+from unnaive.explain.parts import Part, Reading, Speaker
 from unnaive.explain.quality import Calibration, Quality, quality_of
+from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, Piece, explain_rows
 from unnaive.explain.tree import Step, TreeNode, tree_of
 from unnaive.explain.whatif import Variation, WhatIf, vary, what_if
@@ -13,10 +23,15 @@ from unnaive.explain.whatif import Variation, WhatIf, vary, what_if
 __all__ = [
     "AttributeEvidence",
     "Calibration",
+    "DecompositionDisplay",
     "Discrimination",
+    "EvidenceDisplay",
     "Explanation",
+    "ExplanationDisplay",
     "GroupProfile",
     "Importance",
+    "MixtureDisplay",
+    "NomogramDisplay",
     "Part",
     "PartEvidence",
     "Piece",
@@ -25,6 +40,7 @@ __all__ = [
     "Remark",
     "Speaker",
     "Step",
+    "TreeDisplay",
     "TreeNode",
     "Variation",
     "Waterfall",

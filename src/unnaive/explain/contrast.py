@@ -75,7 +75,7 @@ def discriminate(
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
     >>> found = discriminate(model, "versicolor", "virginica")
     >>> print(found.attributes[0], found.values[0], f"{found.weights[0]:+.2f}")
-    petal width (cm) (0.8, 1.75] +2.25
+    petal width (cm) (1.75, inf) -3.41
     """
     facts = model if isinstance(model, PartEvidence) else evidence_of(model, part)
     a, b = find_label(facts.labels, label, "label"), find_label(facts.labels, against, "against")
@@ -132,8 +132,9 @@ class Waterfall:
     names, values : tuples of str
         What each bar stands for: an attribute and the row's value, or a part and what it says.
     bars : array
+    answer : str
     probability : float
-        Of the label, by the whole model.
+        The class, and its probability by the whole model.
     """
 
     title: str
@@ -145,6 +146,7 @@ class Waterfall:
     names: tuple[str, ...]
     values: tuple[str, ...]
     bars: NDArray[np.float64]
+    answer: str
     probability: float
 
 
@@ -216,6 +218,7 @@ def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Water
         tuple(row.features[j] for j in order),
         tuple(row.values[j] for j in order),
         bars[order],
+        label_names(row.classes)[c],
         float(row.probabilities[c]),
     )
 
@@ -255,6 +258,7 @@ def _by_step(row: Explanation, c: int) -> Waterfall:
         tuple(steps),  # in the order of the path, which is their meaning
         ("",) * len(steps),
         np.diff(known),
+        label_names(row.classes)[c],
         float(row.probabilities[c]),
     )
 
@@ -280,5 +284,6 @@ def _by_part(row: Explanation, c: int) -> Waterfall:
         tuple(row.speaking[k].part for k in order),
         tuple(said[k] for k in order),
         np.array(bars)[order],
+        label_names(row.classes)[c],
         float(row.probabilities[c]),
     )

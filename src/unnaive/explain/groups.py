@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import weigh
-from unnaive.explain.evidence import CERTAIN, PartEvidence, evidence_of, label_names
-from unnaive.explain.parts import read_model
+from unnaive.explain.attributes import CERTAIN
+from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
+from unnaive.explain.readings import read_model
 from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
 from unnaive.table import as_objects
 
@@ -84,14 +85,15 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> tuple[GroupProfile, ...]:
 
 
 def telling(
-    facts: PartEvidence, label: int, siblings: NDArray[np.intp] | None = None, n: int = 5
+    facts: PartEvidence, label: int | None, siblings: NDArray[np.intp] | None = None, n: int = 5
 ) -> tuple[Remark, ...]:
     """The value of each attribute that speaks most for a label, the most telling attributes first.
 
     Parameters
     ----------
-    label : int
-        Number of the label.
+    facts : PartEvidence
+    label : int or None
+        Number of the label; None for the label that each attribute says most for.
     siblings : array or None, default=None
         The labels it is told from, itself among them; None for all.
     n : int, default=5
@@ -100,18 +102,23 @@ def telling(
     Returns
     -------
     tuple of Remark
-        Ranked by how much the value says times how often the label has it.
+        Ranked by how much the value surely says (the lower end of its credible interval) times
+        how often the label has it; what might be chance is not named.
     """
     among = np.arange(len(facts.labels)) if siblings is None else siblings
-    place = int(np.flatnonzero(among == label)[0])
+    prior = facts.log_prior[among]
+    asked = np.ones(len(among), dtype=bool) if label is None else among == label
+    often = np.where(asked, np.exp(prior - prior.max()) if label is None else 1.0, 0.0)
     found = []
     for own in facts.attributes:
-        weights = weigh(own.logs[:, among], facts.log_prior[among])[:, place]
-        worth = own.distribution()[:, label] * np.minimum(weights, CERTAIN)
-        best = int(worth.argmax())
-        if worth[best] > LEAST_WORTH:
-            remark = Remark(own.name, own.values[best], facts.names[label], float(weights[best]))
-            found.append((float(worth[best]), remark))
+        weights = weigh(own.logs[:, among], prior)
+        reach = np.nan_to_num(own.weights - own.low)[:, among]
+        worth = own.distribution()[:, among] * np.minimum(weights - reach, CERTAIN) * often
+        v, k = np.unravel_index(int(worth.argmax()), worth.shape)
+        if worth[v, k] > LEAST_WORTH * often.sum():
+            name = facts.names[among[k]]
+            remark = Remark(own.name, own.values[v], name, float(weights[v, k]))
+            found.append((float(worth[v, k]), remark))
     found.sort(key=lambda pair: -pair[0])
     return tuple(remark for _, remark in found[:n])
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import GaussianTerm, KernelTerm, Term, probabilities, weigh
 from unnaive.encode import column_slots
-from unnaive.explain.evidence import CERTAIN
-from unnaive.explain.parts import Part, Reading, read_model
+from unnaive.explain.attributes import CERTAIN
+from unnaive.explain.parts import Part, Reading
 from unnaive.explain.quality import Judged, judge_rows
+from unnaive.explain.readings import read_model
 from unnaive.table import Block
 
 ROWS = 4096  # rows looked at together

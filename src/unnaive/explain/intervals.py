@@ -9,42 +9,47 @@ from scipy.special import betaincinv, ndtri, softmax
 from unnaive.bayes import GaussianTerm, KernelTerm
 from unnaive.density import FLOOR
 
-JEFFREYS = 0.5  # pseudo-count per value of an interval at least, also where estimates have none
+JEFFREYS = 0.5  # rows for and against a value, of which a posterior starts
 
 
 def table_reach(
-    counts: NDArray[np.float64], alpha: float, level: float
+    counts: NDArray[np.float64],
+    level: float,
+    known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """How far below and above its estimate the evidence of each value may lie: values x labels.
 
-    The probability of a value given a label, and given the other labels, has a beta posterior; the
-    limits of the two logarithms are joined as those of independent quantities (Zou and Donner's
-    recovered variances), which keeps their skew.
+    The share of a value among the rows of a label, and among the rows of the others, has a beta
+    posterior that knows nothing of other values: pseudo-counts of many values would make few rows
+    look like many. The limits of the two logarithms are joined as those of independent quantities
+    (Zou and Donner's recovered variances), which keeps their skew.
 
     Parameters
     ----------
     counts : array of shape (values, labels)
-    alpha : float
-        Pseudo-count of every value.
     level : float
         Probability of the interval.
+    known : tuple of arrays of shape (values, labels), or None
+        Log P(value | label) and log P(value | others) by the model, from which to reach; None for
+        the shares themselves.
     """
-    alpha = max(alpha, JEFFREYS)
-    down, up = _log_reach(counts, alpha, level)
-    rest_down, rest_up = _log_reach(counts.sum(axis=1, keepdims=True) - counts, alpha, level)
+    others = counts.sum(axis=1, keepdims=True) - counts
+    own, rest = (None, None) if known is None else known
+    down, up = _log_reach(counts, level, own)
+    rest_down, rest_up = _log_reach(others, level, rest)
     return np.hypot(down, rest_up), np.hypot(up, rest_down)
 
 
 def _log_reach(
-    counts: NDArray[np.float64], alpha: float, level: float
+    counts: NDArray[np.float64], level: float, known: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distance from a log probability to the limits of its posterior."""
-    own = np.maximum(counts, 0.0) + alpha  # differences of real weights may round below zero
-    whole = own.sum(axis=0)
-    rest = np.maximum(whole - own, 1e-12)  # an attribute with one value is certain
-    estimate = np.log(own / whole)
-    low = np.log(np.maximum(betaincinv(own, rest, (1.0 - level) / 2.0), 1e-300))
-    high = np.log(betaincinv(own, rest, (1.0 + level) / 2.0))
+    counts = np.maximum(counts, 0.0)  # differences of real weights may round below zero
+    have = counts + JEFFREYS
+    lack = np.maximum(counts.sum(axis=0) - counts, 0.0) + JEFFREYS
+    estimate = np.log(have / (have + lack)) if known is None else known
+    low = np.log(betaincinv(have, lack, (1.0 - level) / 2.0))
+    high = np.log(betaincinv(have, lack, (1.0 + level) / 2.0))
     return np.maximum(estimate - low, 0.0), np.maximum(high - estimate, 0.0)
 
 

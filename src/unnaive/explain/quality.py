@@ -112,7 +112,7 @@ def quality_of(
     >>> from unnaive.explain import quality_of
     >>> X, y = load_iris(return_X_y=True)
     >>> quality_of(NaiveBayesClassifier().fit(X, y), X, y)
-    Quality on 150 rows: accuracy 0.9400, log loss 0.2045
+    Quality on 150 rows: accuracy 0.9467, log loss 0.1493
     """
     given = np.asarray(model.predict_proba(X))
     found = judge_rows(model.classes_, given, y, sample_weight)

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from unnaive.bayes import TableTerm, weigh
 from unnaive.discretize import cut_names
 from unnaive.encode import column_slots
-from unnaive.explain.evidence import State, label_names
-from unnaive.explain.parts import Part, Reading, read_model
+from unnaive.explain.attributes import State
+from unnaive.explain.evidence import label_names
+from unnaive.explain.parts import Part, Reading
+from unnaive.explain.readings import read_model
 from unnaive.explain.tree import Step, path_to
 from unnaive.models.tree.tree import Tree
 from unnaive.table import Block, is_missing

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.explain.evidence import evidence_of
-from unnaive.explain.parts import Reading, read_model
+from unnaive.explain.parts import Reading
+from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, explain_rows
 from unnaive.table import Block, as_objects
 
@@ -85,9 +86,10 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
     >>> from unnaive.explain import what_if
     >>> data = load_iris(as_frame=True)
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
-    >>> found = what_if(model, data.data[:1], {"petal width (cm)": 1.5})
-    >>> found.before.predicted, found.after.predicted
-    ('setosa', 'versicolor')
+    >>> changes = {"petal width (cm)": 2.0, "sepal width (cm)": None}
+    >>> found = what_if(model, data.data[50:51], changes)
+    >>> print(found.before.predicted, "->", found.after.predicted)
+    versicolor -> virginica
     """
     reading = model if isinstance(model, Reading) else read_model(model)
     block = _one_row(reading, row)
@@ -123,16 +125,16 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
     >>> found.values
     ('missing', 'a', 'b')
     >>> found.probabilities[:, 1].round(3).tolist()
-    [0.25, 0.1, 0.4]
+    [0.25, 0.118, 0.4]
     """
     reading = model if isinstance(model, Reading) else read_model(model)
-    j = find_column(reading, column)
+    j, own = find_column(reading, column), _one_row(reading, row)
     if values is None:
         names, raw = _own_values(reading, j)
     else:
         raw = tuple(values)
         names = tuple("missing" if value is None else str(value) for value in raw)
-    block = _one_row(reading, row).take(np.zeros(len(raw), dtype=np.intp))
+    block = own.take(np.zeros(len(raw), dtype=np.intp))
     found = np.asarray(reading.model.predict_proba(_changed(block, {j: list(raw)})))
     return Variation(reading.schema.label(j), names, raw, reading.classes, found)
 

@@ -1,0 +1,301 @@
+"""What the values of one attribute say, by whatever kind of evidence it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes import GaussianTerm, KernelTerm, TableTerm, Term, weigh
+from unnaive.counts import CountTable
+from unnaive.discretize import cut_names, interval_names
+from unnaive.encode import Bins
+from unnaive.explain.intervals import density_reach, table_reach
+from unnaive.explain.parts import Part
+from unnaive.table import Block, Column, Schema
+
+State = Literal["missing", "value", "unseen"]
+VALUE: State = "value"
+POINTS = 60  # at most, at which densities are shown
+CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, counts no more
+SPREAD = 3.0  # standard deviations around the means where normal densities are shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeEvidence:
+    """What the values of one attribute say.
+
+    Every array has a row for each value: first "missing", then the values (categories, intervals,
+    or points at which a density is taken), last, for categories, "unseen".
+
+    Attributes
+    ----------
+    name : str
+    position : int
+        Of the column in the table.
+    kind : {"categorical", "numeric", "empty"}
+    family : str
+        What the column holds: "number", "text", "time" and so on.
+    form : {"values", "intervals", "density", "nothing"}
+        What the rows stand for; "nothing" where the attribute carries no evidence.
+    values : tuple of str
+        Names of the rows.
+    states : tuple of {"missing", "value", "unseen"}
+    raw : tuple
+        Something to put into a table to get each row: a category, a number inside the interval,
+        the point; None for missing and unseen.
+    cuts : array
+        Between the intervals; empty for other forms.
+    logs : array of shape (rows, labels)
+        Log P(value | label), a log density for points: the bars that add up.
+    weights, low, high : arrays of shape (rows, labels)
+        Weight of evidence log P(value | label) - log P(value | others), and its credible interval.
+        The interval is NaN where the model keeps no counts.
+    counts : array of shape (rows, labels)
+        Weight of the training rows; NaN at points, and where the model keeps none.
+    shares : array of shape (rows, labels)
+        The distribution of the label's rows over the values, missing ones included where known:
+        of counts, or else of probabilities. At points: the density.
+    log_prior : array of shape (labels,)
+        Of the labels, before any attribute.
+    """
+
+    name: str
+    position: int
+    kind: str
+    family: str
+    form: str
+    values: tuple[str, ...]
+    states: tuple[State, ...]
+    raw: tuple[Any, ...]
+    cuts: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    log_prior: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def importance(self) -> float:
+        """Expected absolute evidence for a row's own label, over rows as the model expects them:
+        what is impossible never happens.
+        """
+        prior = np.exp(self.log_prior - self.log_prior.max())
+        said = np.minimum(np.abs(self.weights), CERTAIN)
+        return float((self.distribution() * said).sum(axis=0) @ prior / prior.sum())
+
+    def distribution(self) -> NDArray[np.float64]:
+        """``shares`` that sum to one for every label, also where values are points of a density:
+        each then stands for its neighbourhood.
+        """
+        if self.form != "density":
+            return self.shares
+        gone, density = self.shares[:1], self.shares[1:]
+        whole = density.sum(axis=0)
+        spread = np.divide(density, whole, out=np.zeros(density.shape), where=whole > 0)
+        return np.vstack((gone, (1.0 - gone) * spread))
+
+    def __repr__(self) -> str:
+        return f"AttributeEvidence of {self.name!r}: {len(self)} values, {self.form}"
+
+
+def logs_at(term: Term, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a term says about numbers: values x labels."""
+    assert isinstance(term, (GaussianTerm, KernelTerm))
+    block = Block(Schema((column,), False), [values], n_rows=len(values))
+    out = np.zeros((len(values), len(term.log_weight)))
+    term.adder(block, 0)(slice(0, len(values)), out)
+    return out
+
+
+def slot_counts(counts: CountTable | None, j: int, n_slots: int, n_labels: int) -> NDArray[Any]:
+    """Rows behind missing, the values and unseen, slots x labels; NaN where none are kept.
+
+    A column that was not counted by value has at least how many rows have one.
+    """
+    if counts is None:
+        return np.full((n_slots, n_labels), np.nan)
+    own = counts.attribute(j)
+    if own.shape[1] != n_slots:
+        own = np.column_stack((own[:, 0], counts.totals - own[:, 0], np.zeros(n_labels)))
+    return own.T
+
+
+def attribute_evidence(
+    part: Part, schema: Schema, j: int, term: Term, level: float
+) -> AttributeEvidence:
+    """The facts of one attribute of a part."""
+    column, n_labels = schema[j], len(part.labels)
+    make = partial(
+        AttributeEvidence,
+        name=schema.label(j),
+        position=j,
+        kind=column.kind,
+        family=column.family,
+        log_prior=part.scorer.log_prior,
+    )
+    if isinstance(term, (GaussianTerm, KernelTerm)):
+        return make(**_density(part, column, j, term, level))
+    if term is None or not term.logs.any():
+        counts = slot_counts(part.counts, j, 3, n_labels)[:2]
+        nothing = np.zeros((2, n_labels))
+        return make(
+            form="nothing",
+            values=("missing", "any value"),
+            states=("missing", "value"),
+            raw=(None, None),
+            cuts=np.empty(0),
+            logs=nothing,
+            weights=nothing,
+            low=nothing,
+            high=nothing,
+            counts=counts,
+            shares=_shares(counts, nothing),
+        )
+    return make(**_table(part, column, j, term, level))
+
+
+def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) -> dict[str, Any]:
+    """Fields of an attribute whose evidence is by slot."""
+    coder, logs = term.coder, term.logs
+    counts = slot_counts(part.counts, j, len(logs), logs.shape[1])
+    raw: tuple[Any, ...]
+    if isinstance(coder, Bins):  # a number always lies in some interval
+        names = tuple(interval_names(coder.cuts, column.family))
+        raw = (None, *_inside(coder.cuts, column.family))
+        values, kept = ("missing", *names), len(names) + 1
+        states: list[State] = ["missing", *([VALUE] * len(names))]
+    else:
+        values, kept = tuple(coder.name(slot) for slot in range(coder.size + 2)), coder.size + 2
+        raw = (None, *coder.values, *coder.rare[:1], None)
+        states = ["missing", *([VALUE] * coder.size), "unseen"]
+    logs, counts = logs[:kept], counts[:kept]
+    weights = weigh(logs, part.scorer.log_prior)
+    down = up = np.full(weights.shape, np.nan)
+    if part.counts is not None:
+        down, up = _reach(counts, logs, weights, part, level)
+    return {
+        "form": "intervals" if isinstance(coder, Bins) else "values",
+        "values": values,
+        "states": tuple(states),
+        "raw": raw,
+        "cuts": coder.cuts if isinstance(coder, Bins) else np.empty(0),
+        "logs": logs,
+        "weights": weights,
+        "low": weights - down,
+        "high": weights + up,
+        "counts": counts,
+        "shares": _shares(counts, logs),
+    }
+
+
+def _reach(
+    counts: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    part: Part,
+    level: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Distances to the limits; none where a value says nothing by definition."""
+    speaks = (logs != 0.0).any(axis=1)
+    speaks[1:] |= (counts[1:] != 0.0).any(axis=1)
+    down, up = np.zeros(logs.shape), np.zeros(logs.shape)
+    if logs.shape[1] > 1:
+        own = (logs[speaks], (logs - weights)[speaks]) if part.direct else None
+        down[speaks], up[speaks] = table_reach(counts[speaks], level, own)
+    return down * part.votes, up * part.votes
+
+
+def _density(
+    part: Part, column: Column, j: int, term: GaussianTerm | KernelTerm, level: float
+) -> dict[str, Any]:
+    """Fields of an attribute whose evidence is by densities: taken at points."""
+    points = _points(term)
+    logs = np.vstack((term.missing, logs_at(term, column, points)))
+    counts = slot_counts(part.counts, j, 3, logs.shape[1])
+    prior = part.scorer.log_prior
+    weights = weigh(logs, prior)
+    reach = np.full(logs.shape, np.nan)
+    if part.counts is not None:
+        # Whether a number is there is evidence by counts; the number itself, by densities.
+        there = np.vstack((term.missing, term.log_weight))
+        down, up = _reach(counts[:2], there, weigh(there, prior), part, level)
+        at_points = density_reach(term, points, counts[1], logs[1:], prior, level)
+        reach[0], reach[1:] = np.maximum(down[0], up[0]), at_points * (logs.shape[1] > 1)
+    density = np.exp(logs - term.log_weight)
+    density[0] = 0.0
+    known = np.vstack((counts[:1], np.full((len(points), logs.shape[1]), np.nan)))
+    if part.counts is not None:
+        whole = counts[:2].sum(axis=0)
+        density[0] = np.divide(counts[0], whole, out=np.zeros_like(whole), where=whole > 0)
+    return {
+        "form": "density",
+        "values": ("missing", *cut_names(points, column.family, 4)),
+        "states": ("missing",) + ("value",) * len(points),
+        "raw": (None, *_natural(points, column.family)),
+        "cuts": np.empty(0),
+        "logs": logs,
+        "weights": weights,
+        "low": weights - reach,
+        "high": weights + reach,
+        "counts": known,
+        "shares": density,
+    }
+
+
+def _points(term: GaussianTerm | KernelTerm) -> NDArray[np.float64]:
+    """Where to take a density: over the range of the rows, or around the means."""
+    if isinstance(term, KernelTerm):
+        scale = term.densities.scale
+        # Half the range is finite whatever the values are.
+        return _round_points(scale.low, scale.low + scale.half_range + scale.half_range)
+    reach = SPREAD * np.sqrt(term.variance)
+    return _round_points(float((term.mean - reach).min()), float((term.mean + reach).max()))
+
+
+def _round_points(low: float, high: float) -> NDArray[np.float64]:
+    """About so many points between two numbers, on round ones if they are in between."""
+    step = (high - low) / POINTS
+    power = 10.0 ** np.floor(np.log10(step)) if 0.0 < step < np.inf else np.nan
+    nice = next((m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * power >= step), np.nan)
+    if np.isfinite(nice) and abs(low) < 1e12 * nice:
+        found = np.arange(np.ceil(low / nice), np.floor(high / nice) + 1.0) * nice
+        if len(found) > POINTS // 4:
+            return np.unique(found)
+    return np.unique(np.linspace(low, high, POINTS))
+
+
+def _shares(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distribution of each label over the values."""
+    if np.isnan(counts).any():
+        counts = (
+            np.exp(logs) * (logs != 0.0).any(axis=1)[:, None]
+        )  # what has no evidence has no share
+    whole = counts.sum(axis=0)
+    return np.divide(counts, whole, out=np.zeros(counts.shape), where=whole > 0)
+
+
+def _inside(cuts: NDArray[np.float64], family: str) -> tuple[Any, ...]:
+    """A value inside each interval between cuts."""
+    if len(cuts) == 0:
+        return _natural(np.zeros(1), family)
+    step = max(float(np.diff(cuts).mean()) if len(cuts) > 1 else abs(float(cuts[0])), 1.0)
+    middle = 0.5 * cuts[:-1] + 0.5 * cuts[1:]
+    return _natural(np.concatenate((cuts[:1], middle, cuts[-1:] + 0.5 * step)), family)
+
+
+def _natural(numbers: NDArray[np.float64], family: str) -> tuple[Any, ...]:
+    """Numbers as what the column holds: dates and durations as such."""
+    if family == "time":
+        return tuple(np.datetime64(int(n), "us") for n in numbers)
+    if family == "duration":
+        return tuple(np.timedelta64(int(n), "us") for n in numbers)
+    return tuple(float(n) for n in numbers)

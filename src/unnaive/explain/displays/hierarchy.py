@@ -1,0 +1,169 @@
+"""Decompositions and mixtures as outlines of nested groups of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from unnaive.explain.displays.outline import Item, Outline
+from unnaive.explain.evidence import label_names
+from unnaive.explain.groups import GroupProfile, profiles_of
+from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
+
+
+class DecompositionDisplay(Outline):
+    """The classes of a decomposition and their clusters, with what tells clusters apart.
+
+    Parameters
+    ----------
+    model : fitted ClassDecompositionClassifier
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    items_ : list
+        The lines drawn, from the top.
+    class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
+        For each line, the bar of classes and the bars of evidence.
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, ClassDecompositionClassifier):
+            raise TypeError(
+                "DecompositionDisplay draws a ClassDecompositionClassifier; got a "
+                f"{type(model).__name__}."
+            )
+        self.model = model
+        self.groups = profiles_of(model)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, n_remarks: int = 3, ax: Any = None) -> Self:
+        """Draw a fitted decomposition.
+
+        Parameters
+        ----------
+        estimator : fitted ClassDecompositionClassifier
+        n_remarks : int, default=3
+            Most values shown beside a cluster.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        DecompositionDisplay
+        """
+        return cls(estimator).plot(n_remarks=n_remarks, ax=ax)
+
+    def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        n_remarks : int, default=3
+            Most values shown beside a cluster.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        DecompositionDisplay
+        """
+        model = self.model
+        names = label_names(model.classes_)
+        items: list[Item] = []
+        for c, name in enumerate(names):
+            own = [self.groups[k] for k in np.flatnonzero(model.owner_ == c)]
+            top = len(items)
+            weight = sum(group.weight for group in own)
+            said = "1 cluster" if len(own) == 1 else f"{len(own)} clusters"
+            items.append(Item(name, 0, -1, weight, own[0].class_share, (), said))
+            if len(own) > 1:
+                for k, group in enumerate(own):
+                    item = _item(group, f"cluster {k}", 1, top, n_remarks, f"{group.share:.0%}")
+                    # The bar is as long as the cluster is large.
+                    items.append(replace(item, class_share=group.share * group.class_share))
+        what = f"{len(names)} classes, {len(self.groups)} clusters"
+        return self._show(items, model.classes_, what, "", ax, say_label=False)
+
+
+class MixtureDisplay(Outline):
+    """The gates and experts of a mixture, with what sends rows to each.
+
+    Parameters
+    ----------
+    model : fitted HierarchicalMixtureClassifier
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    items_ : list
+        The lines drawn, from the top.
+    class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
+        For each line, the bar of classes and the bars of evidence.
+    """
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, HierarchicalMixtureClassifier):
+            raise TypeError(
+                "MixtureDisplay draws a HierarchicalMixtureClassifier; got a "
+                f"{type(model).__name__}."
+            )
+        self.model = model
+        self.groups = profiles_of(model)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, n_remarks: int = 3, ax: Any = None) -> Self:
+        """Draw a fitted mixture.
+
+        Parameters
+        ----------
+        estimator : fitted HierarchicalMixtureClassifier
+        n_remarks : int, default=3
+            Most values shown beside a gate or an expert.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        MixtureDisplay
+        """
+        return cls(estimator).plot(n_remarks=n_remarks, ax=ax)
+
+    def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        n_remarks : int, default=3
+            Most values shown beside a gate or an expert.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        MixtureDisplay
+        """
+        below: dict[str, list[GroupProfile]] = {}
+        for group in self.groups[1:]:
+            below.setdefault(group.parent, []).append(group)
+        items: list[Item] = []
+
+        def add(group: GroupProfile, depth: int, parent: int) -> None:
+            place = len(items)
+            note = f"{group.share:.0%} of {group.parent}" if group.parent else ""
+            items.append(_item(group, group.name, depth, parent, n_remarks, note))
+            for child in below.get(group.name, []):
+                add(child, depth + 1, place)
+
+        add(self.groups[0], 0, -1)
+        n_experts = sum(group.name.startswith("expert") for group in self.groups)
+        what = f"{len(self.groups) - n_experts} gates, {n_experts} experts"
+        note = "rows count by responsibility, in every sweep"
+        return self._show(items, self.model.classes_, what, note, ax, say_label=False)
+
+
+def _item(
+    group: GroupProfile, name: str, depth: int, parent: int, n_remarks: int, note: str
+) -> Item:
+    remarks = group.remarks[:n_remarks]
+    return Item(name, depth, parent, group.weight, group.class_share, remarks, note)

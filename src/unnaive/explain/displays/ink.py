@@ -1,0 +1,140 @@
+"""What all displays share: matplotlib where it is needed, colours, text drawn as it is."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+# Okabe and Ito's colours, which people with any kind of colour vision tell apart.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+FOR, AGAINST, NEUTRAL = "#0072B2", "#D55E00", "#8C8C8C"
+DIVERGING = ("#A63603", "#E6A16B", "#F7F7F7", "#7FB2D6", "#084B83")
+LEAST_SCALE = 0.1  # log odds: axes are not drawn finer, so that next to nothing looks so
+SMALL = 8.0  # points of ordinary text
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or an error that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "displays are drawn with matplotlib, which is not installed: "
+            "pip install 'unnaive[plot]'"
+        ) from error
+    return plt
+
+
+def canvas(ax: Any, width: float, height: float) -> tuple[Any, Any]:
+    """Figure and axes to draw on: those given, or new ones of a fitting size."""
+    plt = pyplot()
+    if ax is not None:
+        return ax.figure, ax
+    figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    return figure, ax
+
+
+def colour(k: int) -> str:
+    """Colour of label number k."""
+    return COLOURS[k % len(COLOURS)]
+
+
+def diverging() -> Any:
+    """From against (orange) over white to for (blue)."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("evidence", list(DIVERGING))
+
+
+def plain(text: Any, limit: int | None = None) -> str:
+    """Text on one line, without characters that no font has, shortened in the middle."""
+    words = " ".join(str(text).split())
+    shown = "".join(_drawable(letter) for letter in words)
+    if limit is not None and len(shown) > limit:
+        # Names that are long often differ at their ends.
+        tail = max((limit - 1) // 3, 1)
+        shown = f"{shown[: limit - 1 - tail].rstrip()}…{shown[-tail:].lstrip()}"
+    return shown
+
+
+def _drawable(letter: str) -> str:
+    if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Cn"):
+        return ""
+    if _has_glyph(letter):
+        return letter
+    if unicodedata.category(letter) in ("Sk", "Mn"):  # tones and accents of what cannot be drawn
+        return ""
+    name = unicodedata.name(letter, "").lower()
+    return f"[{name}]" if unicodedata.category(letter) == "So" and name else "□"
+
+
+@lru_cache(maxsize=4096)
+def _has_glyph(letter: str) -> bool:
+    return any(font.get_char_index(ord(letter)) for font in _fonts())
+
+
+@lru_cache(maxsize=1)
+def _fonts() -> list[Any]:
+    """The fonts that text is drawn with."""
+    from matplotlib import font_manager, rcParams
+
+    found = []
+    for family in rcParams["font.family"]:
+        properties = font_manager.FontProperties(family=[family])
+        found.append(font_manager.get_font(font_manager.findfont(properties)))
+    return found
+
+
+def write(ax: Any, x: float, y: float, text: str, **how: Any) -> Any:
+    """Text that is drawn as it is: a dollar is no formula."""
+    given = {"fontsize": SMALL, "va": "center", **how}
+    return ax.text(x, y, text, parse_math=False, **given)
+
+
+def name_ticks(axis: Any, places: Any, names: Sequence[str], **how: Any) -> list[Any]:
+    """Tick labels that are drawn as they are."""
+    axis.set_ticks(places, labels=list(names), **{"fontsize": SMALL, **how})
+    labels: list[Any] = axis.get_ticklabels()
+    for label in labels:
+        label.set_parse_math(False)
+    return labels
+
+
+def title(ax: Any, text: str, note: str = "") -> None:
+    """A title, and a smaller note below the drawing."""
+    # From left to right as a whole, also where it begins with a name that is not.
+    ax.set_title(f"\u200e{text}", loc="left", fontsize=SMALL + 2, parse_math=False)
+    if note:
+        # Part of the axis label, so that layouts make room for it.
+        label = ax.get_xlabel()
+        ax.set_xlabel(f"{label}\n{note}" if label else note, fontsize=SMALL, parse_math=False)
+
+
+def legend(ax: Any, names: Sequence[str], colours: Sequence[str], **where: Any) -> Any:
+    """Colours of the labels, outside the drawing."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=c, label=plain(n, 30)) for n, c in zip(names, colours, strict=True)]
+    given = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.5, **where}
+    found = ax.legend(handles=patches, frameon=False, fontsize=SMALL, **given)
+    for text in found.get_texts():
+        text.set_parse_math(False)
+    return found
+
+
+def bare(ax: Any, *kept: str) -> None:
+    """No frame but the sides that are kept."""
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in kept)
+    ax.tick_params(length=0 if "left" not in kept else 3, axis="y")
+
+
+def rows_text(weight: float) -> str:
+    """How many rows, in few letters."""
+    if np.isnan(weight):
+        return ""
+    return f"{weight:,.0f}" if weight == round(weight) or weight >= 100 else f"{weight:.3g}"

@@ -1,0 +1,223 @@
+"""Nested groups of rows, drawn as an outline: trees, clusters of classes, gates and experts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.explain.displays import ink
+from unnaive.explain.evidence import label_names
+from unnaive.explain.groups import Remark
+
+STACKED = 8  # classes that are told apart by colour; of more, the most frequent is named
+INDENT = 0.25  # inches, as all widths here
+LETTER = 0.53 * ink.SMALL / 72.0  # mean width of one
+NARROWEST, WIDEST = 1.5, 5.0  # outline
+ROWS, CLASSES, BARS, WORDS = 0.65, 1.4, 1.1, 3.9  # columns beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Where the columns stand, as shares of the width: the right end of the numbers of rows, then
+    the left ends of classes, bars of evidence and its words; and the inches of the whole.
+    """
+
+    rows: float
+    classes: float
+    bars: float
+    words: float
+    inches: float
+
+    @classmethod
+    def of(cls, outline: float, whole: float) -> Columns:
+        rows = outline + ROWS
+        edges = [rows, rows + 0.12, rows + 0.12 + CLASSES, rows + 0.12 + CLASSES + BARS]
+        scale = 1.0 / (edges[-1] + WORDS)
+        rows, classes, bars, words = (edge * scale for edge in edges)
+        return cls(rows, classes, bars, words, whole)
+
+    def letters(self, share: float) -> int:
+        """About how many letters fit into a share of the width."""
+        return max(6, int(share * self.inches / LETTER))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """One line of an outline: a group of rows.
+
+    Attributes
+    ----------
+    name : str
+    depth, parent : int
+        Nesting, and the place of the item above in the list, -1 at the top.
+    weight : float
+    class_share : array of shape (classes,)
+        As long as the bars are drawn, of the whole width.
+    remarks : tuple of Remark
+        Evidence drawn beside it.
+    note : str
+        In grey, after the name.
+    """
+
+    name: str
+    depth: int
+    parent: int
+    weight: float
+    class_share: NDArray[np.float64]
+    remarks: tuple[Remark, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """What an outline leaves: the figure, its axes, bars of classes and of evidence by item."""
+
+    figure: Any
+    ax: Any
+    class_bars: list[list[Any]]
+    evidence_bars: list[list[Any]]
+
+
+def draw_outline(
+    items: Sequence[Item],
+    classes: Sequence[str],
+    title: str,
+    note: str,
+    ax: Any,
+    *,
+    say_label: bool,
+) -> Drawn:
+    """Draw items from the top, a bar of classes and bars of evidence beside each.
+
+    ``say_label`` tells whether remarks name the label that they speak for.
+    """
+    heights = [max(1, len(item.remarks)) for item in items]
+    needed = max(INDENT * i.depth + LETTER * (len(i.name) + len(i.note) + 3) for i in items)
+    outline = float(np.clip(needed, NARROWEST, WIDEST))
+    height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
+    inches = outline + ROWS + CLASSES + BARS + WORDS
+    if ax is not None:
+        inches = ax.figure.get_size_inches()[0] * ax.get_position().width
+    figure, ax = ink.canvas(ax, inches, height)
+    columns = Columns.of(outline, inches)
+    stacked = len(classes) <= STACKED
+    weights = [abs(remark.weight) for item in items for remark in item.remarks]
+    # A few extreme ones must not make all others short.
+    scale = float(np.quantile(weights, 0.9)) if weights else 1.0
+    tops = np.cumsum([0.0, *(h + 0.35 for h in heights)])
+    class_bars, evidence_bars = [], []
+    for k, item in enumerate(items):
+        y = float(tops[k]) + 0.5
+        _draw_name(ax, items, k, y, tops, columns)
+        class_bars.append(_draw_classes(ax, item, y, classes, stacked, columns))
+        evidence_bars.append(_draw_remarks(ax, item, y, scale, columns, say_label))
+    head = {"color": ink.NEUTRAL, "fontsize": ink.SMALL - 1}
+    ink.write(ax, columns.rows, -0.4, "rows", ha="right", **head)
+    ink.write(ax, columns.classes, -0.4, "classes", **head)
+    if any(item.remarks for item in items):
+        ink.write(ax, columns.bars, -0.4, "evidence (log odds)", **head)
+    ax.set_xlim(0.0, 1.0)
+    ax.set_ylim(float(tops[-1]) + 0.1, -1.0)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ink.bare(ax)
+    if stacked:
+        ink.legend(
+            ax, classes, [ink.colour(c) for c in range(len(classes))], loc="upper left",
+            bbox_to_anchor=(0.0, 0.0), ncols=min(len(classes), 4),
+        )  # fmt: skip
+    ink.title(ax, title)
+    if note:
+        ink.write(
+            ax, 1.0, 1.0, note, color=ink.NEUTRAL, transform=ax.transAxes, ha="right", va="bottom"
+        )  # fmt: skip
+    return Drawn(figure, ax, class_bars, evidence_bars)
+
+
+def _draw_name(
+    ax: Any, items: Sequence[Item], k: int, y: float, tops: NDArray[np.float64], columns: Columns
+) -> None:
+    item, indent = items[k], INDENT / columns.inches
+    x = indent * item.depth
+    room = columns.letters(columns.rows - ROWS / columns.inches - x)
+    note = ink.plain(item.note, room // 2) if item.note else ""
+    name = ink.plain(item.name, max(room - len(note) - 2 * bool(note), 6))
+    bold = "bold" if item.depth == 0 else "normal"
+    shown = ink.write(ax, x, y, name, fontweight=bold)
+    if note:
+        ax.annotate(
+            f"  {note}", (1.0, 0.5), xycoords=shown, va="center", color=ink.NEUTRAL,
+            fontsize=ink.SMALL - 1, parse_math=False,
+        )  # fmt: skip
+    ink.write(ax, columns.rows, y, ink.rows_text(item.weight), ha="right", color=ink.NEUTRAL)
+    if item.parent >= 0:
+        above = float(tops[item.parent]) + 0.5
+        left = x - 0.75 * indent
+        ax.plot([left, left, x - 0.004], [above + 0.45, y, y], color="#999999", lw=0.7)
+
+
+def _draw_classes(
+    ax: Any, item: Item, y: float, classes: Sequence[str], stacked: bool, columns: Columns
+) -> list[Any]:
+    """How the rows are spread over the classes: stacked, or the most frequent one by name."""
+    first, whole = columns.classes, 0.93 * (columns.bars - columns.classes)
+    if stacked:
+        starts = np.cumsum([0.0, *item.class_share[:-1]])
+        return [
+            ax.barh(y, whole * share, 0.7, left=first + whole * start, color=ink.colour(c))[0]
+            for c, (share, start) in enumerate(zip(item.class_share, starts, strict=True))
+        ]
+    best = int(item.class_share.argmax())
+    frame = ax.barh(y, whole, 0.7, left=first, color="#eeeeee")[0]
+    bar = ax.barh(y, whole * item.class_share[best], 0.7, left=first, color="#9DC3DE")[0]
+    text = f"{ink.plain(classes[best], 12)} {item.class_share[best]:.0%}"
+    ink.write(ax, first + 0.004, y, text, fontsize=ink.SMALL - 1)
+    return [bar, frame]
+
+
+def _draw_remarks(
+    ax: Any, item: Item, y: float, scale: float, columns: Columns, say_label: bool
+) -> list[Any]:
+    whole = 0.93 * (columns.words - columns.bars)
+    found = []
+    for r, remark in enumerate(item.remarks):
+        at = y + r
+        length = whole * min(abs(remark.weight) / scale, 1.0)
+        colour = ink.FOR if remark.weight > 0 else ink.AGAINST
+        found.append(ax.barh(at, length, 0.55, left=columns.bars, color=colour)[0])
+        text = f"{remark.weight:+.2f}  "
+        room = columns.letters(1.0 - columns.words) - len(text)
+        label = f" → {ink.plain(remark.label, 14)}" if say_label else ""
+        words = room - len(label)
+        value = ink.plain(remark.value, max(words // 2, 8))
+        name = ink.plain(remark.attribute, max(words - len(value) - 3, 8))
+        ink.write(ax, columns.words, at, f"{text}{name} = {value}{label}", fontsize=ink.SMALL - 1)
+    return found
+
+
+class Outline:
+    """What the displays of nested groups share.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    items_ : list
+        The lines drawn, from the top.
+    class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
+        For each line, the bar of classes and the bars of evidence.
+    """
+
+    def _show(
+        self, items: list[Item], classes: Any, title: str, note: str, ax: Any, say_label: bool
+    ) -> Self:
+        names = label_names(classes)
+        drawn = draw_outline(items, names, title, note, ax, say_label=say_label)
+        self.items_ = items
+        self.figure_, self.ax_ = drawn.figure, drawn.ax
+        self.class_bars_, self.evidence_bars_ = drawn.class_bars, drawn.evidence_bars
+        return self

@@ -1,0 +1,167 @@
+"""Trees as outlines of their nodes."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from unnaive.explain.displays.outline import Item, Outline
+from unnaive.explain.evidence import evidence_of
+from unnaive.explain.groups import Remark, telling
+from unnaive.explain.parts import Reading
+from unnaive.explain.readings import read_model
+from unnaive.explain.tree import TreeNode, tree_of
+
+
+class TreeDisplay(Outline):
+    """A tree whose leaves show their evidence.
+
+    Every node is a line: what leads to it, how many rows it has and of which classes. Beside a leaf
+    with a naive Bayes stand the values that say most there.
+
+    Parameters
+    ----------
+    model : fitted tree classifier
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    items_ : list
+        The lines drawn, from the top.
+    nodes_ : list of int
+        The node of each line.
+    class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
+        For each line, the bar of classes and the bars of evidence.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import C45Classifier, TreeDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = TreeDisplay.from_estimator(C45Classifier().fit(X, y))
+    >>> display.nodes_
+    [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.nodes = tree_of(model)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        max_nodes: int = 30,
+        max_depth: int | None = None,
+        n_remarks: int = 3,
+        ax: Any = None,
+    ) -> Self:
+        """Draw a fitted tree.
+
+        Parameters
+        ----------
+        estimator : fitted tree classifier
+        max_nodes, max_depth, n_remarks, ax :
+            As in `plot`.
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        return cls(estimator).plot(
+            max_nodes=max_nodes, max_depth=max_depth, n_remarks=n_remarks, ax=ax
+        )
+
+    def plot(
+        self,
+        *,
+        max_nodes: int = 30,
+        max_depth: int | None = None,
+        n_remarks: int = 3,
+        ax: Any = None,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        max_nodes : int, default=30
+            Most nodes; where there are more, those with most rows are opened.
+        max_depth : int or None, default=None
+            Deepest level that is drawn.
+        n_remarks : int, default=3
+            Most values shown beside a leaf.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        shown = opened(self.nodes, max_nodes, max_depth)
+        self.nodes_ = sorted(shown, key=_order(self.nodes))
+        place = {n: k for k, n in enumerate(self.nodes_)}
+        reading = read_model(self.model)
+        items = []
+        for n in self.nodes_:
+            node = self.nodes[n]
+            leaf = not any(child in place for child in node.children)
+            note = "" if leaf or not node.attribute else f"asks {node.attribute}"
+            if leaf and node.children:
+                note = f"… {_below(self.nodes, n)} nodes below"
+            items.append(
+                Item(
+                    node.condition or "all rows",
+                    node.depth,
+                    place.get(node.parent, -1),
+                    node.weight,
+                    node.class_weight / max(node.weight, 1e-300),
+                    _leaf_remarks(reading, n, n_remarks) if leaf else (),
+                    note,
+                )
+            )
+        n_leaves = sum(not node.children for node in self.nodes)
+        what = f"{type(self.model).__name__}: {len(self.nodes)} nodes, {n_leaves} leaves"
+        hidden = len(self.nodes) - len(items)
+        note = f"{hidden} nodes are not drawn" if hidden else ""
+        return self._show(items, self.model.classes_, what, note, ax, say_label=True)
+
+
+def opened(nodes: tuple[TreeNode, ...], most: int, max_depth: int | None) -> set[int]:
+    """The nodes to draw: from the root on, those with most rows are opened first."""
+    shown, waiting = {0}, [nodes[0]]
+    while waiting:
+        node = max(waiting, key=lambda n: (n.weight, -n.node))
+        waiting.remove(node)
+        deep = max_depth is not None and node.depth >= max_depth
+        if deep or not node.children or len(shown) + len(node.children) > most:
+            continue
+        shown.update(node.children)
+        waiting += [nodes[child] for child in node.children]
+    return shown
+
+
+def _order(nodes: tuple[TreeNode, ...]) -> Any:
+    """Every node right after its parent and what is below its elder siblings."""
+    rank: dict[int, int] = {}
+    pending = [0]
+    while pending:
+        n = pending.pop()
+        rank[n] = len(rank)
+        pending += reversed(nodes[n].children)
+    return rank.__getitem__
+
+
+def _below(nodes: tuple[TreeNode, ...], n: int) -> int:
+    found, pending = 0, list(nodes[n].children)
+    while pending:
+        found += 1
+        pending += nodes[pending.pop()].children
+    return found
+
+
+def _leaf_remarks(reading: Reading, node: int, n: int) -> tuple[Remark, ...]:
+    """What says most at a node; nothing where one class is all there is."""
+    part = reading.part(node)
+    if not part.scorer.speaks or (part.counts is not None and (part.counts.totals > 0).sum() < 2):
+        return ()
+    return telling(evidence_of(reading, node), None, n=n)
