@@ -10,8 +10,9 @@ from sklearn.utils import _safe_indexing
 from unnaive.encode import read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.parts import Reading, read_model
+from unnaive.explain.parts import Reading
 from unnaive.explain.quality import judge_rows, quality_of
+from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
 from unnaive.explain.report.notes import ColumnFacts, notes_on
