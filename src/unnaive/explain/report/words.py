@@ -48,10 +48,10 @@ def title_of(names: Sequence[str], y: Any) -> str:
 
 def model_words(model: Any, names: Sequence[str]) -> str:
     """What the model is, in a sentence or two."""
-    classes = "one class" if len(names) == 1 else f"{len(names)} classes"
     n = model.n_features_in_
     columns = "1 attribute" if n == 1 else f"{n} attributes"
-    return f"A {type(model).__name__} that tells {classes} apart by {columns}. {_inside(model)}"
+    does = f"Tells {len(names)} classes apart by" if len(names) > 1 else "Knows one class, by"
+    return f"{does} {columns}. {_inside(model)}"
 
 
 def _inside(model: Any) -> str:
