@@ -6,6 +6,7 @@ import builtins
 import io
 import subprocess
 import sys
+from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
@@ -267,13 +268,13 @@ def test_few_and_many_classes_and_attributes_fit(classes, attributes):
     ):
         figure = display.figure_
         figure.draw_without_rendering()
-        assert max(figure.get_size_inches()) < 25
+        assert max(figure.get_size_inches()) < 15
         whole = figure.get_window_extent()
         for label in display.ax_.get_yticklabels():
             assert label.get_window_extent().x0 >= whole.x0 - 1
         places = [label.get_window_extent() for label in display.ax_.get_yticklabels()]
         tops = sorted((box.y0, box.y1) for box in places)
-        assert all(a[1] <= b[0] + 2.5 for a, b in zip(tops, tops[1:], strict=False))
+        assert all(below[1] <= above[0] + 2.5 for below, above in pairwise(tops))
 
 
 def test_impossible_values_do_not_hide_the_others():

@@ -423,6 +423,8 @@ def test_dates_and_durations_can_be_varied():
     assert found.values[0] == "missing"
     assert found.probabilities[1:].argmax(axis=1).tolist() == [0, 1]
     assert vary(model, table[:1], "long").probabilities.shape == (3, 2)
+    dense = evidence_of(NaiveBayesClassifier(numeric="kernel").fit(table, y))["when"]
+    assert dense.values[1:3] == ("2020-01-04", "2020-01-09")
 
 
 def test_errors_of_what_if_name_the_column():

@@ -21,6 +21,8 @@ State = Literal["missing", "value", "unseen"]
 VALUE: State = "value"
 POINTS = 60  # at most, at which densities are shown
 CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, counts no more
+# Seconds that dates and durations are rounded to: a minute, an hour, a day, a year and so on.
+CLOCK = (1, 10, 60, 600, 3600, 21600, *(86400 * d for d in (1, 2, 5, 10, 20, 50, 100, 200, 500)))
 SPREAD = 3.0  # standard deviations around the means where normal densities are shown
 
 
@@ -218,7 +220,7 @@ def _density(
     part: Part, column: Column, j: int, term: GaussianTerm | KernelTerm, level: float
 ) -> dict[str, Any]:
     """Fields of an attribute whose evidence is by densities: taken at points."""
-    points = _points(term)
+    points = _points(term, column.family)
     logs = np.vstack((term.missing, logs_at(term, column, points)))
     counts = slot_counts(part.counts, j, 3, logs.shape[1])
     prior = part.scorer.log_prior
@@ -238,7 +240,7 @@ def _density(
         density[0] = np.divide(counts[0], whole, out=np.zeros_like(whole), where=whole > 0)
     return {
         "form": "density",
-        "values": ("missing", *cut_names(points, column.family, 4)),
+        "values": ("missing", *_point_names(points, column.family)),
         "states": ("missing",) + ("value",) * len(points),
         "raw": (None, *_natural(points, column.family)),
         "cuts": np.empty(0),
@@ -251,26 +253,39 @@ def _density(
     }
 
 
-def _points(term: GaussianTerm | KernelTerm) -> NDArray[np.float64]:
+def _points(term: GaussianTerm | KernelTerm, family: str) -> NDArray[np.float64]:
     """Where to take a density: over the range of the rows, or around the means."""
     if isinstance(term, KernelTerm):
         scale = term.densities.scale
         # Half the range is finite whatever the values are.
-        return _round_points(scale.low, scale.low + scale.half_range + scale.half_range)
-    reach = SPREAD * np.sqrt(term.variance)
-    return _round_points(float((term.mean - reach).min()), float((term.mean + reach).max()))
+        low, high = scale.low, scale.low + scale.half_range + scale.half_range
+    else:
+        reach = SPREAD * np.sqrt(term.variance)
+        low, high = float((term.mean - reach).min()), float((term.mean + reach).max())
+    return _round_points(low, high, family)
 
 
-def _round_points(low: float, high: float) -> NDArray[np.float64]:
-    """About so many points between two numbers, on round ones if they are in between."""
+def _round_points(low: float, high: float, family: str) -> NDArray[np.float64]:
+    """About so many points between two numbers, on round ones if there are some in between."""
     step = (high - low) / POINTS
     power = 10.0 ** np.floor(np.log10(step)) if 0.0 < step < np.inf else np.nan
-    nice = next((m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0) if m * power >= step), np.nan)
+    rounds = [m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0)]
+    if family in ("time", "duration") and 1e6 * CLOCK[0] <= step <= 1e6 * CLOCK[-1]:
+        rounds = [1e6 * seconds for seconds in CLOCK]
+    nice = min((own for own in rounds if own >= step), default=np.nan)
     if np.isfinite(nice) and abs(low) < 1e12 * nice:
         found = np.arange(np.ceil(low / nice), np.floor(high / nice) + 1.0) * nice
-        if len(found) > POINTS // 4:
+        if len(found) > POINTS // 10:
             return np.unique(found)
     return np.unique(np.linspace(low, high, POINTS))
+
+
+def _point_names(points: NDArray[np.float64], family: str) -> list[str]:
+    names = cut_names(points, family, 4)
+    for needless in (".000000", "T00:00:00") if family == "time" else ():
+        if all(name.endswith(needless) for name in names):
+            names = [name.removesuffix(needless) for name in names]
+    return names
 
 
 def _shares(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,13 @@ from unnaive.bayes import GaussianTerm, KernelTerm, Term, probabilities, weigh
 from unnaive.encode import column_slots
 from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.parts import Part, Reading
-from unnaive.explain.quality import Judged, judge_rows
+from unnaive.explain.quality import judge_rows
 from unnaive.explain.readings import read_model
-from unnaive.table import Block
+from unnaive.models.decompose.folding import fold_probabilities
+from unnaive.table import Block, KeptBlock
 
-ROWS = 4096  # rows looked at together
+ROWS = 1 << 15  # rows looked at together
+LARGE = 1e6  # scores that impossible values are in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +77,9 @@ def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     'petal width (cm)'
     """
     reading = model if isinstance(model, Reading) else read_model(model)
-    block = reading.block(X)
-    known = np.asarray(reading.model.predict_proba(X))
+    block = KeptBlock(reading.block(X))
     features = tuple(reading.schema.label(j) for j in range(len(reading.schema)))
-    judged = None if y is None else judge_rows(reading.classes, known, y, sample_weight)
+    judged = None if y is None else judge_rows(reading.classes, block.n_rows, y, sample_weight)
     weight = np.ones(block.n_rows) if judged is None else judged.weight
     evidence = np.zeros(len(features))
     for start in range(0, block.n_rows, ROWS):
@@ -86,12 +88,14 @@ def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     evidence /= weight.sum()
     if judged is None:
         return Importance(features, evidence, np.full(len(features), np.nan), np.nan)
-    loss = judged.log_loss(known)
-    drop = np.array([_loss_without(reading, block, j, judged) for j in range(len(features))]) - loss
+    loss = judged.log_loss(reading.answer(block))
+    drop = np.array([judged.log_loss(p) for p in _without_each(reading, block)]) - loss
     return Importance(features, evidence, drop, loss)
 
 
-def _evidence(reading: Reading, block: Block, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+def _evidence(
+    reading: Reading, block: KeptBlock, weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Sum over rows of the absolute evidence of each attribute, by who speaks for them."""
     out, whole = np.zeros(len(block.schema)), np.zeros(block.n_rows)
     speaking = [s for s in reading.speakers(block) if reading.part(s.part).role != "gate"]
@@ -120,7 +124,22 @@ def _weights(part: Part, term: Term, block: Block, j: int) -> NDArray[np.float64
     return weigh(term.logs, prior)[column_slots(block, j, term.coder)]
 
 
-def _loss_without(reading: Reading, block: Block, j: int, judged: Judged) -> float:
-    """Log loss if one column is missing in every row."""
-    gone = np.full(block.n_rows, None, dtype=object)
-    return judged.log_loss(np.asarray(reading.model.predict_proba(block.with_columns({j: gone}))))
+def _without_each(reading: Reading, block: KeptBlock) -> Iterator[NDArray[np.float64]]:
+    """Probabilities of the classes if one column is missing in every row, for each column."""
+    part = reading.part(reading.main)
+    joint = part.scorer.joint(block) if part.role == "model" else None
+    if joint is not None and np.abs(joint).max() > LARGE:
+        joint = None  # differences would round
+    for j, term in enumerate(part.scorer.terms):
+        gone = block.without(j)
+        if joint is None:
+            yield reading.answer(gone)
+            continue
+        change = np.zeros(joint.shape)
+        if term is not None:
+            term.adder(block, j)(slice(0, block.n_rows), change)
+            change *= -1.0
+            term.adder(gone, j)(slice(0, block.n_rows), change)
+        known = probabilities(joint + change)
+        owner = reading.owner
+        yield known if owner is None else fold_probabilities(known, owner, reading.fold)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.bayes import Scorer, probabilities
 from unnaive.counts import CountTable
 from unnaive.models.decompose.folding import fold_probabilities
-from unnaive.table import Block, Schema
+from unnaive.table import Block, KeptBlock, Schema
 
 Role = Literal["model", "node", "round", "bag", "gate", "expert", "summary"]
 # How the parts that speak for a row are joined: probabilities by share, one vote each by share, or
@@ -86,7 +86,7 @@ class Reading:
     main : int
         The part to show where no other is asked for.
     speakers : callable
-        From a `Block` to the parts that speak for its rows. Gates speak too, but not for classes.
+        From a block to the parts that speak for its rows. Gates speak too, but not for classes.
     owner : array or None
         Class number of each pair, where labels are pairs.
     fold : {"sum", "max"}
@@ -101,7 +101,7 @@ class Reading:
     part: Callable[[int], Part]
     join: Join
     main: int
-    speakers: Callable[[Block], list[Speaker]]
+    speakers: Callable[[KeptBlock], list[Speaker]]
     owner: NDArray[np.intp] | None = None
     fold: str = "sum"
 
@@ -157,6 +157,11 @@ class Reading:
         """The rows of a table, read as the model reads them."""
         found: Block = self.reader._open(X).map(lambda block: block)
         return found
+
+    def answer(self, block: Block) -> NDArray[np.float64]:
+        """Probabilities of the classes for the rows of a block."""
+        known: NDArray[np.float64] = self.reader._probabilities(block)
+        return known if self.owner is None else fold_probabilities(known, self.owner, self.fold)
 
 
 def _some(names: Sequence[str]) -> str:

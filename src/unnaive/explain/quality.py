@@ -115,7 +115,7 @@ def quality_of(
     Quality on 150 rows: accuracy 0.9467, log loss 0.1493
     """
     given = np.asarray(model.predict_proba(X))
-    found = judge_rows(model.classes_, given, y, sample_weight)
+    found = judge_rows(model.classes_, len(given), y, sample_weight)
     classes, groups, weight = found.classes, found.groups, found.weight
     best = given.argmax(axis=1)
     n = len(classes)
@@ -149,13 +149,11 @@ class Judged:
         return float(-self.weight @ np.log(np.maximum(true, LEAST)) / self.weight.sum())
 
 
-def judge_rows(
-    classes: NDArray[Any], probabilities: NDArray[np.float64], y: Any, sample_weight: Any
-) -> Judged:
+def judge_rows(classes: NDArray[Any], n_rows: int, y: Any, sample_weight: Any) -> Judged:
     """Labels of rows among a model's classes; labels that are new to it come after these."""
     target = read_target(y)
-    if len(target) != len(probabilities):
-        raise ValueError(f"X has {len(probabilities)} rows, but y has {len(target)} labels.")
+    if len(target) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(target)} labels.")
     weight = read_weight(sample_weight, len(target))
     weight = np.ones(len(target)) if weight is None else weight
     known, (found, _) = Labels(classes), label_groups(target)

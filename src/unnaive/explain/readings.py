@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import Any
 
 import numpy as np
@@ -187,7 +187,7 @@ def _(model: ClassDecompositionClassifier) -> Reading:
         model=model,
         classes=model.classes_,
         labels=pairs,
-        part=part,
+        part=cache(part),
         owner=model.owner_,
         fold=model.fold,
     )
@@ -204,8 +204,9 @@ def _reading(
     main: int,
     speakers: Callable[[Block], list[Speaker]],
 ) -> Reading:
-    labels = model.classes_ if hasattr(model, "classes_") else part(main).labels
-    return Reading(model, model, labels, labels, names, part, join, main, speakers)
+    kept = cache(part)
+    labels = kept(main).labels
+    return Reading(model, model, labels, labels, names, kept, join, main, speakers)
 
 
 def _one(

@@ -17,7 +17,7 @@ from unnaive.explain.parts import Part, Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import Step, path_to
 from unnaive.models.tree.tree import Tree
-from unnaive.table import Block, is_missing
+from unnaive.table import Block, KeptBlock, is_missing
 
 ROWS = 1024  # rows explained at a time
 
@@ -154,7 +154,7 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     True
     """
     reading = model if isinstance(model, Reading) else read_model(model)
-    block = reading.block(X)
+    block = KeptBlock(reading.block(X))
     known = reading.model.predict_proba(X)
     found: list[Explanation] = []
     for start in range(0, block.n_rows, ROWS):
@@ -163,7 +163,7 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     return found
 
 
-def _explain(reading: Reading, block: Block, known: NDArray[np.float64]) -> list[Explanation]:
+def _explain(reading: Reading, block: KeptBlock, known: NDArray[np.float64]) -> list[Explanation]:
     pieces: list[list[Piece]] = [[] for _ in range(block.n_rows)]
     stops = np.zeros(block.n_rows, dtype=np.intp)
     unseen = np.zeros((block.n_rows, len(block.schema)), dtype=bool)

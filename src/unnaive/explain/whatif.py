@@ -93,8 +93,8 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
     """
     reading = model if isinstance(model, Reading) else read_model(model)
     block = _one_row(reading, row)
-    new = {find_column(reading, name): [value] for name, value in changes.items()}
-    after = explain_rows(reading, _changed(block, new))[0]
+    new = {find_column(reading, name): as_objects([value]) for name, value in changes.items()}
+    after = explain_rows(reading, block.with_columns(new))[0]
     changed = tuple(reading.schema.label(j) for j in new)
     return WhatIf(explain_rows(reading, row)[0], after, changed)
 
@@ -134,8 +134,8 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
     else:
         raw = tuple(values)
         names = tuple("missing" if value is None else str(value) for value in raw)
-    block = own.take(np.zeros(len(raw), dtype=np.intp))
-    found = np.asarray(reading.model.predict_proba(_changed(block, {j: list(raw)})))
+    table = own.take(np.zeros(len(raw), dtype=np.intp)).with_columns({j: as_objects(raw)})
+    found = np.asarray(reading.model.predict_proba(table))
     return Variation(reading.schema.label(j), names, raw, reading.classes, found)
 
 
@@ -165,8 +165,3 @@ def _one_row(reading: Reading, row: Any) -> Block:
     if block.n_rows != 1:
         raise ValueError(f"row must be a table with one row; got {block.n_rows}.")
     return block
-
-
-def _changed(block: Block, new: Mapping[int, list[Any]]) -> Any:
-    """A table of the block's own kind, with some columns replaced."""
-    return block.with_columns({j: as_objects(values) for j, values in new.items()})

@@ -15,14 +15,16 @@ from unnaive.explain.displays.choice import choose, lines
 from unnaive.explain.evidence import PartEvidence, evidence_of
 
 MOST_BARS = 6  # labels that get a bar each; more are drawn as colours of cells
+MOST_IN_ALL = 150  # bars of all values and labels
+UNSURE = 0.3  # opacity of evidence that may as well be none
 
 
 class EvidenceDisplay:
     """What each value of each attribute says for and against the classes.
 
     A bar is the weight of evidence log P(value | class) - log P(value | other classes), its whisker
-    the credible interval: thin data have long whiskers. With more than six classes cells are
-    coloured instead.
+    the credible interval: thin data have long whiskers. With more than six classes, or too many
+    bars, cells are coloured instead, and those whose interval holds zero are pale.
 
     Parameters
     ----------
@@ -119,21 +121,24 @@ class EvidenceDisplay:
         chosen = choose(facts, attributes, max_attributes)
         self.rows_ = [row for own in chosen for row in lines(own, max_values)]
         drawn = self._labels(label)
-        height = 0.125 * len(drawn) + 0.09 if len(drawn) <= MOST_BARS else 0.19
-        width = 7.5 if len(drawn) <= MOST_BARS else 3.8 + 0.24 * len(drawn)
+        bars = len(drawn) <= MOST_BARS and len(drawn) * len(self.rows_) <= MOST_IN_ALL
+        height = 0.125 * len(drawn) + 0.09 if bars else 0.19
+        width = 7.5 if bars else 3.8 + 0.24 * len(drawn)
         spread = sum(1.0 if row.value is None else height / 0.215 for row in self.rows_)
         self.figure_, self.ax_ = ink.canvas(ax, max(width, 6.0), 1.1 + 0.215 * spread)
         self.bars_: list[Any] = []
         self.cells_: Any = None
         places = self._places(height / 0.215)
-        if len(drawn) <= MOST_BARS:
+        if bars:
             self._draw_bars(drawn, places, height / 0.215)
         else:
             self._draw_cells(drawn, places)
         self._name(places)
         shown = len(chosen)
-        note = "" if shown == len(facts.attributes) else _some(shown, len(facts.attributes))
-        ink.title(self.ax_, self._title(drawn), note)
+        notes = [] if bars else ["pale: the evidence may as well be none"]
+        if shown < len(facts.attributes):
+            notes.append(f"{shown} of {len(facts.attributes)} attributes, the most telling first")
+        ink.title(self.ax_, self._title(drawn), "; ".join(notes))
         return self
 
     def _labels(self, label: Any) -> NDArray[np.intp]:
@@ -200,14 +205,18 @@ class EvidenceDisplay:
         from matplotlib.colors import TwoSlopeNorm
 
         ax = self.ax_
-        table = np.array(
-            [
-                np.full(len(drawn), np.nan)
-                if row.value is None
-                else row.attribute.weights[row.value, drawn]
-                for row in self.rows_
-            ]
-        )
+
+        def of(name: str) -> NDArray[np.float64]:
+            nothing = np.full(len(drawn), np.nan)
+            return np.array(
+                [
+                    nothing if row.value is None else getattr(row.attribute, name)[row.value, drawn]
+                    for row in self.rows_
+                ]
+            )
+
+        table = of("weights")
+        unsure = (of("low") <= 0) & (of("high") >= 0)
         known = np.abs(table[np.abs(table) <= CERTAIN])
         # A few extreme cells must not make all others pale.
         limit = max(float(np.quantile(known, 0.98)) if len(known) else 0.0, ink.LEAST_SCALE)
@@ -219,6 +228,7 @@ class EvidenceDisplay:
             np.ma.masked_invalid(table),
             cmap=ink.diverging(),
             norm=TwoSlopeNorm(0.0, -limit, limit),
+            alpha=np.where(unsure, UNSURE, 1.0),
             edgecolors="white",
             linewidth=0.4,
         )
@@ -259,7 +269,3 @@ class EvidenceDisplay:
         ax.set_ylim(places[-1] + 0.8, top)
         ink.bare(ax, *(() if self.cells_ is not None else ("bottom",)))
         ax.tick_params(axis="x", labelsize=ink.SMALL)
-
-
-def _some(shown: int, every: int) -> str:
-    return f"{shown} of {every} attributes, the most telling first"

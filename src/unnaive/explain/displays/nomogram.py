@@ -46,7 +46,7 @@ class NomogramDisplay:
 
     Log odds of two classes add up exactly, so what is read from the scales is
     P(label) / (P(label) + P(against)) of the naive Bayes that is drawn. Attributes that are not
-    drawn count as missing.
+    drawn add nothing.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class NomogramDisplay:
         note = f"P({ink.plain(self.label_, 24)}) among the two classes"
         note = "" if len(self.facts.labels) == 2 else note
         if left_out > 0:
-            more = f"{left_out} attributes with narrower scales are not drawn and count as missing"
+            more = f"{left_out} attributes with narrower scales are not drawn and add nothing"
             note = f"{note}; {more}" if note else more
         where = "" if self.facts.role == "model" else f" at {self.facts.part}"
         ink.title(

@@ -1,0 +1,69 @@
+"""A block whose columns are read once, however often they are asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.table.columns import RawCodes
+from unnaive.table.source import Block
+
+
+class KeptBlock(Block):
+    """Some rows of a block, in any order, with some columns as if they were missing.
+
+    Columns are read when they are first asked for, and kept for all that is taken from this block.
+    Labels and weights are not.
+
+    Parameters
+    ----------
+    whole : Block
+        Whose columns are read.
+    rows : array or None, default=None
+        The rows of it, None for all.
+    gone : frozenset of int
+        Columns whose values are missing in every row.
+    """
+
+    def __init__(
+        self,
+        whole: Block,
+        rows: NDArray[np.intp] | None = None,
+        gone: frozenset[int] = frozenset(),
+        kept: dict[tuple[str, int], NDArray[np.float64] | RawCodes] | None = None,
+    ) -> None:
+        n_rows = whole.n_rows if rows is None else len(rows)
+        super().__init__(whole.schema, (), n_rows=n_rows)
+        self._whole, self._rows, self._gone = whole, rows, gone
+        self._kept = {} if kept is None else kept
+
+    def numeric(self, j: int) -> NDArray[np.float64]:
+        if j in self._gone:
+            return np.full(self.n_rows, np.nan)
+        found = self._kept.get(("numeric", j))
+        if found is None:
+            found = self._kept["numeric", j] = self._whole.numeric(j)
+        assert not isinstance(found, RawCodes)
+        return found if self._rows is None else found[self._rows]
+
+    def categorical(self, j: int) -> RawCodes:
+        found = self._kept.get(("categorical", j))
+        if found is None:
+            found = self._kept["categorical", j] = self._whole.categorical(j)
+        assert isinstance(found, RawCodes)
+        codes = found.codes if self._rows is None else found.codes[self._rows]
+        if j in self._gone:  # the largest code means missing
+            codes = np.full(self.n_rows, np.iinfo(codes.dtype).max, dtype=codes.dtype)
+        return RawCodes(codes, found.values)
+
+    def take(self, rows: NDArray[np.intp]) -> KeptBlock:
+        """Some of the rows, in any order, as often as asked."""
+        own = rows if self._rows is None else self._rows[rows]
+        return KeptBlock(self._whole, own, self._gone, self._kept)
+
+    def slice(self, start: int, stop: int) -> KeptBlock:
+        return self.take(np.arange(start, min(stop, self.n_rows)))
+
+    def without(self, j: int) -> KeptBlock:
+        """The same rows, one column missing in all of them."""
+        return KeptBlock(self._whole, self._rows, self._gone | {j}, self._kept)
