@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent.parent
-NAMES = ["speed", "scale", "quality"]
+NAMES = ["speed", "scale", "quality", "report"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from sklearn.model_selection import KFold
 
-from explain.page import HOSTILE, hostile_table
 from helpers import mixed_table
+from page import HOSTILE, hostile_table
 from unnaive import (
     C45Classifier,
     ClassDecompositionClassifier,

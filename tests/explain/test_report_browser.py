@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from explain.page import (
+from page import (
     CLASSES,
     HOSTILE,
     PROBA,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from unnaive.encode import read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.parts import Reading, read_model
-from unnaive.explain.quality import judge_rows, quality_of
+from unnaive.explain.parts import Reading
+from unnaive.explain.quality import quality_of
+from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
 from unnaive.explain.report.notes import ColumnFacts, notes_on
@@ -48,13 +50,13 @@ class Contents:
         self.rows = PageRows.of(self.block, self.coders)
         self.quality = None if y is None else quality_of(model, X, y)
         self.folds = [] if y is None or cv is None else cross_validated(model, X, y, cv)
-        known = np.asarray(model.predict_proba(X))
-        self.known = known
-        self.judged = None if y is None else judge_rows(model.classes_, known, y, None)
+        self.known = np.asarray(model.predict_proba(X))
+        self.truth = None if self.quality is None else _numbers(self.quality.classes, y)
         self.reading = None if self.machine is None else _reading(model)
         self.nodes: tuple[TreeNode, ...] = ()
         if self.reading is not None and isinstance(getattr(self.reader, "tree_", None), Tree):
-            self.nodes = tree_of(self.reader)
+            nodes = tree_of(self.reader)
+            self.nodes = nodes if len(nodes) > 1 else ()  # one node is no tree to look at
         self.importance = self._importance(X, y)
         self.parts = self._parts()
 
@@ -157,12 +159,9 @@ class Contents:
             ColumnFacts.of(self.block, j, name, coder)
             for j, (name, coder) in enumerate(zip(self.names, self.coders, strict=True))
         ]
-        rows = (
-            None
-            if self.judged is None
-            else np.bincount(self.judged.groups, minlength=len(self.judged.classes))
-        )
-        names = self.class_names if self.judged is None else label_names(self.judged.classes)
+        found = self.quality
+        names = self.class_names if found is None else label_names(found.classes)
+        rows = None if found is None else found.confusion.sum(axis=1).astype(np.intp)
         return notes_on(facts, self.schema.columns, self.block.n_rows, names, rows)
 
     # For the scripts ---------------------------------------------------------------------------
@@ -179,7 +178,7 @@ class Contents:
             "machine": self.machine,
             "members": self._members(),
             "membersSay": words.members_words(self.model),
-            "rows": self.rows.some(self.known, None if self.judged is None else self.judged.groups),
+            "rows": self.rows.some(self.known, self.truth),
             "typical": self.rows.typical(self.block),
             "importance": [0.0] * len(columns) if importance is None else _sizes(importance),
             "calibration": [] if self.quality is None else calibration_data(self.quality),
@@ -216,6 +215,12 @@ def innermost(model: Any) -> Any:
     while isinstance(model, ClassDecompositionClassifier):
         model = model.estimator_
     return model
+
+
+def _numbers(classes: NDArray[Any], y: Any) -> NDArray[np.intp]:
+    """Number of each label among classes that have them all."""
+    place = {label: c for c, label in enumerate(classes.tolist())}
+    return np.array([place[label] for label in read_target(y).tolist()], dtype=np.intp)
 
 
 def _reading(model: Any) -> Reading | None:

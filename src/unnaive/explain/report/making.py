@@ -33,7 +33,7 @@ class Report:
         self.title: str = contents["title"]
         self.path: Path | None = None
         quality = contents["quality"]
-        self._what: str = contents["model"]["what"]
+        self._what = f"{contents['model']['name']}. {contents['model']['what']}"
         self._rows: str = "" if quality is None else quality["rows"]
         self._figures: list[dict[str, str]] = [] if quality is None else quality["figures"]
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.explain.evidence import AttributeEvidence, evidence_of
+from unnaive.explain.attributes import AttributeEvidence
+from unnaive.explain.evidence import evidence_of
 from unnaive.explain.parts import Reading
 from unnaive.explain.report.arrays import Packed, pack, pack_short
 

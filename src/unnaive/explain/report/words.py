@@ -48,10 +48,10 @@ def title_of(names: Sequence[str], y: Any) -> str:
 
 def model_words(model: Any, names: Sequence[str]) -> str:
     """What the model is, in a sentence or two."""
-    classes = "one class" if len(names) == 1 else f"{len(names)} classes"
     n = model.n_features_in_
     columns = "1 attribute" if n == 1 else f"{n} attributes"
-    return f"A {type(model).__name__} that tells {classes} apart by {columns}. {_inside(model)}"
+    does = f"Tells {len(names)} classes apart by" if len(names) > 1 else "Knows one class, by"
+    return f"{does} {columns}. {_inside(model)}"
 
 
 def _inside(model: Any) -> str:
@@ -86,7 +86,7 @@ def tree_words(tree: Tree) -> str:
     return (
         f"Every row follows the tests from left to right and is answered by the leaf's {what}. "
         f"A row whose value is missing or new {stops}. Lines are as wide as many rows take them; "
-        "the row of the what-if panel takes the dark ones."
+        "the row of the what-if panel takes those marked."
     )
 
 
@@ -95,20 +95,22 @@ def try_words(model: Any, additive: bool) -> str:
     if additive:
         return (
             f"Set the values of a row. Each line is the axis of one attribute{where}: marks are "
-            "its values, to the right if they speak for the class explained, to the left if against "
-            "it, and the dot is the value set. The evidence adds up to the log odds beside it."
+            "its values, to the right if they speak for the class explained, to the left if "
+            "against it, and the dot is the value set. All evidence adds up to the log odds."
         )
+    asks = isinstance(getattr(model, "tree_", None), ClassTree)
+    why = "a tree asks one value after another" if asks else "the parts of this model vote"
     return (
         "Set the values of a row. Each line is the axis of one attribute: marks show by how much "
         "each of its values would move the log odds, compared with its being missing, while all "
-        "others stay. These moves do not add up, for the parts of this model vote."
+        f"others stay. These moves do not add up, for {why}."
     )
 
 
 def members_words(model: Any) -> str:
     """What the small bars beside the answer are."""
     if isinstance(model, HierarchicalMixtureClassifier):
-        return "What each expert adds: its trust, divided by its probabilities."
+        return "How much each expert is trusted with the row, and for which class."
     if isinstance(model, ClassDecompositionClassifier):
         return "Probability of each cluster."
     if isinstance(model, BoostedNaiveBayesClassifier):

@@ -66,6 +66,7 @@ U.signed = (x) => {
 
 // Evidence beyond this is that of a value which a class never had.
 U.RULED = 1000;
+U.FAR = 25; // evidence that no scale reaches to
 
 U.moment = (microseconds, family) => {
   if (Number.isNaN(microseconds)) return "missing";

@@ -1,6 +1,7 @@
 // What each value of each attribute says: any part of the model, sorted, searched, by class.
 U.evidence = (place, data) => {
   const parts = data.parts, MOST = 24, VALUES = 10;
+  const LONGEST = 6; // longer bars end here: a factor of 400 in the odds
   const state = { part: 0, order: 0, search: "", counts: true, missing: true, all: false, labels: null, opened: new Set() };
 
   const part = () => parts[state.part];
@@ -55,12 +56,11 @@ U.evidence = (place, data) => {
       const { weights } = numbers(own);
       for (let k = 0; k < weights.length; k++) {
         const size = Math.abs(weights[k]) / 1000;
-        if (size < U.FAR && state.labels.has(k % n)) reach = Math.max(reach, size);
+        if (state.labels.has(k % n)) reach = Math.max(reach, size);
       }
     }
-    return reach;
+    return Math.min(reach, LONGEST);
   };
-  U.FAR = 20; // evidence beyond it is that of impossible values
 
   const lanesOf = (own, v, n, reach) => {
     const { weights, low, high } = numbers(own);

@@ -70,7 +70,7 @@ U.whatIf = (place, data, machine) => {
   const set = (j, value) => {
     state.row[j] = value;
     rowBox.selectedIndex = -1;
-    lines[j].show();
+    if (lines[j]) lines[j].show();
     update();
   };
 
@@ -187,7 +187,7 @@ U.whatIf = (place, data, machine) => {
     });
     let reach = 1;
     for (const { own, at } of found) {
-      for (const x of [own, ...at.map((pair) => pair[1])]) if (Math.abs(x) < 25) reach = Math.max(reach, Math.abs(x));
+      for (const x of [own, ...at.map((pair) => pair[1])]) if (Math.abs(x) < U.FAR) reach = Math.max(reach, Math.abs(x));
     }
     // Evidence has the colour of the class that it speaks for.
     if (n <= 8) {
@@ -245,7 +245,7 @@ U.whatIf = (place, data, machine) => {
       U.el("div", { class: "chances", role: "img", "aria-label": order.slice(0, 8).map((c) => `${classes[c]} ${U.percent(p[c])}`).join(", ") }, rows),
       top.length < n ? U.el("p", { class: "small" }, `and ${n - top.length} classes that are less probable`) : null);
     U.refill(reasons,
-      machine.way ? pathOf() : null,
+      machine.way && data.tree ? pathOf() : null,
       n > 1 ? scale(p, a, b, parts) : null,
       machine.members ? membersOf(a, b) : null);
   };

@@ -79,7 +79,7 @@ class Watch:
 
     @staticmethod
     def _own(url: str, own: str) -> bool:
-        return url.split("#")[0] == own or url == "data:,"
+        return url.partition("#")[0] == own or url == "data:,"
 
 
 @contextmanager
