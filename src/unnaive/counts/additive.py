@@ -54,6 +54,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     max_categories: int | None = None
     _refuses_identifiers = True
+    # Where scikit-learn's HTML repr links to.
+    _doc_link_module = "unnaive"
+    _doc_link_template = (
+        "https://unnaive.readthedocs.io/en/stable/reference/generated/unnaive.{estimator_name}.html"
+    )
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
