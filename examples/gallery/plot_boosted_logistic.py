@@ -3,9 +3,9 @@ Boosted naive Bayes is a logistic regression one can read
 =========================================================
 
 Elkan: for two classes naive Bayes is a logistic regression whose weights are differences of log
-probabilities, one per value. Boosting with real votes adds such weights up, so the result is still one
-weight per value. Boosting moves the weights of related columns down, as fitting a logistic regression
-would.
+probabilities, one per value. Boosting with real votes adds such weights up, so the result is
+still one weight per value. Boosting moves the weights of related columns down, as fitting a
+logistic regression would.
 """
 
 # %%

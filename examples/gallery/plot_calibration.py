@@ -2,8 +2,9 @@
 Too sure: calibration of naive Bayes and its family
 ===================================================
 
-Naive Bayes counts related columns twice. Its order of rows stays good, its probabilities move to 0
-and 1. Boosting with small steps, or scikit-learn's calibration around it, brings them back.
+Naive Bayes counts related columns twice. Its order of rows stays good, its probabilities move
+to 0 and 1. Boosting with small steps, or scikit-learn's calibration around it, brings them
+back.
 """
 
 # %%

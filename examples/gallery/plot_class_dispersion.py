@@ -2,9 +2,9 @@
 A class in several places
 =========================
 
-Vilalta and Rish: naive Bayes describes a class by one distribution per column. A class that lies in
-two places is blurred over everything between them, where the other class lives. Clustering each class
-first undoes that.
+Vilalta and Rish: naive Bayes describes a class by one distribution per column. A class that
+lies in two places is blurred over everything between them, where the other class lives.
+Clustering each class first undoes that.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Clusters of a mixed table, in words
 ===================================
 
-Latent-class clustering is naive Bayes whose class nobody wrote down. It takes text, numbers and gaps as
-they are, finds how many clusters the rows support, and says what each is like.
+Latent-class clustering is naive Bayes whose class nobody wrote down. It takes text, numbers and
+gaps as they are, finds how many clusters the rows support, and says what each is like.
 """
 
 # %%

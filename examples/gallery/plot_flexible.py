@@ -2,8 +2,9 @@
 Skewed numbers: intervals, a normal density, kernel densities
 =============================================================
 
-Incomes, waiting times and amounts have long tails and odd shapes. A normal density has one hill;
-intervals are steps; kernel densities follow the shape, and Flexible NBTree has them in its leaves.
+Incomes, waiting times and amounts have long tails and odd shapes. A normal density has one
+hill; intervals are steps; kernel densities follow the shape, and Flexible NBTree has them in
+its leaves.
 """
 
 # %%

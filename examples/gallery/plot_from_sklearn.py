@@ -2,8 +2,9 @@
 Coming from scikit-learn's naive Bayes
 ======================================
 
-scikit-learn has a naive Bayes for numbers and one for categories, and neither takes gaps. The same task
-with a pipeline of encoder, imputer and binning, and with one estimator that takes the table as it is.
+scikit-learn has a naive Bayes for numbers and one for categories, and neither takes gaps. The
+same task with a pipeline of encoder, imputer and binning, and with one estimator that takes the
+table as it is.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Coming from Weka
 ================
 
-Weka's classes and their counterparts here, the same task side by side. Words differ; the algorithms are
-those of the same papers.
+Weka's classes and their counterparts here, the same task side by side. Words differ; the
+algorithms are those of the same papers.
 
 .. list-table::
    :header-rows: 1

@@ -2,8 +2,8 @@
 Intervals that the data pay for
 ===============================
 
-The MDL rule of Fayyad and Irani cuts a number where the classes change, and stops where a further cut
-costs more to describe than it tells. The other rules do not look at the classes.
+The MDL rule of Fayyad and Irani cuts a number where the classes change, and stops where a
+further cut costs more to describe than it tells. The other rules do not look at the classes.
 """
 
 # %%

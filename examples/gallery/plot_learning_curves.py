@@ -2,8 +2,9 @@
 NBTree and naive Bayes as rows grow
 ===================================
 
-Kohavi's observation: with few rows naive Bayes is hard to beat, with many rows trees win. NBTree follows
-the better of the two, because it splits only where cross-validation says that it pays.
+Kohavi's observation: with few rows naive Bayes is hard to beat, with many rows trees win.
+NBTree follows the better of the two, because it splits only where cross-validation says that it
+pays.
 """
 
 # %%

@@ -2,8 +2,9 @@
 Merging monthly models
 ======================
 
-Twelve models, one for each month, fitted wherever the month's rows are. Merging them gives the model of
-the year, bit for bit; leaving the oldest out gives a sliding window, without touching a row again.
+Twelve models, one for each month, fitted wherever the month's rows are. Merging them gives the
+model of the year, bit for bit; leaving the oldest out gives a sliding window, without touching
+a row again.
 """
 
 # %%

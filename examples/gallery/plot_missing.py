@@ -2,9 +2,9 @@
 When a gap is itself telling
 ============================
 
-A test that the doctor did not order says something about the patient. ``missing="value"`` lets a gap
-speak; ``missing="skip"`` passes over it. Filling gaps with the mean puts them where they do not belong:
-a normal density blurs them with the values that were measured.
+A test that the doctor did not order says something about the patient. ``missing="value"`` lets
+a gap speak; ``missing="skip"`` passes over it. Filling gaps with the mean puts them where they
+do not belong: a normal density blurs them with the values that were measured.
 """
 
 # %%

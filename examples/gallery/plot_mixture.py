@@ -2,12 +2,12 @@
 Growing a mixture
 =================
 
-A hierarchical mixture divides rows among experts, each a naive Bayes, by gates that are naive Bayes
-too. ``layers="grow"`` adds experts while cross-validated accuracy improves.
+A hierarchical mixture divides rows among experts, each a naive Bayes, by gates that are naive
+Bayes too. ``layers="grow"`` adds experts while cross-validated accuracy improves.
 """
 
 # %%
-# Monks' first problem: the class is true where head and body have the same shape, or the jacket is red.
+# Monks' first problem: true where head and body have the same shape, or the jacket is red.
 
 import matplotlib.pyplot as plt
 import numpy as np

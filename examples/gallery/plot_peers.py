@@ -2,8 +2,8 @@
 Beside EBM and LightGBM
 =======================
 
-Boosted trees are the yardstick for accuracy on tables, explainable boosting machines for models that can
-be read. German credit, three folds, the same for everyone.
+Boosted trees are the yardstick for accuracy on tables, explainable boosting machines for models
+that can be read. German credit, three folds, the same for everyone.
 """
 
 # %%
