@@ -3,9 +3,9 @@ Exclusive or: why naive Bayes fails, and who does not
 =====================================================
 
 Two columns, four corners, opposite corners belong together. Each column alone says nothing
-about the class, so adding up what single columns say cannot work. A tree asks one column first;
-a mixture learns who is responsible for which corner; a decomposition finds two clusters in each
-class.
+about the class, so adding up what single columns say cannot work. Nor does a greedy tree, which
+asks first what helps most at once: nothing does. A mixture learns who is responsible for which
+corner; a decomposition finds two clusters in each class.
 """
 
 # %%
