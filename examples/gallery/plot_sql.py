@@ -24,7 +24,7 @@ print(statement[:600], "...")
 # %%
 # The same probabilities, from DuckDB.
 
-loans = X.astype({name: str for name in X.select_dtypes("category")})
+loans = X.astype(dict.fromkeys(X.select_dtypes("category"), str))
 with duckdb.connect() as database:
     database.register("loans", loans)
     scored = database.sql(statement).df()
