@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test tests lint types contracts bench bench-scale quality fuzz clean
+.PHONY: demo test tests lint types contracts bench bench-scale quality fuzz docs clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -20,6 +20,9 @@ $(VENV)/.test: pyproject.toml
 
 $(VENV)/.bench: pyproject.toml
 	$(call install,bench)
+
+$(VENV)/.docs: pyproject.toml
+	$(call install,docs)
 
 demo: $(VENV)/.demo  ## train and compare models on german credit, outputs in demo/
 	@$(BIN)/python examples/demo.py
@@ -51,6 +54,10 @@ quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make
 fuzz: $(VENV)/.test  ## load wrong model files: make fuzz [FILES=100000]
 	PYTHONPATH=tests $(BIN)/python -m fuzz --files $(or $(FILES),100000)
 
+docs: $(VENV)/.docs  ## the site, in docs/_build/html; warnings are errors, every link must lead somewhere
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

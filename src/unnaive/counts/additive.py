@@ -59,6 +59,11 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     _refuses_identifiers = True
     _sometimes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
+    # Where scikit-learn's HTML repr links to.
+    _doc_link_module = "unnaive"
+    _doc_link_template = (
+        "https://unnaive.readthedocs.io/en/stable/reference/generated/unnaive.{estimator_name}.html"
+    )
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 

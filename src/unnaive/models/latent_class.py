@@ -64,7 +64,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         Clusters found; fewer than asked for where the table has fewer different rows.
     labels_ : array of shape (n_samples,)
         Cluster of each row, the largest cluster first.
-    cluster_weight_ : array of shape (n_clusters_,)
+    cluster_weight_ : array of shape (n_clusters,)
         Share of the rows in each cluster.
     lower_bounds_ : array
         Penalized log-likelihood per row at every step of EM; it never falls.
@@ -272,7 +272,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        array of shape (n_samples, n_clusters_)
+        array of shape (n_samples, n_clusters)
         """
         names = [f"probability_{k}" for k in range(self.n_clusters_)]
         found: NDArray[np.float64] = self._open(X).map(

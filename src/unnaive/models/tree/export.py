@@ -58,7 +58,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
         elif leaf:
             lines.append(answer)
         staying = tree.staying(node)
-        if not leaf and staying > 0:
+        if not leaf and staying >= 1e-3:  # less is the rounding of the shares of rows
             name = model.schema_.label(int(tree.attribute[node]))
             lines.append(f"{indent}{name} missing: the node's own answer, {staying:.6g} rows")
     return "\n".join(lines)

@@ -1,0 +1,90 @@
+"""How the site is built: ``make docs``; every warning is an error."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import unnaive
+
+ROOT = Path(__file__).resolve().parent.parent
+
+project = "unnaive"
+author = "the unnaive developers"
+copyright = "the unnaive developers, BSD-3-Clause"
+version = release = unnaive.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/**/*.py.md5", "gallery/**/*.codeobj.json"]
+suppress_warnings = ["config.cache"]  # the order of the gallery is a function
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+nitpicky = False
+
+# Pages -----------------------------------------------------------------------------------------
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+# Reference -------------------------------------------------------------------------------------
+
+autosummary_generate = True
+autodoc_default_options = {"members": True, "inherited-members": True}
+autodoc_typehints = "none"  # numpydoc sections say it
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# Gallery ---------------------------------------------------------------------------------------
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.*")
+sphinx_gallery_conf = {
+    "examples_dirs": str(ROOT / "examples" / "gallery"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "plot_gallery": True,
+    "within_subsection_order": "FileNameSortKey",
+    "reference_url": {"unnaive": None},
+    "doc_module": ("unnaive",),
+    "backreferences_dir": "reference/backreferences",
+    "matplotlib_animations": False,
+}
+
+# Look ------------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "unnaive"
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": True,
+    "header_links_before_dropdown": 7,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_css_files = ["site.css"]
+
+
+def setup(app: object) -> None:
+    """What is inherited from scikit-learn is described there."""
+
+    def skip(app, what, name, obj, skipped, options):  # noqa: ARG001
+        return skipped or str(getattr(obj, "__module__", "")).startswith("sklearn")
+
+    app.connect("autodoc-skip-member", skip)
