@@ -10,10 +10,10 @@ and against the rest. Thin data look thin: the whiskers are credible intervals.
 # 1,000 loans, 20 columns.
 
 import matplotlib.pyplot as plt
-from unnaive.explain import EvidenceDisplay, ExplanationDisplay
 
 from unnaive import NaiveBayesClassifier
 from unnaive.datasets import load_german_credit
+from unnaive.explain import EvidenceDisplay, ExplanationDisplay
 
 X, y = load_german_credit()
 model = NaiveBayesClassifier().fit(X, y)

@@ -12,9 +12,9 @@ probability below. No computer needed: that is what evidence that adds up means.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from unnaive.explain import NomogramDisplay
 
 from unnaive import NaiveBayesClassifier
+from unnaive.explain import NomogramDisplay
 
 rng = np.random.default_rng(0)
 n = 2000

@@ -124,7 +124,6 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     class_count_: NDArray[np.float64]
     class_log_prior_: NDArray[np.float64]
     coders_: tuple[CoarseCoder, ...]
-    counts_: CountTable
 
     def __init__(
         self,
