@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class Evidence:
         Names (or positions) of the attributes.
     classes : array
     """
+
+    PER_ROW: ClassVar = {"baseline": 0, "bars": 0}
 
     baseline: NDArray[np.float64]
     bars: NDArray[np.float64]
@@ -57,6 +59,8 @@ class Votes:
     votes : array of shape (rows, models, classes)
     classes : array
     """
+
+    PER_ROW: ClassVar = {"votes": 0}
 
     votes: NDArray[np.float64]
     classes: NDArray[Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -135,7 +136,7 @@ class CsvBatches:
 
 
 def _delimiter(path: str) -> str:
-    return "\t" if ".tsv" in path.lower() else ","
+    return "\t" if ".tsv" in os.path.basename(path).lower() else ","
 
 
 def _widened(kind: Any, keep_whole: bool) -> Any:
