@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ class Evidence:
     classes : array
     """
 
+    PER_ROW: ClassVar = {"baseline": 0, "bars": 0}
+
     baseline: NDArray[np.float64]
     bars: NDArray[np.float64]
     features: list[Any]
@@ -82,6 +84,8 @@ class Votes:
     votes : array of shape (rows, models, classes)
     classes : array
     """
+
+    PER_ROW: ClassVar = {"votes": 0}
 
     votes: NDArray[np.float64]
     classes: NDArray[Any]

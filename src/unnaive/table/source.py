@@ -8,6 +8,7 @@ for one answer per row (`map`). Models that visit rows again and again have them
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from unnaive.table.columns import Native, RawCodes, read_categorical, read_numeric
 from unnaive.table.schema import Schema
-from unnaive.table.storage import Storage
+from unnaive.table.storage import Storage, join_records
 
 T = TypeVar("T")
 
@@ -161,13 +162,15 @@ def column_of(columns: Sequence[Native] | NDArray[Any], j: int) -> Native:
 
 
 def join_answers(answers: Iterable[Any]) -> Any:
-    """Answers for blocks as one, in memory: arrays, or what knows how to `join` its own kind."""
+    """Answers for blocks as one, in memory: arrays, records or tables."""
     parts = list(answers)
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
-    return type(parts[0]).join(parts)
+    if dataclasses.is_dataclass(parts[0]):
+        return join_records(parts)
+    return nw.concat([nw.from_native(part, eager_only=True) for part in parts]).to_native()
 
 
 class Source(Protocol):

@@ -9,11 +9,12 @@ Both put arrays where the source's `Storage` has room.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import mmap
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
 
 T = TypeVar("T")
+_log = logging.getLogger("unnaive")
 _SMALL = 1 << 16  # bytes that are not worth a file
 
 
@@ -66,6 +68,7 @@ class Storage:
             else:
                 self.spilled += size
                 self.most_spilled = max(self.most_spilled, self.spilled)
+                _log.info("%.0f MB of rows in temporary files", self.spilled / 1e6)
         if fits:
             array = np.empty(shape, kind)
             weakref.finalize(array, self._free, size, True)
@@ -153,6 +156,13 @@ def join(source: Source, fn: Callable[[Block], T], n_rows: int) -> T:
             "Fit again when nothing writes to them."
         )
     return whole
+
+
+def join_records(records: Sequence[T]) -> T:
+    """One record of several, in memory."""
+    columns = zip(*(_arrays(record) for record in records), strict=True)
+    joined = iter([np.concatenate([a for a, _ in each], axis=each[0][1]) for each in columns])
+    return _each_array(records[0], lambda _array, _axis: next(joined))
 
 
 def _each_array(record: T, fn: Callable[[NDArray[Any], int], NDArray[Any]]) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,14 @@ class MixtureEvidence:
     features : list
     classes : array
     """
+
+    PER_ROW: ClassVar = dict.fromkeys(
+        (
+            "gate_baseline", "gate_bars", "expert_baseline", "expert_bars", "responsibilities",
+            "log_proba",
+        ),
+        0,
+    )  # fmt: skip
 
     gate_baseline: NDArray[np.float64]
     gate_bars: NDArray[np.float64]
