@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,7 +154,7 @@ def _nodes(
 
     Kernels added one by one, or rows spread over nodes and one convolution.
     """
-    depth = np.sqrt(2 * np.log(max(1 / (kernels.ROOT_2_PI * width * floor), np.e)))
+    depth = np.sqrt(2 * np.log(max(1 / (kernels.ROOT_2_PI * width * floor), math.e)))
     nodes = float(np.ceil(NODES * min(depth, DEEPEST)))
     reach = kernels.reach_of(width, floor) * nodes
     margin = np.ceil(reach) + 2
