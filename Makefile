@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test tests lint types contracts bench quality clean
+.PHONY: demo test tests lint types contracts bench quality papers clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -44,6 +44,9 @@ bench: $(VENV)/.bench  ## speed against peers, side by side: make bench [DATA=fo
 
 quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make quality DATA=folder
 	$(BIN)/python -m benchmarks.quality --data $(DATA)
+
+papers: $(VENV)/.test  ## the papers' experiments: make papers [DATA=folder], without a folder the quick sample
+	$(BIN)/python -m unnaive.cli papers all --jobs 2 $(if $(DATA),--data $(DATA),--quick)
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache
