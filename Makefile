@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test tests lint types contracts bench bench-scale quality fuzz docs clean
+.PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz docs clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -57,6 +57,9 @@ fuzz: $(VENV)/.test  ## load wrong model files: make fuzz [FILES=100000]
 docs: $(VENV)/.docs  ## the site, in docs/_build/html; warnings are errors, every link must lead somewhere
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
+
+papers: $(VENV)/.test  ## the papers' experiments: make papers [DATA=folder], without a folder the quick sample
+	$(BIN)/python -m unnaive.cli papers all --jobs 2 $(if $(DATA),--data $(DATA),--quick)
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache docs/_build docs/gallery docs/reference/generated docs/reference/backreferences

@@ -224,9 +224,9 @@ def test_predict_writes_classes_and_probabilities(ask, ending):
         )
     X, _ = table()
     model = load("nb.unv")
-    assert list(found) == ["age", "prediction", "proba_defaulted", "proba_repaid"]
+    assert list(found) == ["age", "prediction", "probability_defaulted", "probability_repaid"]
     assert (found["prediction"] == model.predict(X)).all()
-    assert (found[["proba_defaulted", "proba_repaid"]] == model.predict_proba(X)).all().all()
+    assert (found[["probability_defaulted", "probability_repaid"]] == model.predict_proba(X)).all().all()
     assert (found["age"] == X["age"]).all()
 
 
@@ -309,7 +309,7 @@ def test_sql_answers_in_a_database_as_the_model_does(ask):
     X.assign(rownumber=range(300)).to_sql("loans", base, index=False)
     found = pd.read_sql(out, base).sort_values("rownumber")
     p = load("p.unv").predict_proba(X)
-    np.testing.assert_allclose(found["proba_repaid"], p[:, 1], atol=1e-9)
+    np.testing.assert_allclose(found["probability_repaid"], p[:, 1], atol=1e-9)
     base.close()
     assert ask("sql", "p.unv", "-o", "q.sql")[:2] == (0, "")
     assert "SELECT" in Path("q.sql").read_text()

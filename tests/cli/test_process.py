@@ -25,7 +25,7 @@ def test_a_chain_of_pipes_answers_row_by_row(work):
     assert (asked.returncode, err) == (0, b"")
     assert b"\x1b" not in out
     lines = out.decode().splitlines()
-    assert lines[0] == '"prediction","proba_defaulted","proba_repaid"'
+    assert lines[0] == '"prediction","probability_defaulted","probability_repaid"'
     X = pd.read_csv("loans.csv", parse_dates=["opened"]).drop(columns="outcome")
     assert [line.split(",")[0].strip('"') for line in lines[1:]] == list(load("nb.unv").predict(X))
 

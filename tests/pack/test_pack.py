@@ -19,7 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from unnaive.pack import PackError, read_pack, replacing, write_pack
+from unnaive.pack import PackError, read_pack, write_pack
+from unnaive.table import replacing
 from unnaive.pack.container import ALLOWANCE, MAGIC, MOST_HEADER, MOST_RATIO, PREAMBLE
 
 

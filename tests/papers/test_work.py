@@ -49,7 +49,7 @@ def test_an_interrupted_run_goes_on_where_it_was(data, tmp_path):
         run(work, out, progress=stop)
     path = out / "records" / "kohavi" / "accuracy.jsonl"
     with path.open("a") as file:  # the machine went down in the middle of a line
-        file.write('{"set": "iris", "method": "NB", "seed": 4, "key"')
+        file.write('\n{"set": "iris", "method": "NB", "seed": 4, "key"')
     again = work_on(data, tmp_path)
     assert (len(again.done), len(again.left)) == (5, 20)
     first = dict(again.done)

@@ -35,7 +35,7 @@ def sql(
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
     from unnaive.cli.models import check_place, load_model
-    from unnaive.pack import replacing
+    from unnaive.table import replacing
     from unnaive.store import to_sql
 
     if out is not None:

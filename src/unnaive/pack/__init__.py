@@ -1,6 +1,5 @@
 """PACKING: arrays and plain data to and from one safe file."""
 
-from unnaive.pack.atomic import replacing
 from unnaive.pack.container import AnyFile, read_pack, write_pack
 from unnaive.pack.known import LEARNED, OBJECTS
 from unnaive.pack.objects import NAME, Objects, checked
@@ -17,6 +16,5 @@ __all__ = [
     "checked",
     "encode",
     "read_pack",
-    "replacing",
     "write_pack",
 ]

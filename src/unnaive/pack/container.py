@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.pack.atomic import replacing
+from unnaive.table import replacing
 from unnaive.pack.values import Aside, PackError, decode, encode
 
 # How to raise it: readers of this version refuse the next one, so only when the layout below

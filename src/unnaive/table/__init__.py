@@ -1,5 +1,6 @@
 """READING: tables of any kind as blocks of columns."""
 
+from unnaive.table.atomic import replacing
 from unnaive.table.checks import (
     FINITE,
     LARGEST,
@@ -51,6 +52,7 @@ __all__ = [
     "keep",
     "open_table",
     "read_weight",
+    "replacing",
     "scan",
     "scan_of",
     "take_rows",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.explain.report.words import package_version
-from unnaive.pack import replacing
+from unnaive.table import replacing
 
 # In the order of loading: each uses what stands before it.
 SCRIPTS = (

@@ -40,7 +40,7 @@ default="duckdb"
         all names in order, or some by the name in fitting.
     names : sequence of str or None, default=None
         Names of the columns of probabilities, in the order of ``classes_``; None is
-        ``proba_`` and the class.
+        ``probability_`` and the class.
     prediction : str or None, default="prediction"
         Name of the column with the most probable class; None leaves it out.
     tolerance : float, default=0.0

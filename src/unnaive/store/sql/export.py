@@ -72,7 +72,7 @@ def _listed(parameter: str, given: Any) -> list[str]:
 
 def _output_names(classes: Any, kept: list[str], wishes: Wishes, engine: Dialect) -> list[str]:
     if wishes.names is None:
-        names = [f"proba_{label}" for label in classes]
+        names = [f"probability_{label}" for label in classes]
     else:
         names = _listed("names", wishes.names)
         if len(names) != len(classes):
