@@ -226,7 +226,11 @@ def test_predict_writes_classes_and_probabilities(ask, ending):
     model = load("nb.unv")
     assert list(found) == ["age", "prediction", "probability_defaulted", "probability_repaid"]
     assert (found["prediction"] == model.predict(X)).all()
-    assert (found[["probability_defaulted", "probability_repaid"]] == model.predict_proba(X)).all().all()
+    assert (
+        (found[["probability_defaulted", "probability_repaid"]] == model.predict_proba(X))
+        .all()
+        .all()
+    )
     assert (found["age"] == X["age"]).all()
 
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from unnaive.pack import PackError, read_pack, write_pack
-from unnaive.table import replacing
 from unnaive.pack.container import ALLOWANCE, MAGIC, MOST_HEADER, MOST_RATIO, PREAMBLE
+from unnaive.table import replacing
 
 
 def packed(content, kind="test", version=1):

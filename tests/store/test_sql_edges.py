@@ -118,7 +118,11 @@ def test_statements_for_the_cloud_can_be_parsed(model, dialect):
     X["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(300), unit="D")
     statement = to_sql(model.fit(X, y), ("a", "b", "c"), dialect, keep=["key"])
     parsed = sqlglot.parse_one(statement, dialect=dialect)
-    assert parsed.named_selects == ["key", *(f"probability_{c}" for c in model.classes_), "prediction"]
+    assert parsed.named_selects == [
+        "key",
+        *(f"probability_{c}" for c in model.classes_),
+        "prediction",
+    ]
 
 
 def test_text_and_numbers_are_never_taken_for_each_other():

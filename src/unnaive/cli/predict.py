@@ -69,7 +69,9 @@ def answers(model: Any, X: pa.Table, aside: pa.Table, proba: bool) -> pa.Table:
     p = model.predict_proba(X)
     labels = pa.array(model.classes_.tolist())
     found = {name: aside[name] for name in aside.column_names}
-    names = ["prediction", *(f"probability_{c}" for c in model.classes_)] if proba else ["prediction"]
+    names = (
+        ["prediction", *(f"probability_{c}" for c in model.classes_)] if proba else ["prediction"]
+    )
     for name in names:
         if name in found:
             raise ValueError(f"a kept column is named {name!r}, as one of the answers is.")
