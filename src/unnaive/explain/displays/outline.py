@@ -144,7 +144,8 @@ def _draw_name(
     item, indent = items[k], INDENT / columns.inches
     x = indent * item.depth
     room = columns.letters(columns.rows - ROWS / columns.inches - x)
-    note = ink.plain(item.note, room // 2) if item.note else ""
+    spare = max(room // 2, room - len(item.name) - 2)
+    note = ink.plain(item.note, spare) if item.note else ""
     name = ink.plain(item.name, max(room - len(note) - 2 * bool(note), 6))
     bold = "bold" if item.depth == 0 else "normal"
     shown = ink.write(ax, x, y, name, fontweight=bold)

@@ -121,6 +121,8 @@ class TreeDisplay(Outline):
             )
         n_leaves = sum(not node.children for node in self.nodes)
         what = f"{type(self.model).__name__}: {len(self.nodes)} nodes, {n_leaves} leaves"
+        if len(self.nodes) == 1:
+            what = f"{type(self.model).__name__}: a single node"
         hidden = len(self.nodes) - len(items)
         note = f"{hidden} nodes are not drawn" if hidden else ""
         return self._show(items, self.model.classes_, what, note, ax, say_label=True)
