@@ -29,8 +29,8 @@ from unnaive.table import as_objects
 
 ADDITIVE = ("bayes", "bayes_tree")  # machines whose evidence adds up
 MOST_IMPORTANT = 20
-MOST_JUDGED = 10_000  # rows on which importance is measured
-WORK = 40_000_000  # and fewer, if rows times columns times columns are more than this
+MOST_JUDGED = 50_000  # rows on which importance is measured
+WORK = 200_000_000  # and fewer, if rows times columns times columns are more than this
 
 
 class Contents:

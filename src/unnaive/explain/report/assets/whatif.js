@@ -181,9 +181,17 @@ U.whatIf = (place, data, machine) => {
   const update = () => {
     const now = standing(), { a, b, parts } = now;
     // Evidence of the shown attributes: first all numbers, then one scale for all of them.
+    // Where evidence adds up, the marks of an axis stay where they are until the classes change, or
+    // the leaf.
+    const key = additive ? `${parts.node} ${a} ${b}` : "";
     const found = shown.map((j) => {
-      const of = evidenceOf(j, a, b, parts);
-      return { j, own: of(state.row[j]), at: marks[j].map((value) => [value, of(value)]) };
+      const of = evidenceOf(j, a, b, parts), line = lines[j];
+      if (!key || line.key !== key) {
+        line.at = marks[j].map((value) => [value, of(value)]);
+        line.key = key;
+        line.drawn = "";
+      }
+      return { j, own: of(state.row[j]), at: line.at };
     });
     let reach = 1;
     for (const { own, at } of found) {
@@ -197,7 +205,7 @@ U.whatIf = (place, data, machine) => {
     const left = (x) => 0.5 + 0.48 * Math.min(Math.max(x / reach, -1), 1);
     const path = machine.way ? machine.way.path(machine.arrive(state.row)).map((node) => machine.way.attribute[node]) : [];
     for (const { j, own, at } of found) {
-      paint(lines[j], own, at, left);
+      paint(lines[j], own, at, left, key && `${key} ${reach}`);
       lines[j].asked.hidden = !path.includes(j);
     }
     paintHeads(a, b, reach, left);
@@ -214,18 +222,27 @@ U.whatIf = (place, data, machine) => {
       U.el("span", { class: "ticks" }, [0, ...ticks].map((x) => U.el("span", { style: { left: `${100 * left(x)}%` } }, x ? `${x > 0 ? "+" : "\u2212"}${Math.abs(x)}` : "0"))));
   };
 
-  const paint = (line, own, at, left) => {
-    const side = (x) => `${100 * x}%`, ends = at.map((pair) => left(pair[1]));
-    const low = Math.min(...ends, 0.5), high = Math.max(...ends, 0.5), here = left(own);
-    const ticks = at.map((pair, k) => U.el("span", { class: "mark", style: { left: side(ends[k]) } }));
-    const sign = own >= 0 ? "positive" : "negative";
-    line.places = at.map((pair, k) => [pair[0], ends[k]]);
-    line.lane.replaceChildren(
-      U.el("span", { class: "zero" }),
-      U.el("span", { class: "span", style: { left: side(low), width: side(high - low) } }),
-      ...ticks,
-      U.el("span", { class: `fill ${sign}`, style: { left: side(Math.min(here, 0.5)), width: side(Math.abs(here - 0.5)) } }),
-      U.el("span", { class: `at ${sign}`, style: { left: side(here) } }));
+  const side = (x) => `${100 * x}%`;
+  const paint = (line, own, at, left, key) => {
+    if (!key || line.drawn !== key) {
+      const ends = at.map((pair) => left(pair[1]));
+      const low = Math.min(...ends, 0.5), high = Math.max(...ends, 0.5);
+      line.places = at.map((pair, k) => [pair[0], ends[k]]);
+      line.fill = U.el("span", {});
+      line.dot = U.el("span", {});
+      line.lane.replaceChildren(
+        U.el("span", { class: "zero" }),
+        U.el("span", { class: "span", style: { left: side(low), width: side(high - low) } }),
+        ...ends.map((end) => U.el("span", { class: "mark", style: { left: side(end) } })),
+        line.fill, line.dot);
+      line.drawn = key;
+    }
+    const here = left(own), sign = own >= 0 ? "positive" : "negative";
+    line.fill.className = `fill ${sign}`;
+    line.fill.style.left = side(Math.min(here, 0.5));
+    line.fill.style.width = side(Math.abs(here - 0.5));
+    line.dot.className = `at ${sign}`;
+    line.dot.style.left = side(here);
     line.effect.textContent = U.signed(own);
   };
 
