@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test tests lint types contracts bench quality fuzz clean
+.PHONY: demo test tests lint types contracts bench bench-scale quality fuzz clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -41,6 +41,9 @@ contracts: $(VENV)/.test
 
 bench: $(VENV)/.bench  ## speed against peers, side by side: make bench [DATA=folder]
 	$(BIN)/python -m benchmarks.speed $(if $(DATA),--data $(DATA))
+
+bench-scale: $(VENV)/.bench  ## tables larger than memory: make bench-scale [ROWS=50000000]
+	$(BIN)/python -m benchmarks.scale $(if $(ROWS),--rows $(ROWS))
 
 quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make quality DATA=folder
 	$(BIN)/python -m benchmarks.quality --data $(DATA)

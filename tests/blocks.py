@@ -8,18 +8,21 @@ from itertools import pairwise
 import numpy as np
 
 from unnaive.counts import additive
-from unnaive.table import open_table
+from unnaive.table import Storage, open_table
 
 
 class SplitSource:
     """Blocks between the given edges, reduced in an order of its own."""
 
     def __init__(self, block, edges):
-        self.schema = block.schema
+        self.storage = Storage()
         self.blocks = [block.slice(a, b) for a, b in pairwise(edges)]
 
     def reduce(self, fn, add):
         return reduce(add, [fn(block) for block in reversed(self.blocks)])
+
+    def each(self, fn):
+        yield from (fn(block) for block in self.blocks)
 
     def map(self, fn):
         return np.concatenate([fn(block) for block in self.blocks])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent.parent
-NAMES = ["speed", "quality", "kohavi", "wang", "decomposition", "wiering"]
+NAMES = ["speed", "scale", "quality", "kohavi", "wang", "decomposition", "wiering"]
 
 
 @pytest.mark.parametrize("name", NAMES)

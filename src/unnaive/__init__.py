@@ -21,6 +21,7 @@ from unnaive.models import (
 
 if TYPE_CHECKING:
     from unnaive.store import load, save
+    from unnaive.table import scan
 
 __version__ = "0.1.0.dev0"
 
@@ -39,6 +40,7 @@ _LATER = {
     "load": "unnaive.store",
     "quality_of": "unnaive.explain",
     "save": "unnaive.store",
+    "scan": "unnaive.table",
     "what_if": "unnaive.explain",
 }
 
@@ -70,6 +72,7 @@ __all__ = [
     "merge",
     "quality_of",
     "save",
+    "scan",
     "what_if",
 ]
 
@@ -77,4 +80,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
-    raise AttributeError(f"module 'unnaive' has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -43,12 +43,40 @@ def test_a_part_is_cut_as_by_the_twin_and_counted(seed):
 
 def test_children_of_rows():
     codes = np.array([0, 3, 5, 7, 3], dtype=np.uint16)
-    assert kernels.intervals(codes, np.array([3])).tolist() == [-1, 0, 1, 1, 0]
-    assert kernels.intervals(codes, np.array([3, 5])).tolist() == [-1, 0, 1, 2, 0]
+    child = np.empty(5, dtype=np.int32)
+    kernels.intervals(codes, np.array([3]), child)
+    assert child.tolist() == [-1, 0, 1, 1, 0]
+    kernels.intervals(codes, np.array([3, 5]), child)
+    assert child.tolist() == [-1, 0, 1, 2, 0]
     assert kernels.values_present(codes, 8).tolist() == [3, 5, 7]
-    assert kernels.branches(codes, np.array([3, 7]), 8).tolist() == [-1, 0, -1, 1, 0]
+    kernels.branches(codes, np.array([3, 7]), 8, child)
+    assert child.tolist() == [-1, 0, -1, 1, 0]
+    assert kernels.child_sizes(child, 2).tolist() == [2, 1]
+    rows, right = np.empty(2, dtype=np.intp), np.empty(2, dtype=np.bool_)
+    marks = np.array([True, False, True, True, True])
+    kernels.rows_of_child(child, 0, 10 * np.arange(5), marks, rows, right)
+    assert (rows.tolist(), right.tolist()) == ([10, 40], [False, True])
+
+
+def test_rows_in_order_of_their_folds():
+    order = np.empty(6, dtype=np.intp)
+    kernels.order_by_fold(np.array([2, 0, 1, 0, 2, 2], dtype=np.uint8), 4, order)
+    assert order.tolist() == [1, 3, 2, 0, 4, 5]
+
+
+def test_many_rows_are_cut_as_few_are():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 3, 5000)
+    codes = np.where(rng.random(5000) < 0.1, 0, 1 + rng.binomial(30, 0.2 + 0.2 * groups))
+    rows, weight = np.flatnonzero(rng.random(5000) < 0.7), rng.integers(1, 4, 5000).astype(float)
+    few = kernels.cut_part(codes.astype(np.uint16), rows, 40, groups, weight, 3)
+    many = kernels._cut_many(codes.astype(np.uint16), rows, 40, groups, weight, 3)
+    assert len(few[0]) > 0
+    for a, b in zip(few, many, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_groups_of_chosen_rows_are_numbered_anew():
-    groups, n = kernels.renumber(np.array([4, 1, 4, 0, 2]), np.array([0, 1, 4]), 5)
+    groups = np.empty(3, dtype=np.int32)
+    n = kernels.renumber(np.array([4, 1, 4, 0, 2]), np.array([0, 1, 4]), 5, groups)
     assert (groups.tolist(), n) == ([2, 0, 1], 3)

@@ -11,7 +11,7 @@ from unnaive.bayes import kernels
 from unnaive.bayes.scoring import Scorer, TableTerm
 from unnaive.counts import CodedRows
 from unnaive.encode import JointCodes
-from unnaive.table import in_threads
+from unnaive.table import Storage, in_threads
 
 
 def cell_logs(joint: JointCodes, scorer: Scorer) -> NDArray[np.float64]:
@@ -44,22 +44,26 @@ def coded_scores(rows: CodedRows, scorer: Scorer, n_jobs: int | None = None) -> 
 
 
 def judge(
-    blocks: Sequence[CodedRows], scorer: Scorer, n_jobs: int | None = None
+    blocks: Sequence[CodedRows],
+    scorer: Scorer,
+    n_jobs: int | None = None,
+    storage: Storage | None = None,
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.bool_]]]:
     """How the rows of each block fare: their margins, and whether their classes are found.
 
     The margin is the log probability of the row's own class above the mean over all classes.
     Scores that differ by rounding only are a tie, which goes to the first class.
     """
-    found = [_judge(rows, scorer, n_jobs) for rows in blocks]
+    room = storage or Storage()
+    found = [_judge(rows, scorer, n_jobs, room) for rows in blocks]
     return [margin for margin, _ in found], [hit for _, hit in found]
 
 
 def _judge(
-    rows: CodedRows, scorer: Scorer, n_jobs: int | None
+    rows: CodedRows, scorer: Scorer, n_jobs: int | None, storage: Storage
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     n_classes = len(scorer.log_prior)
-    margin, hit = np.empty(rows.n_rows), np.empty(rows.n_rows, dtype=np.bool_)
+    margin, hit = storage.empty(rows.n_rows, np.float64), storage.empty(rows.n_rows, np.bool_)
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
     prior = scorer.log_prior
     if n_classes == 2:  # one number says it all

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.counts.gather import gather
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
-from unnaive.table import Schema, Source, check_number, expect, open_table
+from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +103,35 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         check_number(self, "grid_limit", 2, GRID_LIMIT, whole=True)
         if self.max_categories is not None:
             check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
-        source = open_table(
-            self,
-            X,
-            read_target(y) if self._supervised(y) else None,
-            sample_weight,
-            categorical_features=self.categorical_features,
-            fitted=fitted,
-        )
-        wanted = self._wanted(source.schema)
-        summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
+        source = self._rows_to_learn(X, y, sample_weight, fitted)
+        summary = gather(source, self._wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
         self._check_identifiers(summary)
         return source, summary
+
+    def _rows_to_learn(
+        self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None = None
+    ) -> Source:
+        """The rows that ``fit(X, y, sample_weight)`` means, in memory or not."""
+        own: dict[str, Any] = {"categorical_features": self.categorical_features, "fitted": fitted}
+        scan = scan_of(X, y, sample_weight)
+        if scan is None:
+            target = read_target(y) if self._supervised(y) else None
+            return open_table(self, X, target, sample_weight, **own)
+        if not self._supervised(scan.target):
+            return open_table(self, scan.unlabelled, **own)
+        if scan.target is None and scan.picked is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None: name the column with the "
+                "labels, as in fit(data, 'column') or scan(data, target='column')."
+            )
+        return open_table(self, scan, **own)
 
     def _open(self, X: Any) -> Source:
         """New rows, read as those that the model was fitted on."""
         check_is_fitted(self)
+        scan = scan_of(X)
+        if scan is not None:  # weights say nothing about the rows to answer for
+            X = replace(scan.unlabelled, weight=None)
         return open_table(self, X, fitted=self.schema_)
 
     def _check_identifiers(self, summary: Summary) -> None:

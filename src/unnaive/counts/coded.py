@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from unnaive.encode import (
     groups_of,
     joint_codes,
 )
-from unnaive.table import Block, Source, in_threads
+from unnaive.table import Block, Source, in_threads, keep
 
 ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
 GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exactly in any order
@@ -34,6 +34,8 @@ GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exa
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedRows:
     """Rows of one block: their codes, classes, weights (None: all 1) and numbers."""
+
+    PER_ROW: ClassVar = {"groups": 0, "weight": 0, "row_ids": 0}
 
     joint: JointCodes
     groups: NDArray[Any]
@@ -77,16 +79,16 @@ def code_rows(
     """
     gaps = [bool(counts.attribute(j)[:, 0].any()) for j in range(len(coders))]
 
-    def code(block: Block) -> list[CodedRows]:
+    def code(block: Block) -> CodedRows:
         assert block.target is not None
         groups = groups_of(labels, block.target)
         weight = block.weight
         if (factor != 1).any():
             weight = factor[groups] if weight is None else weight * factor[groups]
         joint = joint_codes(block, coders, gaps, len(labels), n_jobs)
-        return [CodedRows(joint, groups, weight, block.row_ids)]
+        return CodedRows(joint, groups, weight, block.row_ids)
 
-    return source.reduce(code, list.__add__)
+    return keep(source, code)
 
 
 def count_coded(

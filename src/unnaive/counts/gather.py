@@ -7,7 +7,7 @@ to the canonical order of values.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,7 +28,7 @@ from unnaive.encode import (
     label_groups,
     number_values,
 )
-from unnaive.table import Block, Column, RawCodes, Source, in_threads
+from unnaive.table import Block, Column, RawCodes, Schema, Source, in_threads
 
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
@@ -38,15 +38,15 @@ LARGEST_TABLE = 1 << 31  # bytes of the counts of one column
 
 def gather(
     source: Source,
-    wanted: Wanted,
+    wanted: Callable[[Schema], Wanted],
     *,
     grid_limit: int = GRID_LIMIT,
     n_jobs: int | None = None,
 ) -> Summary:
-    """One pass over the rows of a source."""
+    """One pass over the rows of a source; ``wanted`` says what to collect of columns."""
 
     def summarize(block: Block) -> Summary:
-        return _summarize(block, wanted, grid_limit, n_jobs)
+        return _summarize(block, wanted(block.schema), grid_limit, n_jobs)
 
     return source.reduce(summarize, Summary.__add__)
 

@@ -108,6 +108,8 @@ class CountTable:
 
     def sum_groups(self, place: NDArray[np.intp], n_groups: int) -> CountTable:
         """Add groups together: group g becomes part of group ``place[g]``."""
+        if len(place) == n_groups and (place == np.arange(n_groups)).all():
+            return self
         counts, totals = np.zeros((n_groups, self.counts.shape[1])), np.zeros(n_groups)
         np.add.at(counts, place, self.counts)
         np.add.at(totals, place, self.totals)

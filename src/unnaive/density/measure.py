@@ -85,7 +85,7 @@ def bayes_measure(
     source = open_table(
         BaseEstimator(), X, target, sample_weight, categorical_features=categorical_features
     )
-    summary = gather(source, Wanted(source.schema.numeric), n_jobs=n_jobs)
+    summary = gather(source, lambda schema: Wanted(schema.numeric), n_jobs=n_jobs)
     columns = range(len(summary.coders))
     return list(in_threads(lambda j: _measure(summary, j, bandwidth), columns, n_jobs))
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from unnaive.counts import AdditiveEstimator, Summary, Wanted
 from unnaive.density import check_bandwidth
@@ -25,7 +24,7 @@ from unnaive.table import (
     column_methods,
     expect,
     in_threads,
-    open_table,
+    scan_of,
 )
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
@@ -157,7 +156,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
         summary = super()._gather(X, y, sample_weight, fitted)
-        if y is None:
+        scan = scan_of(X, y, sample_weight)
+        if (y if scan is None else scan.target) is None:
             for method in self._methods(summary.schema).values():
                 if method in SUPERVISED:
                     raise ValueError(
@@ -197,8 +197,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
             ``encode="interval"``, a table of the kind of X, or an array of objects if X is none.
             ``set_output`` makes it a pandas or polars table.
         """
-        check_is_fitted(self)
-        return open_table(self, X, fitted=self.schema_).map(self._transform)
+        return self._open(X).map(self._transform)
 
     def _transform(self, block: Block) -> Any:
         if self.encode == "interval" or any(cuts is None for cuts in self.cuts_):

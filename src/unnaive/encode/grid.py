@@ -146,15 +146,17 @@ def merge_grids(
     """The grid of all values together, and for each part where its slots went."""
     base = max((g.shift for g in grids), default=0)
     parts = [g.cells >> np.uint64(base - g.shift) for g in grids]
-    union = np.unique(np.concatenate(parts)) if parts else np.empty(0, np.uint64)
+    union = np.empty(0, np.uint64)
+    for part in parts:
+        union = kernels.unite_cells(union, part)
     more = kernels.smallest_shift(union, limit)
-    union = np.unique(union >> np.uint64(more))
+    if more:
+        union = kernels.unite_cells(union[:0], union >> np.uint64(more))
     low, high = np.full(len(union), np.inf), np.full(len(union), -np.inf)
     maps = []
     for grid, part in zip(grids, parts, strict=True):
-        place = np.searchsorted(union, part >> np.uint64(more))
-        np.minimum.at(low, place, grid.low)
-        np.maximum.at(high, place, grid.high)
-        maps.append(np.concatenate(([0], place + 1, [len(union) + 1])))
+        place = np.empty(grid.size + 2, dtype=np.intp)
+        kernels.place_cells(part, np.uint64(more), grid.low, grid.high, union, low, high, place)
+        maps.append(place)
     shift = base + more
     return Grid(shift, low, low if shift == 0 else high), maps

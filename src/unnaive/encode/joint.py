@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
@@ -41,6 +41,8 @@ class JointCodes:
     codes : array of shape (runs, rows)
         Cell of each row in the joint table of a run, the last column's slots varying fastest.
     """
+
+    PER_ROW: ClassVar = {"codes": 1}
 
     runs: tuple[tuple[int, ...], ...]
     places: tuple[NDArray[np.intp], ...]

@@ -63,6 +63,50 @@ def values_of_keys(keys: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
 
 
 @njit(cache=True, nogil=True)
+def unite_cells(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Ascending keys of both lists (IN, ascending, keys may repeat), each once."""
+    out = np.empty(len(a) + len(b), dtype=np.uint64)
+    i = j = n = 0
+    while i < len(a) or j < len(b):
+        if j == len(b) or (i < len(a) and a[i] <= b[j]):
+            key = a[i]
+            i += 1
+        else:
+            key = b[j]
+            j += 1
+        if n == 0 or out[n - 1] != key:
+            out[n] = key
+            n += 1
+    return out[:n].copy()
+
+
+@njit(cache=True, nogil=True)
+def place_cells(
+    cells: NDArray[np.uint64],
+    shift: np.uint64,
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    union: NDArray[np.uint64],
+    lowest: NDArray[np.float64],
+    highest: NDArray[np.float64],
+    place: NDArray[np.intp],
+) -> None:
+    """Slot of each slot of a grid (IN, ascending cells) in one that has all of its cells (OUT).
+
+    The smallest and largest values of the united cells are lowered and raised (IN, OUT).
+    """
+    at = 0
+    place[0] = 0
+    for k in range(len(cells)):
+        while union[at] != cells[k] >> shift:
+            at += 1
+        lowest[at] = min(lowest[at], low[k])
+        highest[at] = max(highest[at], high[k])
+        place[k + 1] = at + 1
+    place[len(cells) + 1] = len(union) + 1
+
+
+@njit(cache=True, nogil=True)
 def smallest_shift(ordered: NDArray[np.uint64], limit: int) -> int:
     """Fewest low bits to drop so that at most ``limit`` distinct keys remain.
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from unnaive.encode.categories import sort_values
-from unnaive.table import as_objects, code_dtype, expect, is_missing
+from unnaive.table import RawCodes, as_objects, code_dtype, expect, is_missing
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
 
@@ -48,11 +48,7 @@ def read_target(y: Any) -> NDArray[Any]:
         missing = sum(is_missing(v) for v in target)
     elif kind in "fmM":
         missing = int((target != target).sum())
-    if missing:
-        raise ValueError(
-            f"y has {missing} missing labels. Input y contains NaN. "
-            "Drop these rows, or give them a class of their own."
-        )
+    _refuse_missing(missing)
     if kind == "f":
         if not np.isfinite(target).all():
             raise ValueError("Input y contains infinity; labels must be finite.")
@@ -62,8 +58,18 @@ def read_target(y: Any) -> NDArray[Any]:
     return target
 
 
+def _refuse_missing(n: int) -> None:
+    if n:
+        raise ValueError(
+            f"y has {n} missing labels. Input y contains NaN. "
+            "Drop these rows, or give them a class of their own."
+        )
+
+
 def _as_array(y: Any) -> Any:
     """Labels in an array that keeps their types, where NumPy would turn all into text or floats."""
+    if hasattr(y, "to_pylist"):
+        return _of_one_type(y.to_pylist())
     if isinstance(y, np.ndarray) or not (hasattr(y, "tolist") or hasattr(y, "to_list")):
         return _of_one_type(y) if isinstance(y, (list, tuple)) else y
     if isinstance(getattr(y, "dtype", None), np.dtype) and y.dtype.kind != "O":
@@ -85,8 +91,10 @@ def _of_one_type(values: Any) -> Any:
     return as_objects(list(values))
 
 
-def label_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
+def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]:
     """The classes that occur and each row's class number."""
+    if isinstance(target, RawCodes):
+        return _coded_groups(target)
     if target.dtype.kind in "bui" and not target.max(initial=0) > np.iinfo(np.int64).max:
         if target.dtype.kind == "b":
             dense = target.view(np.uint8).astype(np.int64)
@@ -101,11 +109,26 @@ def label_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
     return Labels(classes), groups.astype(code_dtype(len(classes)))
 
 
-def groups_of(labels: Labels, target: NDArray[Any]) -> NDArray[Any]:
+def groups_of(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[Any]:
     """Each row's class number among known classes."""
     found, groups = label_groups(target)
     merged, (_, place) = merge_labels([labels, found])
     return groups if len(found) == len(merged) else place.astype(code_dtype(len(merged)))[groups]
+
+
+def _coded_groups(target: RawCodes) -> tuple[Labels, NDArray[Any]]:
+    """Labels that a source has coded: only their values are looked at."""
+    codes, values = target.codes, target.values
+    _refuse_missing(int((codes == np.iinfo(codes.dtype).max).sum()))
+    counts = np.bincount(codes, minlength=len(values))
+    _refuse_missing(sum(int(n) for n, v in zip(counts, values, strict=True) if is_missing(v)))
+    # Each twice: numbers of which none comes twice would look like measurements.
+    present = np.repeat(np.flatnonzero(counts), 2)
+    some = values[present] if isinstance(values, np.ndarray) else [values[c] for c in present]
+    labels, groups = label_groups(read_target(some))
+    place = np.zeros(len(counts), dtype=groups.dtype)
+    place[present] = groups
+    return labels, place[codes]
 
 
 def _dense_groups(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from sklearn.base import ClassifierMixin
 
 from unnaive.bayes import Evidence, log_probabilities, probabilities
 from unnaive.counts import TableEstimator
-from unnaive.encode import Labels
-from unnaive.table import Block
+from unnaive.encode import Labels, label_groups, merge_labels
+from unnaive.table import Block, open_table, scan_of, write_parquet
 
 
 class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
@@ -79,6 +80,70 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         return self._open(X).map(
             lambda block: self.classes_[self._probabilities(block).argmax(axis=1)]
         )
+
+    def predict_to(self, X: Any, path: Any) -> Path:
+        """Write the answers for rows of any number to a Parquet file, block by block.
+
+        The file appears under its name only when it is whole.
+
+        Parameters
+        ----------
+        X : path, glob, folder, `scan` or table
+            The rows to answer for.
+        path : path
+            The file to write; one that is there is replaced.
+
+        Returns
+        -------
+        Path
+            The file: a row for each row of X, in their order, with its number (``row``), the most
+            probable class (``prediction``) and a column ``probability_<class>`` for each class.
+        """
+
+        def answer(block: Block) -> dict[str, NDArray[Any]]:
+            each = self._probabilities(block)
+            names = [f"probability_{label}" for label in self.classes_.tolist()]
+            return {
+                "row": block.row_ids,
+                "prediction": self.classes_[each.argmax(axis=1)],
+                **{name: np.ascontiguousarray(p) for name, p in zip(names, each.T, strict=True)},
+            }
+
+        return write_parquet(self._open(X).each(answer), path)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows whose class is found.
+
+        Parameters
+        ----------
+        X : table, path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
+        sample_weight : array-like or None, default=None
+            Weights of the rows, or the name of a column.
+
+        Returns
+        -------
+        float
+        """
+        scan = scan_of(X, y, sample_weight)
+        if scan is None:
+            return float(super().score(X, y, sample_weight))
+        if scan.target is None:
+            raise ValueError("y is None: name the column with the labels, as in score(data, 'y').")
+
+        def count(block: Block) -> tuple[float, float]:
+            assert block.target is not None
+            labels, groups = label_groups(block.target)
+            _, places = merge_labels([Labels(self.classes_), labels])
+            found = places[0][self._probabilities(block).argmax(axis=1)]
+            weight = np.ones(block.n_rows) if block.weight is None else block.weight
+            right = found == places[1][groups]
+            return float(weight @ right), float(weight.sum())
+
+        hit, whole = open_table(self, scan, fitted=self.schema_).reduce(
+            count, lambda a, b: (a[0] + b[0], a[1] + b[1])
+        )
+        return hit / whole
 
 
 class EvidenceClassifier(TableClassifier):

@@ -125,7 +125,7 @@ grid_limit :
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Draw the bags and count them.
 
         Parameters

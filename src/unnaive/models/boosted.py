@@ -169,7 +169,7 @@ grid_limit :
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take the rounds.
 
         Parameters
@@ -198,7 +198,9 @@ grid_limit :
         def build(counts: CountTable) -> Scorer:
             return start.scorer(counts, smoothing, least)
 
-        booster = Booster(rows, held_out, start.coarse.coders, build, rules, self.n_jobs)
+        booster = Booster(
+            rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage
+        )
         plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
         found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
         added = self.algorithm == "real"

@@ -11,7 +11,7 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.models.tree.c45 import C45Rules, grow_c45
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.classifier import TreeClassifier, encoded
-from unnaive.table import Block, check_number, check_word
+from unnaive.table import Block, check_number, check_word, join
 
 
 class C45Classifier(TreeClassifier):
@@ -127,7 +127,7 @@ class C45Classifier(TreeClassifier):
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow and prune the tree.
 
         Parameters
@@ -144,8 +144,8 @@ class C45Classifier(TreeClassifier):
         rules = self._rules()
         source, summary, own = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, own)
-        codes, groups, weight = source.map(lambda block: encoded(block, coders, summary, own))
-        self.tree_ = grow_c45(codes, coders, groups, weight, len(summary.labels), rules)
+        rows = join(source, lambda block: encoded(block, coders, summary, own), summary.n_rows)
+        self.tree_ = grow_c45(rows, coders, len(summary.labels), rules, source.storage)
         self.classes_ = summary.labels.classes
         self._remember(summary.schema)
         return self

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Bunch, _safe_indexing, check_random_state, get_tags
+from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -26,10 +26,24 @@ from unnaive.encode import GRID_LIMIT, Labels, assign_folds, groups_of
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.folding import fold_logs, fold_probabilities
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
-from unnaive.models.decompose.relabel import ClassRows, Clustering, join, number_parameter
+from unnaive.models.decompose.relabel import ClassRows, Clustering, number_parameter
+from unnaive.models.decompose.relabel import join as join_pairs
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.table import Block, Schema, as_objects, check_number, check_values, check_word, expect
+from unnaive.table import (
+    Block,
+    Picked,
+    Schema,
+    Source,
+    as_objects,
+    check_number,
+    check_values,
+    check_word,
+    expect,
+    join,
+    scan_of,
+    take_rows,
+)
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
 
@@ -149,7 +163,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Cluster every class, then learn the pairs.
 
         Parameters
@@ -167,36 +181,42 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         """
         self._check_parameters()
         source, summary = self._read(X, y, sample_weight)
-        block: Block = source.map(lambda rows: rows)
-        if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
-            X = np.asarray(X)
+        classes = summary.labels.classes
+        known = join(source, lambda block: _known(block, summary.labels), summary.n_rows)
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = _seeded(self._estimator(), rng), _seeded(self._clusterer(), rng)
-        routed = self._routed(estimator, clusterer, sample_weight, params)
-        if sample_weight is not None:  # rows of weight zero are the same as absent rows
-            routed = Bunch(
-                **{k: _check_method_params(X, v, block.row_ids) for k, v in routed.items()}
+        scan = scan_of(X, y, sample_weight)
+        if scan is not None:
+            _refuse_foreign(clusterer, estimator)
+            X, routed = (
+                replace(scan, picked=Picked(known.row_ids)),
+                Bunch(estimator={}, clusterer={}),
             )
-            X = _safe_indexing(X, block.row_ids)
-        assert block.target is not None
-        classes = summary.labels.classes
-        groups = groups_of(summary.labels, block.target)
-        rows = ClassRows(clusterer, X, groups, classes, self.min_rows, routed.clusterer)
+        else:
+            if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
+                X = np.asarray(X)
+            routed = self._routed(estimator, clusterer, sample_weight, params)
+            if sample_weight is not None:  # rows of weight zero are the same as absent rows
+                routed = Bunch(
+                    **{k: _check_method_params(X, v, known.row_ids) for k, v in routed.items()}
+                )
+                X = take_rows(X, known.row_ids)
+        rows = ClassRows(clusterer, X, known.groups, classes, self.min_rows, routed.clusterer)
         found = rows.cluster_each(dict.fromkeys(range(len(classes))), self.n_jobs)
         if self.select == "accuracy":
-            weight = np.ones(block.n_rows) if block.weight is None else block.weight
-            folds, _ = assign_folds(self.cv, seed, block.row_ids, block.target)
+            weight = np.ones(summary.n_rows) if known.weight is None else known.weight
+            folds, _ = assign_folds(self.cv, seed, known.row_ids, classes[known.groups])
             judge = Judge(
                 rows, estimator, routed.estimator, weight, folds, self._fold_pairs, self.n_jobs
             )
             self._choose(judge, found)
         parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
-        pairs, owner = join(parts, block.n_rows)
+        pairs, owner = join_pairs(parts, summary.n_rows)
         self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         self.classes_, self.owner_ = classes, owner
         self.clusterers_ = [clusters.clusterer for clusters in found]
-        self.clusters_ = self._describe(block, pairs, found)
+        self.clusters_ = self._describe(source, Picked(known.row_ids, pairs), found)
         self._remember(summary.schema)
         return self
 
@@ -286,10 +306,10 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         return tags
 
     def _describe(
-        self, block: Block, pairs: NDArray[np.intp], found: list[Clustering]
+        self, source: Source, pairs: Picked, found: list[Clustering]
     ) -> list[ClassClusters]:
         """Sizes and profiles, from one more pass with pairs as classes."""
-        counted = summarize_pairs(block, pairs, self._wanted(block.schema), self.n_jobs)
+        counted = summarize_pairs(source, pairs, self._wanted, self.n_jobs)
         return [
             describe_class(counted, self.owner_, c, label, found[c].noise)
             for c, label in enumerate(self.classes_)
@@ -379,6 +399,32 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         X = self._checked(X)
         found: Evidence = self.estimator_.evidence(X)
         return replace(found, classes=as_objects(self.pairs_))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What must be known of all rows: their classes, weights and numbers."""
+
+    PER_ROW: ClassVar = {"groups": 0, "weight": 0, "row_ids": 0}
+
+    groups: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    row_ids: NDArray[np.int64]
+
+
+def _known(block: Block, labels: Labels) -> _Known:
+    assert block.target is not None
+    return _Known(groups_of(labels, block.target), block.weight, block.row_ids)
+
+
+def _refuse_foreign(*estimators: Any) -> None:
+    """Only our own estimators read rows that are not in memory."""
+    for one in estimators:
+        if not isinstance(one, TableEstimator):
+            raise TypeError(
+                f"{type(one).__name__} needs all rows in memory: read the table and pass it to "
+                "fit, or use an estimator of unnaive, such as LatentClassClusterer."
+            )
 
 
 def _seeded(estimator: Any, rng: np.random.RandomState) -> Any:

@@ -16,7 +16,7 @@ from unnaive.encode import (
     GRID_LIMIT,
     Labels,
     assign_folds,
-    branch_seeds,
+    branch_seed,
     check_coders,
     label_groups,
     read_target,
@@ -33,15 +33,7 @@ from unnaive.models.mixture.training import (
     slot_rows,
     train,
 )
-from unnaive.table import (
-    FINITE,
-    Block,
-    check_number,
-    check_values,
-    check_word,
-    expect,
-    open_table,
-)
+from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
 
 LEAST_GAMMA = 1e-6
 
@@ -180,7 +172,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sweep over the rows.
 
         Parameters
@@ -211,7 +203,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         return self._settle(shape, counters)
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """One sweep over more rows.
 
         The first call fixes the classes, the intervals and the categories: values that only later
@@ -252,8 +246,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
                 )
             table = self.table_
         counters, manner = Counters.of_table(shape, self.coders_, table), self._manner()
+        seed = branch_seed(self.seed_, self.n_sweeps_)
         self.n_sweeps_ += 1
-        seed = int(branch_seeds(self.seed_, self.n_sweeps_)[-1])
         counters.sweep(rows, manner.visits(rows, seed), manner, self.n_jobs)
         return self._settle(shape, counters)
 
@@ -273,18 +267,25 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_coders(self.coders_, self.schema_)
         self.table_.check_coders(self.coders_, shape.n_units)
         check_values("factor_", self.factor_, (n,), 0.0, FINITE)
-        expect(0 <= self.seed_ < 2**31 and self.n_sweeps_ >= 0, "sweeps and seed are not numbers.")
+        for name in ("seed_", "n_sweeps_"):
+            expect(0 <= getattr(self, name) < 2**31, f"{name} is {getattr(self, name)}.")
 
     def _rows(self, start: Start) -> SlotRows:
-        coarse = start.coarse
-        return slot_rows(start.source, coarse.coders, start.summary.labels, coarse.factor)
+        coarse, summary = start.coarse, start.summary
+        return slot_rows(start.source, coarse.coders, summary.labels, coarse.factor, summary.n_rows)
 
     def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> SlotRows:
         """Rows of a later call, by what the first one fixed."""
-        target, labels = read_target(y), Labels(self.classes_)
-        refuse_new(labels, label_groups(target)[0])
-        source = open_table(self, X, target, sample_weight, fitted=self.schema_)
-        return slot_rows(source, self.coders_, labels, self.factor_)
+        labels = Labels(self.classes_)
+        source = self._rows_to_learn(X, y, sample_weight, self.schema_)
+
+        def look(block: Block) -> int:
+            assert block.target is not None
+            refuse_new(labels, label_groups(block.target)[0])
+            return block.n_rows
+
+        n_rows = source.reduce(look, int.__add__)
+        return slot_rows(source, self.coders_, labels, self.factor_, n_rows)
 
     def _know(self, start: Start) -> None:
         """What later calls need of the first pass."""

@@ -18,7 +18,7 @@ from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema, Source, check_number, check_values, expect, open_table
+from unnaive.table import Block, Schema, check_number, check_values, expect, join_answers
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
@@ -136,7 +136,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters.
 
         Parameters
@@ -152,17 +152,17 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, None, sample_weight)
+        source, summary = self._read(X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         scale, coders = _scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
         cv = self._cv(factor * float(summary.counts.totals.sum()))
-        latent = source.map(lambda block: read_rows(block, coders, scale, factor, cv, seed))
+        latent = read_rows(source, coders, scale, factor, cv, seed, summary.n_rows)
         fitted, tried = self._search(latent, seed)
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
-        whole = source if sample_weight is None else open_table(self, X, fitted=summary.schema)
-        self.labels_ = self._labels(whole)
+        # Rows of weight zero have labels, too.
+        self.labels_ = join_answers(self._open(X).each(self._label))
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -247,9 +247,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     def _joint(self, block: Block) -> NDArray[np.float64]:
         return self.scorer_.joint(block, self.n_jobs)
 
-    def _labels(self, source: Source) -> NDArray[np.intp]:
-        found: NDArray[np.intp] = source.map(lambda block: self._joint(block).argmax(axis=1))
-        return found
+    def _label(self, block: Block) -> NDArray[np.intp]:
+        return self._joint(block).argmax(axis=1)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """The likeliest cluster of each row.
@@ -262,7 +261,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        return self._labels(self._open(X))
+        found: NDArray[np.intp] = self._open(X).map(self._label)
+        return found
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.

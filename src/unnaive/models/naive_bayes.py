@@ -158,7 +158,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
 
     # Learning -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table.
 
         Parameters
@@ -179,7 +179,9 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         check_class_weight(self.class_weight, summary.labels.classes)
         return self._learn(summary)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from more rows; after all parts, the model equals one fitted on the whole.
 
         Parameters

@@ -153,7 +153,7 @@ class NBTreeClassifier(FoldedTreeClassifier):
 
 def _coarse_slots(rows: Rows, coders: list[Any], cuts: list[NDArray[np.float64] | None]) -> Slots:
     """Slots of all rows under cuts that hold at every node."""
-    slots = np.empty((len(rows.groups), len(coders)), dtype=np.uint16)
+    slots = rows.storage.empty((len(rows.groups), len(coders)), np.uint16)
     sizes = np.zeros(len(coders), dtype=np.intp)
     for j, (coder, own) in enumerate(zip(coders, cuts, strict=True)):
         bins = None if own is None else Bins(own)

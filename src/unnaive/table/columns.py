@@ -27,7 +27,7 @@ class RawCodes(NamedTuple):
     """Codes of one column, the values they stand for; the dtype's largest code is missing."""
 
     codes: NDArray[Any]
-    values: Sequence[Any]
+    values: Any  # a list; an array of labels whose type matters
 
     @property
     def slots(self) -> NDArray[Any]:
@@ -291,6 +291,21 @@ def read_categorical(column: Native) -> RawCodes:
     return _codes_of_array(column)
 
 
+def read_labels(column: nw.Series[Any]) -> NDArray[Any] | RawCodes:
+    """Labels of a column: whole numbers and booleans as they are, all others as codes."""
+    dtype = column.dtype
+    if column.null_count() == 0 and (dtype.is_integer() or dtype == nw.Boolean):
+        return column.to_numpy()
+    if dtype.is_float() or dtype == nw.Datetime:
+        array = column.to_numpy()
+        missing = array != array
+        values, codes = np.unique(array[~missing], return_inverse=True)
+        out = np.full(len(array), -1, dtype=np.int64)
+        out[~missing] = codes
+        return RawCodes(out.astype(code_dtype(len(values))), values)
+    return read_categorical(column)
+
+
 def _codes_of_array(column: NDArray[Any]) -> RawCodes:
     kind = column.dtype.kind
     if kind == "b":
@@ -397,6 +412,14 @@ def _dictionary_pyarrow(array: Any) -> RawCodes:
     else:
         chunks = [array]
     values = chunks[0].dictionary.to_pylist()
-    codes = [c.indices.cast(pa.int64()).fill_null(-1).to_numpy() for c in chunks]
+    codes = [_indices(c.indices) for c in chunks]
     joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
     return _raw(joined, values)
+
+
+def _indices(array: Any) -> NDArray[np.signedinteger[Any]]:
+    """Codes of a dictionary of pyarrow, -1 for missing; where they lie if none is."""
+    import pyarrow as pa
+
+    signed = array if pa.types.is_signed_integer(array.type) else array.cast(pa.int64())
+    return signed.fill_null(-1).to_numpy() if signed.null_count else signed.to_numpy()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import TypeVar
 
@@ -12,12 +14,13 @@ from joblib import effective_n_jobs
 
 A = TypeVar("A")
 B = TypeVar("B")
+_NAME = "unnaive"
 
 
 @lru_cache(maxsize=8)
 def _pool(threads: int) -> ThreadPoolExecutor:
     """Threads are kept: starting them costs as much as counting a hundred thousand rows."""
-    return ThreadPoolExecutor(threads, thread_name_prefix="unnaive")
+    return ThreadPoolExecutor(threads, thread_name_prefix=_NAME)
 
 
 # A forked process has the pool, but not its threads.
@@ -35,9 +38,33 @@ def thread_count(n_jobs: int | None, n_tasks: int) -> int:
 def in_threads(fn: Callable[[A], B], tasks: Sequence[A], n_jobs: int | None) -> Iterable[B]:
     """``map`` over tasks, in order; results never depend on ``n_jobs``.
 
-    Tasks must not call this themselves: they would wait for the thread they run in.
+    Tasks that call this themselves do all the work in the thread they run in.
     """
     threads = thread_count(n_jobs, len(tasks))
-    if threads == 1:
+    if threads == 1 or _inside():
         return [fn(task) for task in tasks]
     return list(_pool(threads).map(fn, tasks))
+
+
+def in_order(fn: Callable[[A], B], items: Iterable[A], n_jobs: int | None) -> Iterator[B]:
+    """``map`` over items that come one by one: the next are fetched while threads work."""
+    if _inside():
+        yield from map(fn, items)
+        return
+    threads = 1 if n_jobs is None else max(1, effective_n_jobs(n_jobs))
+    waiting: deque[Future[B]] = deque()
+    try:
+        for item in items:
+            waiting.append(_pool(threads).submit(fn, item))
+            if len(waiting) > threads:  # one more than can be worked on
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _inside() -> bool:
+    """Whether this is one of the threads: it must not wait for the others."""
+    return threading.current_thread().name.startswith(_NAME)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,8 +13,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from unnaive.table.columns import Native, family_of, has_no_value, is_declared_categorical
+from unnaive.table.picking import PickedSource
+from unnaive.table.scan import Scan
 from unnaive.table.schema import FAMILY_WORDS, Column, Schema, natural_kind, resolve_kinds
-from unnaive.table.source import Block, MemorySource, column_of, keep_rows
+from unnaive.table.source import Block, MemorySource, Source, column_of, keep_rows
+
+ENGINES = {"dask": "dask", "spark": "spark"}  # modules of this room; all else are files
 
 
 def open_table(
@@ -24,11 +29,18 @@ def open_table(
     *,
     categorical_features: Any = "from_dtype",
     fitted: Schema | None = None,
-) -> MemorySource:
+) -> Source:
     """Read a table, check it against ``fitted`` where the model knows its columns already.
 
-    Rows of weight zero are left out: they are the same as absent rows.
+    ``X`` is a table in memory, or a `Scan` (then there is neither y nor sample_weight: the scan
+    names their columns). Rows of weight zero are left out: they are the same as absent rows.
     """
+    if isinstance(X, Scan):
+        # An engine is loaded only when it is used; its module opens a scan as a source.
+        engine = import_module(f"unnaive.table.{ENGINES.get(X.kind, 'files')}")
+        n_jobs = getattr(estimator, "n_jobs", None)
+        found: Source = engine.open_scan(X, categorical_features, fitted, n_jobs)
+        return found if X.picked is None else PickedSource(found, X.picked)
     frame = as_frame(X)
     columns: Sequence[Native] | NDArray[Any]
     if frame is not None:
@@ -49,9 +61,9 @@ def open_table(
         columns, weight, row_ids = keep_rows(columns, kept), weight[kept], np.flatnonzero(kept)
         y, n_rows = None if y is None else y[kept], len(row_ids)
     if fitted is None:
-        schema = _new_schema(columns, names, categorical_features, frame is not None)
+        schema = new_schema(columns, names, categorical_features, frame is not None)
     else:
-        schema = _check_against(fitted, columns)
+        schema = check_against(fitted, columns)
     block = Block(schema, columns, n_rows=n_rows, target=y, weight=weight, row_ids=row_ids)
     return MemorySource(block)
 
@@ -103,12 +115,12 @@ def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[N
     columns: list[Native] = list(frame.iter_columns())
     if fitted is None or not fitted.named:
         return columns, names
-    _check_names(fitted.names, names)
+    check_names(fitted.names, names)
     place = {name: j for j, name in enumerate(names)}
     return [columns[place[name]] for name in fitted.names], fitted.names
 
 
-def _check_names(expected: list[Any], found: list[Any]) -> None:
+def check_names(expected: list[Any], found: list[Any]) -> None:
     missing = [n for n in expected if n not in set(found)]
     extra = [n for n in found if n not in set(expected)]
     if not missing and not extra:
@@ -151,19 +163,24 @@ def _rows_of_objects(rows: Any) -> Any:
     return np.asarray(rows) if numbers else array
 
 
-def _new_schema(
+def new_schema(
     columns: Sequence[Native] | NDArray[Any],
     names: list[Any],
     categorical_features: Any,
     named: bool,
+    coded: frozenset[str] = frozenset(),
 ) -> Schema:
+    """What the columns hold; those that are ``coded`` are not declared categorical by that."""
     each = [column_of(columns, j) for j in range(len(names))]
     families = [family_of(column, name) for column, name in zip(each, names, strict=True)]
-    declared = [is_declared_categorical(column) for column in each]
+    declared = [
+        is_declared_categorical(column) and name not in coded
+        for column, name in zip(each, names, strict=True)
+    ]
     return Schema(resolve_kinds(names, families, declared, categorical_features), named)
 
 
-def _check_against(fitted: Schema, columns: Sequence[Native] | NDArray[Any]) -> Schema:
+def check_against(fitted: Schema, columns: Sequence[Native] | NDArray[Any]) -> Schema:
     plain = isinstance(columns, np.ndarray) and columns.dtype.kind in "iuf"
     if plain and all(c.kind == "numeric" and c.family == "number" for c in fitted):
         return fitted
@@ -194,25 +211,35 @@ def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
         return None
     if np.isscalar(sample_weight):
         sample_weight = np.full(n_rows, sample_weight)
-    weight: NDArray[np.float64] = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    weight = check_weight(sample_weight, n_rows)
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be one number per row; got shape {weight.shape}.")
     if len(weight) != n_rows:
         raise ValueError(
             f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one number per row."
         )
+    if not weight.any():
+        raise all_weights_zero()
+    return weight
+
+
+def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Weights as numbers, none of them missing, negative or too large."""
+    weight: NDArray[np.float64] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
     if (weight < 0).any():
         raise ValueError(
             f"sample_weight holds negative values (the smallest is {weight.min():g}); "
             "weights say how often a row counts, so they must be 0 or more."
         )
-    if not weight.any():
-        raise ValueError(
-            "Sample weights must contain at least one non-zero number: "
-            "sample_weight is zero for every row."
-        )
     if weight.max() > np.finfo(np.float64).max / n_rows:
         raise ValueError("sample_weight adds up to infinity; divide the weights by a large number.")
     return weight
+
+
+def all_weights_zero() -> ValueError:
+    return ValueError(
+        "Sample weights must contain at least one non-zero number: "
+        "sample_weight is zero for every row."
+    )

@@ -1,12 +1,14 @@
 """Where rows are: the protocol that models read through.
 
 A model never asks what kind of source it has. It hands over a function of one `Block` of rows and
-says how two results add up (`reduce`), or asks for one answer per row (`map`).
+says how two results add up (`reduce`), takes the results in the order of the rows (`each`), or asks
+for one answer per row (`map`). Models that visit rows again and again have them coded once, by
+`keep` or `join` of `table/storage.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import narwhals.stable.v2 as nw
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from unnaive.table.columns import Native, RawCodes, read_categorical, read_numeric
 from unnaive.table.schema import Schema
+from unnaive.table.storage import Storage
 
 T = TypeVar("T")
 
@@ -26,7 +29,9 @@ class Block:
     ----------
     schema : Schema
     columns : sequence of arrays or narwhals Series, or a 2-D array
-    target, weight : arrays or None
+    target : array, RawCodes or None
+        Labels; as codes where they are not whole numbers or come from text.
+    weight : array or None
     first_row, row_ids : int or array
         Numbers of the rows in the whole table: from the first on, or each.
     """
@@ -37,7 +42,7 @@ class Block:
         columns: Sequence[Native] | NDArray[Any],
         *,
         n_rows: int,
-        target: NDArray[Any] | None = None,
+        target: NDArray[Any] | RawCodes | None = None,
         weight: NDArray[np.float64] | None = None,
         first_row: int = 0,
         row_ids: NDArray[np.int64] | None = None,
@@ -50,6 +55,11 @@ class Block:
         self.weight = weight
         self.first_row = first_row
         self._row_ids = row_ids
+
+    @property
+    def columns(self) -> Sequence[Native] | NDArray[Any]:
+        """The columns as they came."""
+        return self._columns
 
     @property
     def row_ids(self) -> NDArray[np.int64]:
@@ -111,7 +121,7 @@ class Block:
             self.schema,
             self._columns[own] if self.matrix is not None else [c[own] for c in self._columns],
             n_rows=own.stop - start,
-            target=None if self.target is None else self.target[own],
+            target=cut_target(self.target, own),
             weight=None if self.weight is None else self.weight[own],
             first_row=self.first_row + start,
             row_ids=None if self._row_ids is None else self._row_ids[own],
@@ -129,6 +139,13 @@ class Block:
         )
 
 
+def cut_target(target: NDArray[Any] | RawCodes | None, own: Any) -> NDArray[Any] | RawCodes | None:
+    """Labels of some rows."""
+    if isinstance(target, RawCodes):
+        return RawCodes(target.codes[own], target.values)
+    return None if target is None else target[own]
+
+
 def keep_rows(
     columns: Sequence[Native] | NDArray[Any], rows: NDArray[np.bool_]
 ) -> Sequence[Native] | NDArray[Any]:
@@ -143,13 +160,28 @@ def column_of(columns: Sequence[Native] | NDArray[Any], j: int) -> Native:
     return columns[:, j] if isinstance(columns, np.ndarray) else columns[j]
 
 
+def join_answers(answers: Iterable[Any]) -> Any:
+    """Answers for blocks as one, in memory: arrays, or what knows how to `join` its own kind."""
+    parts = list(answers)
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return type(parts[0]).join(parts)
+
+
 class Source(Protocol):
     """Rows that can be visited, as often as needed."""
 
-    schema: Schema
+    storage: Storage
+    """Where arrays with an entry for each row go."""
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
         """Apply ``fn`` to every block and sum the results with ``add``, in any order."""
+        ...
+
+    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        """``fn`` of every block that has rows, in the order of the rows."""
         ...
 
     def map(self, fn: Callable[[Block], Any]) -> Any:
@@ -161,11 +193,14 @@ class MemorySource:
     """A table in memory: one block."""
 
     def __init__(self, block: Block) -> None:
-        self.schema = block.schema
-        self.block = block
+        self.block, self.schema = block, block.schema
+        self.storage = Storage()
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:  # noqa: ARG002
         return fn(self.block)  # one block: nothing to add
+
+    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        yield fn(self.block)
 
     def map(self, fn: Callable[[Block], Any]) -> Any:
         return fn(self.block)

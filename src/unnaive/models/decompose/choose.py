@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join
+from unnaive.table import take_rows
 
 Numbers = tuple[int, ...]
 
@@ -63,9 +63,9 @@ class Judge:
         pairs, owner = self._pairs(fold, train, numbers)
         X, groups = self.rows.X, self.rows.groups
         model = clone(self.estimator).fit(
-            _safe_indexing(X, train), pairs, **_check_method_params(X, self.params, indices=train)
+            take_rows(X, train), pairs, **_check_method_params(X, self.params, indices=train)
         )
-        found = self.fold_pairs(model, owner, _safe_indexing(X, test))
+        found = self.fold_pairs(model, owner, take_rows(X, test))
         return float(self.weight[test][found == groups[test]].sum())
 
     def _pairs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import Spread, Summary, Wanted, gather
 from unnaive.encode import Categories
-from unnaive.table import FINITE, Block, MemorySource, check_values, expect
+from unnaive.table import FINITE, Picked, PickedSource, Schema, Source, check_values, expect
 
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
@@ -57,10 +58,10 @@ class ClassClusters:
 
 
 def summarize_pairs(
-    block: Block, pairs: NDArray[np.intp], wanted: Wanted, n_jobs: int | None
+    source: Source, pairs: Picked, wanted: Callable[[Schema], Wanted], n_jobs: int | None
 ) -> Summary:
     """Counts and moments of the rows of every (class, cluster) pair."""
-    return gather(MemorySource(block.relabel(pairs)), wanted, n_jobs=n_jobs)
+    return gather(PickedSource(source, pairs), wanted, n_jobs=n_jobs)
 
 
 def describe_class(

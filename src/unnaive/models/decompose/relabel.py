@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
+
+from unnaive.table import take_rows
 
 NUMBER_NAMES = ("n_clusters", "n_components")
 
@@ -126,7 +127,7 @@ def cluster(
         asked = own.get_params()[name] if number is None else number
         if isinstance(asked, (int, np.integer)):
             own.set_params(**{name: min(int(asked), len(rows))})
-    part = _safe_indexing(X, rows)
+    part = take_rows(X, rows)
     given = _check_method_params(X, params, indices=rows)
     try:
         found = _labels(own, part, given)

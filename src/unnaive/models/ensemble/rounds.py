@@ -13,6 +13,7 @@ from unnaive.bayes import Scorer, coded_scores, judge, log_probabilities
 from unnaive.counts import CodedRows, CountTable, count_coded
 from unnaive.encode import AnyCoder, branch_seeds
 from unnaive.models.ensemble.weights import STEEPEST, RowWeights
+from unnaive.table import Storage
 
 LEAST_VOTE = 2.0**-20
 MOST_RESTARTS = 25  # as often as Bauer and Kohavi start again
@@ -85,10 +86,12 @@ class Booster:
         build: Callable[[CountTable], Scorer],
         rules: Rules,
         n_jobs: int | None = None,
+        storage: Storage | None = None,
     ) -> None:
+        self.storage = storage
         self.blocks, self.held_out, self.coders = blocks, held_out, coders
         self.build, self.rules, self.n_jobs = build, rules, n_jobs
-        self.weights = RowWeights(blocks, n_jobs)
+        self.weights = RowWeights(blocks, n_jobs, storage)
         self.seeds = branch_seeds(rules.seed, MOST_RESTARTS)
         self.found = Boosted()
         self.first_error = 1.0
@@ -100,7 +103,7 @@ class Booster:
         real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
         scorer = first
         while True:
-            margins, hits = judge(self.blocks, scorer, self.n_jobs)
+            margins, hits = judge(self.blocks, scorer, self.n_jobs, self.storage)
             error = self.weights.error(hits)
             if scorer is first:
                 self.first_error = error
@@ -166,16 +169,17 @@ class Booster:
 
     def _look_ahead(self, scorer: Scorer, vote: float) -> None:
         """Log loss on the held-out rows with this round."""
-        loss = whole = 0.0
+        losses: list[float] = []  # summed exactly, so that blocks do not matter
+        whole = 0.0
         for k, rows in enumerate(self.held_out):
             added = class_scores(self.rules.algorithm, coded_scores(rows, scorer), vote)
             self.outlook[k : k + 1] = [self.outlook[k] + added if self.outlook[k:] else added]
             logs = log_probabilities(self.outlook[k])[np.arange(rows.n_rows), rows.groups]
             weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-            loss -= float(weight @ np.maximum(logs, -STEEPEST))
+            losses += (weight * np.minimum(-logs, STEEPEST)).tolist()
             whole += float(weight.sum())
         if self.held_out:
-            self.found.losses.append(loss / whole)
+            self.found.losses.append(math.fsum(losses) / whole)
 
     def _hopeless(self) -> bool:
         """Whether the held-out rows have not gained for a while."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unnaive.counts import GRAIN, CodedRows
 from unnaive.encode import draw_uniform
 from unnaive.models.ensemble import kernels
-from unnaive.table import in_threads
+from unnaive.table import Storage, in_threads
 
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
@@ -24,14 +24,22 @@ class RowWeights:
     then exact, and no split of the rows over blocks or threads changes them.
     """
 
-    def __init__(self, blocks: Sequence[CodedRows], n_jobs: int | None = None) -> None:
-        self.blocks, self.n_jobs = blocks, n_jobs
+    def __init__(
+        self, blocks: Sequence[CodedRows], n_jobs: int | None = None, storage: Storage | None = None
+    ) -> None:
+        self.blocks, self.n_jobs, self.storage = blocks, n_jobs, storage or Storage()
         self.parts = [(k, part) for k, rows in enumerate(blocks) for part in rows.stretches()]
-        self.logs = [np.zeros(rows.n_rows) for rows in blocks]
-        self.current = [
-            np.ones(rows.n_rows) if rows.weight is None else rows.weight for rows in blocks
-        ]
+        self.logs = [self.storage.zeros(rows.n_rows) for rows in blocks]
+        self.current = [self._first(rows) for rows in blocks]
         self.given = self.total = float(sum(weight.sum() for weight in self.current))
+
+    def _first(self, rows: CodedRows) -> NDArray[np.float64]:
+        """The rows' own weights."""
+        if rows.weight is not None:
+            return rows.weight
+        ones = self.storage.empty(rows.n_rows, np.float64)
+        ones[:] = 1.0
+        return ones
 
     def error(self, hits: Sequence[NDArray[np.bool_]]) -> float:
         """Share of the weight that is not hit."""
@@ -63,9 +71,8 @@ class RowWeights:
     def refresh(self, seed: int) -> None:
         """Forget everything: weights between 0.9 and 1.1, by seed and row."""
         span = FRESH_HIGH - FRESH_LOW
-        self.logs = [
-            np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids)) for rows in self.blocks
-        ]
+        for log, rows in zip(self.logs, self.blocks, strict=True):
+            log[:] = np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids))
         self._scale(max(float(log.max()) for log in self.logs))
 
     def _each(self, fn: Callable[[int, slice], float]) -> list[float]:
@@ -77,7 +84,7 @@ class RowWeights:
         # Whole multiples of 1 / fine add exactly as long as their sum stays below 2**53; weights
         # too large for that are at least told apart.
         fine = max(1.0 / GRAIN, 2.0 ** (52 - math.ceil(math.log2(self.given + 1.0))))
-        self.current = [np.empty_like(log) for log in self.logs]
+        self.current = [self.storage.empty(len(log), np.float64) for log in self.logs]
 
         def spread(k: int, part: slice) -> float:
             relative = np.subtract(self.logs[k][part], top, out=self.current[k][part])

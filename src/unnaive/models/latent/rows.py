@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.encode import Categories, assign_folds, column_slots, hold_out, value_keys
 from unnaive.models.latent.state import Packs, Rows
-from unnaive.table import Block
+from unnaive.table import Block, Source, join
 
 MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables are made every step
 
@@ -59,26 +59,45 @@ class Latent:
         return len(self.rows.held) - 1
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Values:
+    """Rows of a source: slots and numbers of the columns, weights, and the rows' own numbers."""
+
+    PER_ROW: ClassVar = {"slots": 0, "values": 0, "weight": 0, "row_ids": 0}
+
+    slots: list[NDArray[Any]]
+    values: list[NDArray[np.float64]]
+    weight: NDArray[np.float64] | None
+    row_ids: NDArray[np.int64]
+
+
 def read_rows(
-    block: Block,
+    source: Source,
     coders: Sequence[Categories | None],
     scale: Scale,
     factor: float,
     cv: Any,
     seed: int,
+    n_rows: int,
 ) -> Latent:
-    """Encode a block once: every step of EM then only adds and multiplies.
+    """Encode the rows once: every step of EM then only adds and multiplies.
 
     ``cv`` says what is held out: a number of folds, dealt by the rows' values; anything else that
     `assign_folds` reads; or None, nothing.
     """
     coded = {j: coder for j, coder in enumerate(coders) if coder is not None}
-    slots = [column_slots(block, j, coder) for j, coder in coded.items()]
-    values = [block.numeric(j) for j in scale.columns]
-    keys = value_keys([*slots, *values], block.n_rows)
+
+    def read(block: Block) -> _Values:
+        slots = [column_slots(block, j, coder) for j, coder in coded.items()]
+        values = [block.numeric(j) for j in scale.columns]
+        return _Values(slots, values, block.weight, block.row_ids)
+
+    found = join(source, read, n_rows)
+    slots, values = found.slots, found.values
+    keys = value_keys([*slots, *values], n_rows)
     first, place = _distinct(keys, [*slots, *values])
     n = len(first)
-    each = np.full(block.n_rows, factor) if block.weight is None else factor * block.weight
+    each = np.full(n_rows, factor) if found.weight is None else factor * found.weight
     weight = np.bincount(place, each, n).astype(np.float64)
     table = np.empty((len(values), n))
     present: list[NDArray[np.float64]] = []
@@ -94,7 +113,7 @@ def read_rows(
     if isinstance(cv, int):
         held = np.vstack((hold_out(seed, keys[first], weight, cv), held))
     elif cv is not None:
-        folds, n_folds = assign_folds(cv, seed, block.row_ids, block.target)
+        folds, n_folds = assign_folds(cv, seed, found.row_ids, None)
         dealt = np.bincount(folds * n + place, each, n_folds * n).reshape(n_folds, n)
         held = np.vstack((dealt, held))
     picked = np.array([s[first] for s in slots], dtype=np.uint16).reshape(len(slots), n)

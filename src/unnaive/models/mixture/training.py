@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from unnaive.encode import (
 )
 from unnaive.models.mixture import kernels
 from unnaive.models.mixture.shape import Shape
-from unnaive.table import Block, Source, in_threads
+from unnaive.table import Block, Source, in_threads, join
 
 ROWS = 1 << 14  # rows of one task of a batch sweep
 
@@ -30,29 +30,26 @@ ROWS = 1 << 14  # rows of one task of a batch sweep
 class SlotRows:
     """Rows in the order of their numbers: slots (0 missing or unseen), classes, weights."""
 
+    PER_ROW: ClassVar = {"slots": 0, "groups": 0, "weight": 0, "row_ids": 0}
+
     slots: NDArray[np.uint16]
     groups: NDArray[Any]
     weight: NDArray[np.float64]
     row_ids: NDArray[np.int64]
 
-    def __add__(self, other: SlotRows) -> SlotRows:
-        parts = sorted((self, other), key=lambda rows: int(rows.row_ids[0]))
-        return SlotRows(
-            *(
-                np.concatenate([getattr(rows, name) for rows in parts])
-                for name in ("slots", "groups", "weight", "row_ids")
-            )
-        )
-
     def visits(self, seed: int | None) -> NDArray[np.intp]:
         """The order in which a sweep visits the rows: theirs, or one drawn by seed and row."""
         if seed is None:
-            return np.arange(len(self.groups))
+            return np.argsort(self.row_ids, kind="stable")
         return draw_order(seed, self.row_ids)
 
 
 def slot_rows(
-    source: Source, coders: Sequence[AnyCoder], labels: Labels, factor: NDArray[np.float64]
+    source: Source,
+    coders: Sequence[AnyCoder],
+    labels: Labels,
+    factor: NDArray[np.float64],
+    n_rows: int,
 ) -> SlotRows:
     """All rows of a source; values that the coders do not know are as good as missing."""
 
@@ -68,7 +65,7 @@ def slot_rows(
         weight = factor[groups] if block.weight is None else block.weight * factor[groups]
         return SlotRows(slots, groups, weight, block.row_ids)
 
-    return source.reduce(code, SlotRows.__add__)
+    return join(source, code, n_rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,7 @@ def bayes_fields(
 
 
 def _class_weight(node: Node, rows: Rows) -> NDArray[np.float64]:
-    weight = rows.weight[node.rows]
-    return np.bincount(rows.groups[node.rows], weight, rows.n_classes).astype(np.float64)
+    return node_kernels.class_weights(rows.groups, rows.weight, node.rows, rows.n_classes)
 
 
 def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:

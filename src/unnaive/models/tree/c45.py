@@ -15,7 +15,9 @@ from unnaive.encode import Bins, Categories, Grid, coder_sizes
 from unnaive.models.tree import prune_kernels
 from unnaive.models.tree.c45_kernels import Nodes, Table, grow
 from unnaive.models.tree.class_tree import ClassTree
+from unnaive.models.tree.classifier import Encoded
 from unnaive.models.tree.tree import lay_out
+from unnaive.table import Storage
 
 MANY_VALUES = 0.3  # discrete attributes with values for this share of the rows are no yardstick
 
@@ -35,16 +37,15 @@ class C45Rules:
 
 
 def grow_c45(
-    codes: Sequence[NDArray[Any]],
+    rows: Encoded,
     coders: Sequence[Grid | Categories | None],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
     n_classes: int,
     rules: C45Rules,
+    storage: Storage,
 ) -> ClassTree:
     """The pruned tree of the rows."""
-    everyone = np.flatnonzero(weight > 0.0).astype(np.int32)
-    table = _table(codes, coders, groups, weight, len(everyone))
+    everyone = np.flatnonzero(rows.weight > 0.0).astype(np.int32)
+    table = _table(rows, coders, len(everyone), storage)
     depth = -1 if rules.max_depth is None else rules.max_depth
     nodes, n_nodes = grow(
         table, everyone, n_classes, rules.min_rows, depth, rules.penalty, rules.ratio
@@ -57,26 +58,28 @@ def grow_c45(
 
 
 def _table(
-    codes: Sequence[NDArray[Any]],
+    rows: Encoded,
     coders: Sequence[Grid | Categories | None],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
     n_rows: int,
+    storage: Storage,
 ) -> Table:
     grids = [c if isinstance(c, Grid) else Grid(0, np.empty(0), np.empty(0)) for c in coders]
     sizes = np.array(coder_sizes(coders), dtype=np.int64)
     numeric = np.array([isinstance(coder, Grid) for coder in coders])
     few = numeric | (sizes < MANY_VALUES * n_rows)
+    codes = storage.empty((len(coders), len(rows.groups)), np.uint16)
+    for own, column in zip(codes, rows.codes, strict=True):
+        own[:] = column
     return Table(
-        codes=np.array(codes, dtype=np.uint16).reshape(len(coders), len(groups)),
+        codes=codes,
         sizes=sizes,
         numeric=numeric,
         ordinary=few if few.any() else np.ones_like(few),
         edges=np.cumsum([0, *(grid.size for grid in grids)], dtype=np.int64),
         low=np.concatenate([grid.low for grid in grids]),
         high=np.concatenate([grid.high for grid in grids]),
-        groups=groups.astype(np.int64),
-        weight=weight,
+        groups=rows.groups.astype(np.int64),
+        weight=rows.weight,
     )
 
 

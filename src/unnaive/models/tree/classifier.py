@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,15 +87,26 @@ class TreeClassifier(TableClassifier):
         return self.tree_.paths()[self.apply(X)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """Slots of the columns, class and weight of the rows, weights in units of rows."""
+
+    PER_ROW: ClassVar = {"codes": 0, "groups": 0, "weight": 0}
+
+    codes: list[NDArray[Any]]
+    groups: NDArray[Any]
+    weight: NDArray[np.float64]
+
+
 def encoded(
     block: Block,
     coders: list[Grid | Categories | None],
     summary: Summary,
     own: NDArray[np.float64],
-) -> tuple[list[NDArray[Any]], NDArray[Any], NDArray[np.float64]]:
-    """Slots of the columns, class and weight of the rows, weights in units of rows."""
+) -> Encoded:
+    """The rows of a block as trees see them."""
     assert block.target is not None
     groups = groups_of(summary.labels, block.target)
     weight = np.ones(block.n_rows) if block.weight is None else block.weight
     codes = [column_slots(block, j, coder) for j, coder in enumerate(coders)]
-    return codes, groups, weight * row_factor(summary, own)[groups]
+    return Encoded(codes, groups, weight * row_factor(summary, own)[groups])

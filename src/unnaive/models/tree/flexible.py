@@ -164,7 +164,7 @@ class FlexibleGrower(Grower):
 
     def _validate(self, view: View) -> NDArray[np.bool_]:
         """Which of a node's rows kernel naive Bayes gets right when it has not seen their fold."""
-        slots, n_values = view.base.copy(), self.sizes.copy()
+        slots, n_values = self.storage.copy(view.base), self.sizes.copy()
         widths = np.zeros((1, len(self.sizes), view.n_classes + 1))
         found: dict[int, Cells] = {}
         for j in view.numeric.tolist():

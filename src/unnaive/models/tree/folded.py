@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import abstractmethod
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +16,20 @@ from unnaive.counts import Summary
 from unnaive.encode import Categories, Grid, assign_folds
 from unnaive.models._base import EvidenceClassifier
 from unnaive.models._progress import Progress
-from unnaive.models.tree.classifier import TreeClassifier, encoded
+from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
 from unnaive.models.tree.tree import BayesTree
-from unnaive.table import Block, check_number, check_word
+from unnaive.table import Block, Source, check_number, check_word, join
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Folded:
+    """Encoded rows and their folds, or their numbers where folds cannot be drawn row by row."""
+
+    PER_ROW: ClassVar = {"folds": 0}
+
+    rows: Encoded
+    folds: NDArray[Any]
 
 
 class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassifier):  # type: ignore[misc]
@@ -53,7 +65,7 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
     # Learning -------------------------------------------------------------------------------
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
         Parameters
@@ -70,7 +82,7 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
         source, summary, own = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, own)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rows = source.map(lambda block: self._rows(block, coders, summary, own, seed))
+        rows = self._rows(source, coders, summary, own, seed)
         rules = Rules(
             float(self.alpha),  # kernels are compiled for floats
             self.missing,
@@ -99,17 +111,33 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
 
     def _rows(
         self,
-        block: Block,
+        source: Source,
         coders: list[Grid | Categories | None],
         summary: Summary,
         own: NDArray[np.float64],
         seed: int,
     ) -> Rows:
         """Rows as growing sees them."""
-        codes, groups, weight = encoded(block, coders, summary, own)
+        # Folds are drawn row by row; any other way to deal them needs to know of all rows.
+        drawn = isinstance(self.cv, numbers.Integral)
+
+        def read(block: Block) -> _Folded:
+            folds = block.row_ids
+            if drawn:
+                found, n = assign_folds(self.cv, seed, folds, None)
+                folds = found.astype(np.min_scalar_type(n))
+            return _Folded(encoded(block, coders, summary, own), folds)
+
+        found = join(source, read, summary.n_rows)
+        rows, folds, n_folds = found.rows, found.folds, self.cv
+        if not drawn:
+            target = summary.labels.classes[rows.groups]
+            folds, n_folds = assign_folds(self.cv, seed, found.folds, target)
         numeric = tuple(isinstance(coder, Grid) for coder in coders)
-        folds, n_folds = assign_folds(self.cv, seed, block.row_ids, block.target)
-        return Rows(codes, numeric, groups, weight, folds, len(summary.labels), n_folds)
+        return Rows(
+            rows.codes, numeric, rows.groups, rows.weight, folds, len(summary.labels),
+            int(n_folds), source.storage,
+        )  # fmt: skip
 
     # Answering ------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from unnaive.discretize import part_kernels
 from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.view import View
-from unnaive.table import in_threads
+from unnaive.table import Storage, in_threads
 
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 # Coarse slots, rows x attributes, and numbers of values.
@@ -34,15 +34,18 @@ class Rows:
         Which attributes are numbers, their codes in ascending order of value.
     groups, weight, folds : arrays
         Class, weight and fold of each row.
+    storage : Storage
+        Where more arrays of rows go.
     """
 
     codes: list[NDArray[Any]]
     numeric: tuple[bool, ...]
     groups: NDArray[Any]
     weight: NDArray[np.float64]
-    folds: NDArray[np.int64]
+    folds: NDArray[Any]
     n_classes: int
     n_folds: int
+    storage: Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +78,12 @@ class Test:
     def n_children(self) -> int:
         return len(self.values) or len(self.below) + 1
 
-    def child(self, codes: NDArray[Any], size: int) -> NDArray[np.int32]:
-        """Child of each code of a node's rows, -1 for missing and for values without a child."""
+    def child(self, codes: NDArray[Any], size: int, out: NDArray[np.int32]) -> None:
+        """Child of each code of a node's rows (OUT), -1 for missing and values without a child."""
         if self.values:
-            return kernels.branches(codes, np.array(self.values), size)
-        return kernels.intervals(codes, np.array(self.below))
+            kernels.branches(codes, np.array(self.values), size, out)
+        else:
+            kernels.intervals(codes, np.array(self.below), out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,17 +153,19 @@ class Grower:
         self.progress = progress
         # Categories with very many values need wider codes than fine cells do.
         wide = np.result_type(np.uint16, *rows.codes)
-        self._codes = np.empty((len(sizes), len(rows.groups)), dtype=wide)
+        self.storage = rows.storage
+        self._codes = self.storage.empty((len(sizes), len(rows.groups)), wide)
         for j, codes in enumerate(rows.codes):
             self._codes[j] = codes
 
     def grow(self) -> list[Node]:
         """All nodes, each with its rows."""
         # Rows of one fold stand together in every node, so that the fold's table stays in cache.
-        everyone = np.argsort(self.rows.folds, kind="stable")
-        right = np.zeros(len(everyone), dtype=np.bool_)
+        everyone = self.storage.empty(len(self.rows.folds), np.intp)
+        kernels.order_by_fold(self.rows.folds, self.rows.n_folds, everyone)
+        right = self.storage.zeros(len(everyone), np.bool_)
         view = self._view(everyone)
-        self._cross_validate(view, np.zeros(len(everyone), dtype=np.int32), 1, right)
+        self._cross_validate(view, self.storage.zeros(len(everyone), np.int32), 1, right)
         root = Branch(self._node(everyone, right, 0), right, view)
         growing: list[Branch] = [root]
         small: list[Branch] = []
@@ -181,13 +187,14 @@ class Grower:
         branches = [root]
         for branch in branches:  # parents before children: a row's last mark is its leaf's
             branches += branch.below
-        right = np.empty(len(self.rows.groups), dtype=np.bool_)
+        right = self.storage.empty(len(self.rows.groups), np.bool_)
         for branch in branches:
             right[branch.node.rows] = branch.right
         for branch in reversed(branches):
             if branch.below:
                 own = branch.node.rows
-                weight, after = self.rows.weight[own], right[own]
+                weight = self.storage.take(self.rows.weight, own)
+                after = self.storage.take(right, own)
                 changed = kernels.weight_where(after ^ branch.right, weight)
                 gained = kernels.weight_where(after, weight) - branch.node.utility * weight.sum()
                 if not changed or normal_tail(gained / math.sqrt(changed)) > significance:
@@ -204,9 +211,9 @@ class Grower:
         return View(self.rows, self._codes, self.sizes, chosen, self.slots)
 
     def _node(self, chosen: NDArray[np.intp], right: NDArray[np.bool_], depth: int) -> Node:
-        weight = self.rows.weight[chosen]
+        weight = self.storage.take(self.rows.weight, chosen)
         whole = weight.sum()
-        return Node(chosen, depth, float(whole), float(weight[right].sum() / whole))
+        return Node(chosen, depth, float(whole), kernels.weight_where(right, weight) / float(whole))
 
     def _divide(self, branch: Branch, n_jobs: int | None) -> list[Branch]:
         """Split a node if that is worth it; its new branches."""
@@ -219,10 +226,10 @@ class Grower:
         if split is not None:
             node.test = split.test
             child = self._child(view, split.test)
-            for k in range(split.test.n_children):
-                own = np.flatnonzero(child == k)
-                right = split.right[own]
-                below = self._node(node.rows[own], right, node.depth + 1)
+            for k, n in enumerate(kernels.child_sizes(child, split.test.n_children).tolist()):
+                own, right = self.storage.empty(n, np.intp), self.storage.empty(n, np.bool_)
+                kernels.rows_of_child(child, k, node.rows, split.right, own, right)
+                below = self._node(own, right, node.depth + 1)
                 branch.below.append(Branch(below, right))
                 settled -= below.weight
         if self.progress is not None:
@@ -269,13 +276,15 @@ class Grower:
             weights = np.bincount(child[child >= 0], view.weight[child >= 0], test.n_children)
             if weights.min() < self.rules.min_child_weight:
                 return None
-        after = right.copy()
+        after = self.storage.copy(right)
         self._cross_validate(view, child, test.n_children, after)
         return Split(test, kernels.weight_where(after, view.weight) / view.whole, after)
 
     def _child(self, view: View, test: Test) -> NDArray[np.int32]:
         j = test.attribute
-        return test.child(view.codes[j], int(self.sizes[j]))
+        child = self.storage.empty(len(view.weight), np.int32)
+        test.child(view.codes[j], int(self.sizes[j]), child)
+        return child
 
     def _test(self, view: View, j: int) -> Test | None:
         """The question that attribute j asks of these rows; None if all answer alike."""
@@ -314,7 +323,7 @@ class Grower:
         if view.ready is not None:
             n_values[:] = view.ready[1]
             return view.ready[0], n_values
-        slots = view.base.copy()
+        slots = self.storage.copy(view.base)
         n_values[:] = self.sizes
         given = (part, n_parts, view.groups, view.weight, view.n_classes)
         # A table of all cells where it is smaller than the rows, else the rows in order of value.

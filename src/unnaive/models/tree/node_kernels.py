@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unnaive.discretize.kernels import boundaries, class_cells, mdl_cuts, threshold_cell
 
 _BLOCK = 1024  # rows that are written column by column while they lie in cache
+_MANY = 1 << 16  # rows that are not copied to be cut
 _DENSE = 4  # so many times more codes than rows, and the codes of the rows are sorted instead
 
 
@@ -38,9 +39,9 @@ def transpose(columns: NDArray[Any], out: NDArray[Any]) -> None:
 
 @njit(cache=True, nogil=True)
 def renumber(
-    groups: NDArray[Any], chosen: NDArray[np.intp], n_groups: int
-) -> tuple[NDArray[np.int32], int]:
-    """Groups of the chosen rows, numbered among those that occur, and how many these are."""
+    groups: NDArray[Any], chosen: NDArray[np.intp], n_groups: int, out: NDArray[np.int32]
+) -> int:
+    """Groups of the chosen rows, numbered among those that occur (OUT), and how many these are."""
     place = np.zeros(n_groups, dtype=np.int32)
     for i in chosen:
         place[groups[i]] = 1
@@ -49,10 +50,61 @@ def renumber(
         if place[g]:
             place[g] = n
             n += 1
-    out = np.empty(len(chosen), dtype=np.int32)
     for i in range(len(chosen)):
         out[i] = place[groups[chosen[i]]]
-    return out, n
+    return n
+
+
+@njit(cache=True, nogil=True)
+def order_by_fold(folds: NDArray[Any], n_folds: int, order: NDArray[np.intp]) -> None:
+    """Rows of one fold after those of another, otherwise as they stand (OUT)."""
+    at = np.zeros(n_folds + 1, dtype=np.intp)
+    for fold in folds:
+        at[fold + 1] += 1
+    for f in range(n_folds):
+        at[f + 1] += at[f]
+    for i in range(len(folds)):
+        order[at[folds[i]]] = i
+        at[folds[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def child_sizes(child: NDArray[np.int32], n_children: int) -> NDArray[np.intp]:
+    """How many rows each child has."""
+    sizes = np.zeros(n_children, dtype=np.intp)
+    for k in child:
+        if k >= 0:
+            sizes[k] += 1
+    return sizes
+
+
+@njit(cache=True, nogil=True)
+def rows_of_child(
+    child: NDArray[np.int32],
+    k: int,
+    chosen: NDArray[np.intp],
+    marks: NDArray[np.bool_],
+    rows: NDArray[np.intp],
+    own: NDArray[np.bool_],
+) -> None:
+    """Of a node's rows and their marks (IN), those of child k (OUT), in their order."""
+    n = 0
+    for i in range(len(child)):
+        if child[i] == k:
+            rows[n] = chosen[i]
+            own[n] = marks[i]
+            n += 1
+
+
+@njit(cache=True, nogil=True)
+def class_weights(
+    groups: NDArray[Any], weight: NDArray[np.float64], rows: NDArray[np.intp], n_classes: int
+) -> NDArray[np.float64]:
+    """Weight of each class among some rows."""
+    total = np.zeros(n_classes)
+    for i in rows:
+        total[groups[i]] += weight[i]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -131,17 +183,15 @@ def values_present(codes: NDArray[Any], size: int) -> NDArray[np.intp]:
 
 
 @njit(cache=True, nogil=True)
-def intervals(codes: NDArray[Any], below: NDArray[np.intp]) -> NDArray[np.int32]:
-    """Child of each row: how many cuts, whose codes below them ascend (IN), it lies above; -1 for
-    missing.
+def intervals(codes: NDArray[Any], below: NDArray[np.intp], child: NDArray[np.int32]) -> None:
+    """Child of each row (OUT): how many cuts, whose codes below them ascend (IN), it lies above;
+    -1 for missing.
     """
-    child = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):
         k = 0
         while k < len(below) and codes[i] > below[k]:
             k += 1
         child[i] = -1 if codes[i] == 0 else k
-    return child
 
 
 @njit(cache=True, nogil=True)
@@ -164,15 +214,15 @@ def count_cells(
 
 
 @njit(cache=True, nogil=True)
-def branches(codes: NDArray[Any], values: NDArray[np.intp], size: int) -> NDArray[np.int32]:
-    """Child of each row where every value has its own; -1 for others and for missing."""
+def branches(
+    codes: NDArray[Any], values: NDArray[np.intp], size: int, child: NDArray[np.int32]
+) -> None:
+    """Child of each row (OUT) where every value has its own; -1 for others and for missing."""
     place = np.full(size + 2, -1, dtype=np.int32)
     for k in range(len(values)):
         place[values[k]] = k
-    child = np.empty(len(codes), dtype=np.int32)
     for i in range(len(codes)):
         child[i] = place[codes[i]]
-    return child
 
 
 @njit(cache=True, nogil=True)
@@ -202,6 +252,36 @@ def count_part(
 
 
 @njit(cache=True, nogil=True)
+def _cut_many(
+    codes: NDArray[Any],
+    rows: NDArray[np.intp],
+    size: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """`cut_part` from the weights of codes, without lists as long as the rows."""
+    table = np.zeros((size + 1, n_classes))
+    for i in rows:
+        table[codes[i], groups[i]] += weight[i]
+    cells = np.empty(size, dtype=np.intp)
+    cumulative = np.zeros((size + 1, n_classes))
+    n = 0
+    for v in range(1, size + 1):
+        if table[v].max() > 0.0:
+            cells[n] = v
+            n += 1
+            cumulative[n] = cumulative[n - 1] + table[v]
+    cells, cumulative = cells[:n], cumulative[: n + 1]
+    cuts = mdl_cuts(cumulative, boundaries(cumulative))
+    counts = np.zeros((n_classes, len(cuts) + 3))
+    counts[:, 0] = table[0]
+    for k in range(n):
+        counts[:, np.searchsorted(cuts, k + 1) + 1] += table[cells[k]]
+    return cells[cuts - 1], cells[cuts], counts
+
+
+@njit(cache=True, nogil=True)
 def cut_part(
     codes: NDArray[Any],
     rows: NDArray[np.intp],
@@ -213,6 +293,8 @@ def cut_part(
     """A number cut by MDL among the chosen rows: the codes below and above each cut, and the weight
     per class and slot, the last slot for unseen values.
     """
+    if len(rows) > _MANY:
+        return _cut_many(codes, rows, size, groups, weight, n_classes)
     own = codes[rows]
     ranks = np.empty_like(own)
     cells = rank(own, size, ranks)

@@ -40,19 +40,24 @@ class View:
     ) -> None:
         n_columns, n_rows = len(codes), len(chosen)
         self.chosen = chosen
-        self.codes = np.empty((n_columns, n_rows), dtype=codes.dtype)
+        storage = rows.storage
+        self.codes = storage.empty((n_columns, n_rows), codes.dtype)
         kernels.gather_columns(codes, chosen, self.codes)
-        self.groups, self.n_classes = kernels.renumber(rows.groups, chosen, rows.n_classes)
-        self.weight, self.folds = rows.weight[chosen], rows.folds[chosen]
+        self.groups = storage.empty(n_rows, np.int32)
+        self.n_classes = kernels.renumber(rows.groups, chosen, rows.n_classes, self.groups)
+        self.weight, self.folds = (
+            storage.take(rows.weight, chosen),
+            storage.take(rows.folds, chosen),
+        )
         self.whole = float(self.weight.sum())
-        self.ready = None if slots is None else (slots[0][chosen], slots[1])
+        self.ready = None if slots is None else (storage.take(slots[0], chosen), slots[1])
         self.numeric = np.flatnonzero(rows.numeric)
-        self.ranks = np.empty_like(self.codes)  # only of numbers
+        self.ranks = storage.empty(self.codes.shape, codes.dtype)  # only of numbers
         self.n_ranks = np.zeros(n_columns, dtype=np.intp)
         kernels.rank_columns(self.codes, sizes, self.numeric, self.ranks, self.n_ranks)
         self._order: dict[int, NDArray[np.intp]] = {}
         if slots is None:
-            self.base = np.empty((n_rows, n_columns), dtype=codes.dtype)
+            self.base = storage.empty((n_rows, n_columns), codes.dtype)
             kernels.transpose(self.codes, self.base)
 
     def sorted(self, j: int) -> NDArray[np.intp]:

@@ -1,0 +1,1 @@
+"""Rows in files, against reading them and against memory."""

@@ -1,0 +1,251 @@
+"""Everything that `table/files.py` can read: Parquet, CSV, and lazy tables of other libraries."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from unnaive.table.files import Batches, Piece
+from unnaive.table.scan import Scan
+
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv"}
+PACKED = (".gz", ".bz2", ".zst", ".lz4")  # CSV only: Parquet packs its own columns
+
+
+def open_batches(scan: Scan) -> Batches:
+    """The rows that a scan names."""
+    _require_pyarrow()
+    kind, data = scan.kind, scan.data
+    if kind == "files":
+        return _open_paths(scan)
+    if kind == "polars":
+        return LazyBatches(data)
+    if kind == "duckdb":
+        return StreamBatches(lambda: data.to_arrow_reader(1 << 17), data.columns, ordered=False)
+    if kind == "arrow":
+        return DatasetBatches(data)
+    return StreamBatches(data)
+
+
+def _require_pyarrow() -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise ImportError("reading files needs pyarrow: pip install 'unnaive[files]'.") from None
+
+
+def _open_paths(scan: Scan) -> Batches:
+    paths = find_files(scan.data)
+    kinds = {_kind(path) for path in paths}
+    if len(kinds) > 1:
+        raise ValueError(f"{scan.data!r} holds both Parquet and CSV files; read one kind.")
+    if kinds == {"csv"}:
+        from unnaive.table.csv import CsvBatches
+
+        return CsvBatches(paths, scan)
+    return ParquetBatches(paths, scan)
+
+
+def find_files(data: Any) -> list[str]:
+    """The files that a path, a glob, a folder or a list of these stands for."""
+    if isinstance(data, (list, tuple)):
+        return [path for item in data for path in find_files(item)]
+    text = os.path.expanduser(os.fspath(data))
+    if os.path.isdir(text):
+        found = sorted(
+            str(path)
+            for path in Path(text).rglob("*")
+            if path.is_file() and not _hidden(path.relative_to(text)) and _ending(path.name)
+        )
+        if not found:
+            raise FileNotFoundError(f"the folder {text!r} has no Parquet or CSV files.")
+        return found
+    if os.path.exists(text):
+        return [text]
+    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+    if not found:
+        raise FileNotFoundError(f"there is no file {text!r}, nor files of that pattern.")
+    return found
+
+
+def _hidden(path: Path) -> bool:
+    """Files and folders that engines write beside the data."""
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _ending(name: str) -> str | None:
+    name = name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return ENDINGS.get(os.path.splitext(name)[1])
+
+
+def _kind(path: str) -> str:
+    found = _ending(path)
+    if found is not None:
+        return found
+    with open(path, "rb") as file:
+        return "parquet" if file.read(4) == b"PAR1" else "csv"
+
+
+class ParquetBatches:
+    """Parquet files, one after the other."""
+
+    ordered = True
+
+    def __init__(self, paths: list[str], scan: Scan) -> None:
+        self.paths = paths
+        schemas = [self._schema(path) for path in paths]
+        self.names = list(schemas[0].names)
+        texts = [{field.name for field in schema if _is_text(field.type)} for schema in schemas]
+        self.coded = frozenset(set.intersection(*texts))
+        for path, schema in zip(paths, schemas, strict=True):
+            refuse_other_columns(scan, paths[0], self.names, path, schema.names)
+
+    def _schema(self, path: str) -> Any:
+        return self._open(path).schema_arrow
+
+    def _open(self, path: str) -> Any:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.ParquetFile(path, read_dictionary=sorted(getattr(self, "coded", ())))
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from error
+
+    def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:
+        import pyarrow as pa
+
+        for path in self.paths:
+            first = 0
+            with self._open(path) as file:
+                batches = file.iter_batches(n_rows, columns=columns)
+                while True:
+                    try:
+                        batch = next(batches, None)
+                    except (pa.ArrowException, OSError) as error:
+                        until = min(first + n_rows, file.metadata.num_rows)
+                        raise unreadable(path, error, first, until) from error
+                    if batch is None:
+                        break
+                    table = pa.Table.from_batches([batch]).select(columns)
+                    yield Piece(table, len(batch), path, first)
+                    first += len(batch)
+
+
+class DatasetBatches:
+    """A dataset of pyarrow."""
+
+    ordered = True
+    coded: frozenset[str] = frozenset()
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        self.names = list(dataset.schema.names)
+
+    def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:
+        first = 0
+        for batch in self.dataset.to_batches(
+            columns=columns, batch_size=n_rows, batch_readahead=2, fragment_readahead=1
+        ):
+            yield _piece(batch, columns, first)
+            first += len(batch)
+
+
+class StreamBatches:
+    """Streams that a function starts anew each time."""
+
+    coded: frozenset[str] = frozenset()
+
+    def __init__(
+        self, start: Callable[[], Any], names: list[str] | None = None, *, ordered: bool = True
+    ) -> None:
+        self.start, self.ordered = start, ordered
+        self.names = list(self._reader().schema.names) if names is None else list(names)
+
+    def _reader(self) -> Any:
+        import pyarrow as pa
+
+        stream = self.start()
+        if isinstance(stream, pa.RecordBatchReader):
+            return stream
+        if not hasattr(stream, "__arrow_c_stream__"):
+            raise TypeError(
+                "the function given to scan must return a new pyarrow.RecordBatchReader each "
+                f"time; it returned {type(stream).__name__}."
+            )
+        return pa.RecordBatchReader.from_stream(stream)
+
+    def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:  # noqa: ARG002
+        first = 0
+        with self._reader() as reader:
+            for batch in reader:
+                yield _piece(batch, columns, first)
+                first += len(batch)
+
+
+class LazyBatches:
+    """A lazy table of polars."""
+
+    ordered = True
+    coded: frozenset[str] = frozenset()
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.names = list(frame.collect_schema().names())
+
+    def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:
+        first = 0
+        batches = self.frame.select(columns).collect_batches(chunk_size=n_rows, maintain_order=True)
+        for part in batches:
+            yield Piece(part, len(part), None, first)
+            first += len(part)
+
+
+def _piece(batch: Any, columns: list[str], first: int) -> Piece:
+    import pyarrow as pa
+
+    return Piece(pa.Table.from_batches([batch]).select(columns), len(batch), None, first)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def refuse_other_columns(
+    scan: Scan, first: str, expected: list[str], path: str, found: list[str]
+) -> None:
+    """All files must have the same columns, in any order; at least those that are read."""
+    read = None if scan.columns is None else {*scan.columns, *scan.aside}
+    missing, extra = (
+        [name for name in a if name not in set(b) and (read is None or name in read)]
+        for a, b in ((expected, found), (found, expected))
+    )
+    if not missing and not extra:
+        return
+    lacking, other, name = (path, first, missing[0]) if missing else (first, path, extra[0])
+    raise ValueError(
+        f"column {name!r} is missing from the file {lacking!r}, but {other!r} has it; add it, or "
+        "name the columns to read with columns=."
+    )
+
+
+def unreadable(path: str, error: Exception, first: int = 0, until: int | None = 0) -> Exception:
+    """The error with its file, and the rows where reading stopped; None is an unknown end."""
+    if isinstance(error, FileNotFoundError):
+        return FileNotFoundError(f"the file {path!r} has vanished since it was found.")
+    rows = ""
+    if until is None:
+        rows = f"from row {first + 1:,} on, "
+    elif until:
+        rows = f"rows {first + 1:,} to {until:,} of "
+    return OSError(
+        f"{rows}the file {path!r} cannot be read: {str(error).rstrip('.')}. It may be damaged or "
+        "still being written; replace it, or leave it out."
+    )

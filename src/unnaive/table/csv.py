@@ -1,0 +1,171 @@
+"""CSV files as batches: types are settled before reading, and hold for all files."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from unnaive.table.batches import refuse_other_columns, unreadable
+from unnaive.table.blocks import arrow_types
+from unnaive.table.files import Piece
+from unnaive.table.scan import Scan
+
+FIRST_BYTES = 1 << 20  # of the first file that types are inferred from
+BLOCK_BYTES = 1 << 24
+
+
+class CsvBatches:
+    """CSV files with a header, one after the other.
+
+    Types are inferred from the beginning of the first file, as pyarrow does it; whole numbers are
+    read as any numbers, so that a fraction may come later. A column that is empty there is looked
+    up further on. Whatever then does not fit its type is an error, with its place.
+    """
+
+    ordered = True
+
+    def __init__(self, paths: list[str], scan: Scan) -> None:
+        self.paths = paths
+        headers = [self._header(path) for path in paths]
+        self.names = headers[0]
+        for path, names in zip(paths, headers, strict=True):
+            refuse_other_columns(scan, paths[0], self.names, path, names)
+        read = [*(scan.columns or self.names), *scan.aside]
+        self.types = self._infer([n for n in self.names if n in set(read)], scan)
+        self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
+
+    def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:  # noqa: ARG002
+        import pyarrow as pa
+
+        for path in self.paths:
+            first = 0
+            try:
+                reader = self._open(path, columns, self.types)
+                while True:
+                    batch = next(reader, None)
+                    if batch is None:
+                        break
+                    if len(batch):
+                        yield Piece(pa.Table.from_batches([batch]), len(batch), path, first)
+                        first += len(batch)
+            except (pa.ArrowException, OSError) as error:
+                raise self._place(path, error, first) from error
+
+    def _open(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
+        from pyarrow import csv
+
+        convert = csv.ConvertOptions(
+            column_types={name: types[name] for name in columns if name in types},
+            include_columns=columns,
+            strings_can_be_null=True,
+        )
+        return iter(
+            csv.open_csv(
+                path,
+                csv.ReadOptions(block_size=BLOCK_BYTES),
+                csv.ParseOptions(delimiter=_delimiter(path)),
+                convert,
+            )
+        )
+
+    def _header(self, path: str) -> list[str]:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        try:
+            with pa.input_stream(path, compression="detect") as stream:
+                line = stream.read(FIRST_BYTES)
+            end = line.find(b"\n")
+            head = line if end < 0 else line[: end + 1]
+            options = csv.ParseOptions(delimiter=_delimiter(path))
+            return list(csv.read_csv(io.BytesIO(head), parse_options=options).schema.names)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from error
+
+    def _infer(self, columns: list[str], scan: Scan) -> dict[str, Any]:
+        """The type of each column: as given, or as the first rows that have a value suggest."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        given = arrow_types(scan.columns)
+        types = dict(given)
+        open_ones = [name for name in columns if name not in given]
+        for path in self.paths:
+            if not open_ones:
+                break
+            texts = {name: pa.string() for name in open_ones}
+            for batch in self._open(path, open_ones, texts):
+                table = pa.table(batch.slice(0, 20_000) if len(batch) > 20_000 else batch)
+                for name in list(open_ones):
+                    values = table[name].drop_null()
+                    if len(values):
+                        buffer = io.BytesIO()
+                        csv.write_csv(pa.table({"x": values}), buffer)
+                        buffer.seek(0)
+                        found = csv.read_csv(buffer).schema.field("x").type
+                        keep_whole = name in (scan.target, scan.row_id)
+                        types[name] = _widened(found, keep_whole)
+                        open_ones.remove(name)
+                if not open_ones:
+                    break
+        return types | dict.fromkeys(open_ones, pa.string())
+
+    def _place(self, path: str, error: Exception, first: int) -> Exception:
+        """The error with its file, and column and row where a value does not fit its type."""
+        import pyarrow as pa
+
+        found = re.search(r"CSV column #(\d+): .*?conversion error to ([^:]+): (.*)", str(error))
+        if found is None:
+            return unreadable(path, error, first, None)
+        name = self._header(path)[int(found.group(1))]
+        row = 0
+        for batch in self._open(path, [name], {name: pa.string()}):
+            for i, value in enumerate(batch.column(0).to_pylist()):
+                if not _fits(value, self.types[name]):
+                    kind = "numbers" if pa.types.is_floating(self.types[name]) else found.group(2)
+                    return ValueError(
+                        f"column {name!r} holds {kind} at first, but {value!r} in row "
+                        f"{row + i + 1:,} of {path!r}. Correct the value, make it empty (missing) "
+                        f"or read text: scan(..., columns={{{name!r}: 'string', ...}})."
+                    )
+            row += len(batch)
+        return unreadable(path, error, first, None)
+
+
+def _delimiter(path: str) -> str:
+    return "\t" if ".tsv" in path.lower() else ","
+
+
+def _widened(kind: Any, keep_whole: bool) -> Any:
+    """Numbers of any kind are floats, unless they are labels; text comes as a dictionary."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind) and not keep_whole:
+        return pa.float64()
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return pa.dictionary(pa.int32(), pa.string())
+    return kind
+
+
+def _fits(value: str | None, kind: Any) -> bool:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    if value is None:
+        return True
+    if pa.types.is_floating(kind):
+        try:
+            float(value)
+            return True
+        except ValueError:
+            return False
+    buffer = io.BytesIO()
+    csv.write_csv(pa.table({"x": [value]}), buffer)
+    buffer.seek(0)
+    try:
+        csv.read_csv(buffer, convert_options=csv.ConvertOptions(column_types={"x": kind}))
+    except pa.ArrowInvalid:
+        return False
+    return True

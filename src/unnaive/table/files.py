@@ -1,0 +1,160 @@
+"""Rows that come as Arrow batches, in order, and can be read again: files and lazy tables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from unnaive.table.blocks import BlockReader
+from unnaive.table.parallel import in_order
+from unnaive.table.reading import all_weights_zero
+from unnaive.table.scan import Scan
+from unnaive.table.schema import Schema
+from unnaive.table.source import Block, join_answers
+from unnaive.table.storage import Storage
+
+T = TypeVar("T")
+
+BLOCK_BYTES = 1 << 26  # of a block, counting eight for every cell
+MOST_ROWS = 1 << 19
+LEAST_ROWS = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one file, or of something that has no files: a table and where it is from."""
+
+    table: Any
+    n_rows: int
+    name: str | None = None
+    first: int = 0
+
+    def __str__(self) -> str:
+        rows = f"rows {self.first + 1:,} to {self.first + self.n_rows:,}"
+        return rows if self.name is None else f"{rows} of {self.name!r}"
+
+
+class Batches(Protocol):
+    """Something that can be read from its beginning, again and again."""
+
+    names: list[str]
+    """Names of the columns."""
+    ordered: bool
+    """Whether rows come in the same order each time."""
+    coded: frozenset[str]
+    """Columns of text that come as dictionaries only because that is quicker to read."""
+
+    def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:
+        """All rows, in order, about so many at a time."""
+        ...
+
+
+def open_scan(
+    scan: Scan, categorical_features: Any, fitted: Schema | None, n_jobs: int | None
+) -> FileSource:
+    """Open a scan of anything but a cluster."""
+    from unnaive.table import batches
+
+    found = batches.open_batches(scan)
+    reader = BlockReader.of(scan, found.names, categorical_features, fitted)
+    return FileSource(found, replace(reader, coded=found.coded), Storage(scan.limit), n_jobs)
+
+
+class FileSource:
+    """Rows in files or in a lazy table, read block by block.
+
+    Blocks are read ahead while others are worked on in threads. Their size depends on the number of
+    columns alone.
+    """
+
+    def __init__(
+        self, batches: Batches, reader: BlockReader, storage: Storage, n_jobs: int | None
+    ) -> None:
+        self.batches, self.reader = batches, reader
+        self.storage, self.n_jobs = storage, n_jobs
+
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+        found = self._each(fn)
+        total = next(found)
+        for part in found:
+            total = add(total, part)
+        return total
+
+    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        if not self.batches.ordered and self.reader.row_id is None:
+            warnings.warn(
+                "these rows have no order of their own, so that random choices about them (folds, "
+                "draws) may be others each time; name a column of row numbers with row_id=.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._each(fn)
+
+    def _each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        def visit(task: tuple[list[Piece], int]) -> list[T]:
+            pieces, first_row = task
+            try:
+                block = self.reader.read(_table(pieces), first_row)
+                return [] if block is None else [fn(block)]
+            except ValueError as error:
+                raise type(error)(f"{error} [{_where(pieces)}]") from error
+
+        some = False
+        for found in in_order(visit, self._blocks(), self.n_jobs):
+            some |= bool(found)
+            yield from found
+        if not some:
+            raise self._no_rows()
+
+    def map(self, fn: Callable[[Block], Any]) -> Any:
+        return join_answers(self._each(fn))
+
+    def _blocks(self) -> Iterator[tuple[list[Piece], int]]:
+        """Pieces whose tables go together, enough for a block, and their first row's number."""
+        columns = self.reader.columns
+        most = BLOCK_BYTES // (8 * len(columns))
+        n_rows = min(max(most, LEAST_ROWS), MOST_ROWS)
+        waiting: list[Piece] = []
+        first_row = held = 0
+        for piece in self.batches.pieces(columns, n_rows):
+            if waiting and (
+                held + piece.n_rows > n_rows or not _alike(waiting[-1].table, piece.table)
+            ):
+                yield waiting, first_row
+                first_row, held, waiting = first_row + held, 0, []
+            waiting.append(piece)
+            held += piece.n_rows
+        if waiting:
+            yield waiting, first_row
+
+    def _no_rows(self) -> ValueError:
+        seen = any(piece.n_rows for piece in self.batches.pieces(self.reader.columns[:1], 1 << 16))
+        if seen:
+            return all_weights_zero()
+        return ValueError("0 sample(s) while a minimum of 1 is required: the data have no rows.")
+
+
+def _table(pieces: list[Piece]) -> Any:
+    if len(pieces) == 1:
+        return pieces[0].table
+    tables = [piece.table for piece in pieces]
+    if hasattr(tables[0], "vstack"):  # polars
+        import polars as pl
+
+        return pl.concat(tables)
+    import pyarrow as pa
+
+    return pa.concat_tables(tables)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return bool(a.schema == b.schema)
+
+
+def _where(pieces: list[Piece]) -> str:
+    first, last = pieces[0], pieces[-1]
+    if first.name != last.name:
+        return f"{first} to {last}"
+    return str(Piece(None, last.first + last.n_rows - first.first, first.name, first.first))

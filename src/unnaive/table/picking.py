@@ -1,0 +1,103 @@
+"""Some of the rows of a source, by their numbers, with labels of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from unnaive.table.scan import Scan
+from unnaive.table.source import Block, Source, join_answers, keep_rows
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picked:
+    """Rows to take, as if they were a table of their own.
+
+    Attributes
+    ----------
+    ids : array of int
+        Their numbers, each once. A row's number is from now on its place in this list.
+    labels : array or None
+        Their labels, instead of those that the source has.
+    """
+
+    ids: NDArray[np.int64]
+    labels: NDArray[Any] | None = None
+    order: NDArray[np.intp] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        order = np.argsort(self.ids, kind="stable")
+        ordered = self.ids[order]
+        if (ordered[1:] == ordered[:-1]).any():
+            raise ValueError(
+                "rows must have different numbers to be told apart; name a column of them with "
+                "row_id=."
+            )
+        object.__setattr__(self, "order", order)
+
+    def take(self, rows: NDArray[np.intp]) -> Picked:
+        """Some of them, by their places."""
+        return Picked(self.ids[rows], None if self.labels is None else self.labels[rows])
+
+    def block(self, block: Block) -> Block | None:
+        """Those that a block has; None where it has none."""
+        own = block.row_ids
+        if not len(self.ids):
+            return None
+        found = np.searchsorted(self.ids, own, sorter=self.order)
+        places = self.order[np.minimum(found, len(self.ids) - 1)]
+        here = self.ids[places] == own
+        if not here.any():
+            return None
+        places = places[here]
+        whole = len(places) == len(own)
+        return Block(
+            block.schema,
+            block.columns if whole else keep_rows(block.columns, here),
+            n_rows=len(places),
+            target=None if self.labels is None else self.labels[places],
+            weight=block.weight if block.weight is None or whole else block.weight[here],
+            row_ids=places.astype(np.int64),
+        )
+
+
+class PickedSource:
+    """Some of the rows of another source."""
+
+    def __init__(self, source: Source, picked: Picked) -> None:
+        self.source, self.picked = source, picked
+        self.storage = source.storage
+
+    def _some(self, fn: Callable[[Block], T]) -> Callable[[Block], list[T]]:
+        def visit(block: Block) -> list[T]:
+            own = self.picked.block(block)
+            return [] if own is None else [fn(own)]
+
+        return visit
+
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+        def both(a: list[T], b: list[T]) -> list[T]:
+            return [add(a[0], b[0])] if a and b else a or b
+
+        return self.source.reduce(self._some(fn), both)[0]
+
+    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+        for found in self.source.each(self._some(fn)):
+            yield from found
+
+    def map(self, fn: Callable[[Block], Any]) -> Any:
+        return join_answers(self.each(fn))
+
+
+def take_rows(X: Any, rows: NDArray[Any]) -> Any:
+    """Rows of a table by their places; of a `Scan` that has picked its rows, by those."""
+    if isinstance(X, Scan):
+        return replace(X, picked=X.picked.take(rows))
+    return _safe_indexing(X, rows)

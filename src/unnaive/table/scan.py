@@ -1,0 +1,188 @@
+"""Rows that stay where they are: what to read of them, as plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+# Kinds of lazy tables by the package that their type comes from.
+LAZY = {"pyarrow": "arrow", "duckdb": "duckdb", "polars": "polars", "dask": "dask",
+        "dask_expr": "dask", "pyspark": "spark"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Rows to be read, block by block, as often as a model needs; see `scan`."""
+
+    data: Any
+    target: str | None = None
+    weight: str | None = None
+    columns: Sequence[str] | Mapping[str, Any] | None = None
+    row_id: str | None = None
+    memory_limit: int | None = None
+    checkpoint: Path | None = None
+    ignored: tuple[str, ...] = ()
+    picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
+
+    @property
+    def kind(self) -> str:
+        """What holds the rows: "files", "factory", or the name of a library."""
+        kind = kind_of(self.data)
+        assert kind is not None
+        return kind
+
+    @property
+    def aside(self) -> list[str]:
+        """Columns that are not features."""
+        own = (self.target, self.weight, self.row_id, *self.ignored)
+        return [name for name in own if name is not None]
+
+    @property
+    def unlabelled(self) -> Scan:
+        """The same rows without their labels, which are no features either."""
+        return self if self.target is None else replace(self, target=None, ignored=(self.target,))
+
+    @property
+    def limit(self) -> int:
+        """Bytes that may be held: as said, or a quarter of the machine's memory."""
+        return machine_memory() // 4 if self.memory_limit is None else self.memory_limit
+
+
+def scan(
+    data: Any,
+    target: str | None = None,
+    *,
+    weight: str | None = None,
+    columns: Sequence[str] | Mapping[str, Any] | None = None,
+    row_id: str | None = None,
+    memory_limit: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Scan:
+    """Rows in files or in another engine, for models to be fitted on or to answer for.
+
+    Nothing is read here. ``model.fit(scan)`` reads block by block; the model is the same, bit for
+    bit, as one fitted on all rows in memory. ``model.fit("sales/*.parquet", "churned")`` is short
+    for ``model.fit(scan("sales/*.parquet", "churned"))``.
+
+    Parameters
+    ----------
+    data : str, path, list of paths, or lazy table
+        A path, a glob or a folder of Parquet or CSV files, read in the order of their sorted names
+        (a list: in its order); a ``pyarrow.dataset.Dataset``; a function that returns a new
+        ``pyarrow.RecordBatchReader`` each time; a DuckDB relation; a polars ``LazyFrame``; a Dask
+        or a Spark DataFrame.
+    target : str or None, default=None
+        The column with the labels.
+    weight : str or None, default=None
+        A column that says how often each row counts.
+    columns : list of str or dict or None, default=None
+        The columns to learn from; all others but ``target``, ``weight`` and ``row_id`` if None. For
+        CSV a dict gives types as well, as Arrow names them: ``{"zip": "string", "age": None}``.
+    row_id : str or None, default=None
+        A column of whole numbers, different in every row, that random choices about rows (folds,
+        draws) depend on. None is the position in the files. DuckDB and Spark have no order of rows:
+        only with ``row_id`` is a model that makes such choices the same each time.
+    memory_limit : int or str or None, default=None
+        Most memory for rows that a model visits more than once, in bytes or as ``"500MB"``; beyond
+        it they are kept in a temporary file. None is a quarter of the machine's memory.
+    checkpoint : path or None, default=None
+        A file in which a long fit notes how far it is, to go on from there after a crash.
+
+    Returns
+    -------
+    Scan
+
+    Examples
+    --------
+    >>> import tempfile, pandas as pd, unnaive
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> sales = pd.DataFrame({"age": [25, 47, 61, 33], "churned": ["no", "yes", "yes", "no"]})
+    >>> sales.to_parquet(folder / "sales.parquet")
+    >>> model = unnaive.NaiveBayesClassifier().fit(unnaive.scan(folder, "churned"))
+    >>> model.classes_
+    array(['no', 'yes'], dtype='<U3')
+    """
+    if kind_of(data) is None:
+        raise TypeError(
+            "scan reads paths, folders, lazy tables and functions that return a "
+            f"pyarrow.RecordBatchReader; got {type(data).__name__}. A table in memory goes to fit "
+            "as it is."
+        )
+    for name, value in (("target", target), ("weight", weight), ("row_id", row_id)):
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} must be the name of a column; got {value!r}.")
+    if isinstance(columns, str):
+        raise TypeError(f"columns must be a list of names; got {columns!r}.")
+    path = None if checkpoint is None else Path(checkpoint)
+    return Scan(data, target, weight, columns, row_id, read_size(memory_limit), path)
+
+
+def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
+    """What ``fit(X, y, sample_weight)`` means when rows are not in memory; None when they are.
+
+    ``y`` and ``sample_weight`` are then names of columns.
+    """
+    if not isinstance(X, Scan):
+        if isinstance(X, (list, tuple)) or kind_of(X) is None:
+            return None
+        X = scan(X)
+    if X.picked is not None and y is not None:
+        X, y = replace(X.unlabelled, picked=replace(X.picked, labels=y)), None
+    for word, given, known in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
+        if given is not None and not isinstance(given, str):
+            raise TypeError(
+                f"{word} must be the name of a column, as X is read block by block; "
+                f"got {type(given).__name__}."
+            )
+        if given is not None and known is not None and given != known:
+            raise ValueError(f"{word} is {given!r}, but the scan says {known!r}; give one of them.")
+    return replace(X, target=X.target or y, weight=X.weight or sample_weight)
+
+
+def kind_of(data: Any) -> str | None:
+    """What kind of lazy table this is; None for tables in memory."""
+    if isinstance(data, (str, os.PathLike)):
+        return "files"
+    if isinstance(data, (list, tuple)):
+        return "files" if data and all(isinstance(d, (str, os.PathLike)) for d in data) else None
+    own = type(data)
+    kind = LAZY.get(own.__module__.split(".")[0])
+    if kind in ("arrow", "polars"):
+        lazy = any(t.__name__ in ("Dataset", "LazyFrame") for t in own.__mro__)
+        return kind if lazy else None
+    if kind is not None:
+        return kind
+    table = any(hasattr(data, name) for name in ("__array__", "__len__", "__arrow_c_stream__"))
+    return "factory" if callable(data) and not isinstance(data, type) and not table else None
+
+
+def read_size(value: int | str | None) -> int | None:
+    """Bytes from a number or from text such as "500MB"."""
+    units = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+             "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+    if value is None:
+        return None
+    found: float | None = None
+    if isinstance(value, str):
+        text = value.strip().upper()
+        unit = text.lstrip("0123456789. ")
+        number = text[: len(text) - len(unit)].strip()
+        if number.replace(".", "", 1).isdigit() and (unit or "B") in units:
+            found = float(number) * units[unit or "B"]
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        found = float(value)
+    if found is None or not 0 <= found < float("inf"):
+        raise ValueError(f"memory_limit must be bytes, or text such as '500MB'; got {value!r}.")
+    return int(found)
+
+
+def machine_memory() -> int:
+    """Bytes of memory of this machine."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return 4 * 2**30

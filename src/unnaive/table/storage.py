@@ -1,0 +1,192 @@
+"""Arrays with an entry for each row: in memory as long as they fit, else in a file.
+
+Models that visit rows more than once have every block coded into a *record*: a dataclass that says
+in ``PER_ROW`` which of its fields have an entry for each row, and which axis these are: arrays,
+lists of arrays, or None. `keep` holds the records of all blocks, `join` makes one record of them.
+Both put arrays where the source's `Storage` has room.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+if TYPE_CHECKING:
+    from unnaive.table.source import Block, Source
+
+T = TypeVar("T")
+_SMALL = 1 << 16  # bytes that are not worth a file
+
+
+class Storage:
+    """Room for arrays: memory up to a limit, then temporary files.
+
+    A file has no name from the moment it is made, so that nothing is left behind however the
+    process ends; its space is free again when its array is gone.
+
+    Parameters
+    ----------
+    limit : int or None, default=None
+        Bytes that arrays may take in memory; None for all there is.
+
+    Attributes
+    ----------
+    held : int
+        Bytes in memory now.
+    spilled, most_spilled : int
+        Bytes in files now, and the most there were.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self.held = self.spilled = self.most_spilled = 0
+        self._lock = Lock()
+
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """An array whose values are not set."""
+        if self.limit is None:
+            return np.empty(shape, dtype)
+        kind = np.dtype(dtype)
+        size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
+        if size <= _SMALL:
+            return np.empty(shape, kind)
+        with self._lock:
+            fits = self.held + size <= self.limit
+            if fits:
+                self.held += size
+            else:
+                self.spilled += size
+                self.most_spilled = max(self.most_spilled, self.spilled)
+        if fits:
+            array = np.empty(shape, kind)
+            weakref.finalize(array, self._free, size, True)
+            return array
+        mapped = _new_file(size)
+        weakref.finalize(mapped, self._free, size, False)
+        return np.frombuffer(mapped, kind).reshape(shape)
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """An array of zeros."""
+        array = self.empty(shape, dtype)
+        array[...] = 0
+        return array
+
+    def copy(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The same values, here."""
+        own = self.empty(array.shape, array.dtype)
+        own[...] = array
+        return own
+
+    def take(self, array: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
+        """The values of some rows."""
+        own = self.empty((len(rows), *array.shape[1:]), array.dtype)
+        np.take(array, rows, axis=0, out=own, mode="clip")  # other modes take a second copy
+        return own
+
+    def _free(self, size: int, fits: bool) -> None:
+        with self._lock:
+            if fits:
+                self.held -= size
+            else:
+                self.spilled -= size
+
+
+def _new_file(size: int) -> mmap.mmap:
+    """Room in a file without a name."""
+    with tempfile.TemporaryFile(prefix="unnaive-") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is told now, not by a signal
+        except AttributeError:  # not on every system
+            file.truncate(size)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"no room for {size / 1e9:.1f} GB of coded rows in {tempfile.gettempdir()!r} "
+                f"({error.strerror}); set TMPDIR to a folder on a larger disk, or raise "
+                "memory_limit=",
+            ) from error
+        return mmap.mmap(file.fileno(), size)
+
+
+def keep(source: Source, fn: Callable[[Block], T]) -> list[T]:
+    """The records of all blocks, in the order of the rows."""
+
+    def stored(array: NDArray[Any], axis: int) -> NDArray[Any]:  # noqa: ARG001
+        return array if source.storage.limit is None else source.storage.copy(array)
+
+    return [_each_array(record, stored) for record in source.each(fn)]
+
+
+def join(source: Source, fn: Callable[[Block], T], n_rows: int) -> T:
+    """One record of all rows, in their order; of one block, ``fn`` of it without a copy.
+
+    ``n_rows`` is how many there are. What is not ``PER_ROW`` must be the same in all blocks.
+    """
+    whole: T | None = None
+    at = 0
+    for record in source.each(fn):
+        n = _length(record)
+        if whole is None:
+            if n == n_rows:
+                return record
+
+            def room(array: NDArray[Any], axis: int) -> NDArray[Any]:
+                shape = (*array.shape[:axis], n_rows, *array.shape[axis + 1 :])
+                return source.storage.empty(shape, array.dtype)
+
+            whole = _each_array(record, room)
+        for (out, axis), (own, _) in zip(_arrays(whole), _arrays(record), strict=True):
+            out[(slice(None),) * axis + (slice(at, at + n),)] = own
+        at += n
+    if whole is None or at != n_rows:
+        raise RuntimeError(
+            f"the data changed while they were read: {n_rows:,} rows at first, then {at:,}. "
+            "Fit again when nothing writes to them."
+        )
+    return whole
+
+
+def _each_array(record: T, fn: Callable[[NDArray[Any], int], NDArray[Any]]) -> T:
+    """A record whose arrays of rows are replaced."""
+    new: dict[str, Any] = {}
+    for name, value, axis in _fields(record):
+        if axis is None:
+            new[name] = _each_array(value, fn)
+        elif isinstance(value, list):
+            new[name] = [fn(v, axis) for v in value]
+        else:
+            new[name] = fn(value, axis)
+    return dataclasses.replace(record, **new)  # type: ignore[type-var]
+
+
+def _arrays(record: Any) -> Iterator[tuple[NDArray[Any], int]]:
+    """The arrays of rows of a record, and which axis the rows are."""
+    for _, value, axis in _fields(record):
+        if axis is None:
+            yield from _arrays(value)
+        else:
+            yield from ((v, axis) for v in (value if isinstance(value, list) else [value]))
+
+
+def _fields(record: Any) -> Iterator[tuple[str, Any, int | None]]:
+    """Fields with an entry for each row and their axes; records inside, which have none."""
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        axis = getattr(record, "PER_ROW", {}).get(field.name)
+        if dataclasses.is_dataclass(value) or (axis is not None and value is not None):
+            yield field.name, value, axis
+
+
+def _length(record: Any) -> int:
+    """How many rows a record has."""
+    array, axis = next(_arrays(record))
+    return int(array.shape[axis])
