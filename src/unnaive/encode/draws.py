@@ -109,6 +109,11 @@ def branch_seeds(seed: int, n: int) -> NDArray[np.uint64]:
     return row_bits(seed, np.arange(n))
 
 
+def branch_seed(seed: int, k: int) -> int:
+    """Seed number k of them alone."""
+    return int(row_bits(seed, np.array([k]))[0])
+
+
 def draw_poisson(
     seeds: NDArray[np.uint64], row_ids: NDArray[np.int64], mean: float
 ) -> NDArray[np.uint64]:

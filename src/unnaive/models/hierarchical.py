@@ -16,7 +16,7 @@ from unnaive.encode import (
     GRID_LIMIT,
     Labels,
     assign_folds,
-    branch_seeds,
+    branch_seed,
     check_coders,
     label_groups,
     read_target,
@@ -246,8 +246,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
                 )
             table = self.table_
         counters, manner = Counters.of_table(shape, self.coders_, table), self._manner()
+        seed = branch_seed(self.seed_, self.n_sweeps_)
         self.n_sweeps_ += 1
-        seed = int(branch_seeds(self.seed_, self.n_sweeps_)[-1])
         counters.sweep(rows, manner.visits(rows, seed), manner, self.n_jobs)
         return self._settle(shape, counters)
 
@@ -267,7 +267,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_coders(self.coders_, self.schema_)
         self.table_.check_coders(self.coders_, shape.n_units)
         check_values("factor_", self.factor_, (n,), 0.0, FINITE)
-        expect(0 <= self.seed_ < 2**31 and self.n_sweeps_ >= 0, "sweeps and seed are not numbers.")
+        for name in ("seed_", "n_sweeps_"):
+            expect(0 <= getattr(self, name) < 2**31, f"{name} is {getattr(self, name)}.")
 
     def _rows(self, start: Start) -> SlotRows:
         coarse, summary = start.coarse, start.summary
