@@ -14,7 +14,7 @@ from unnaive.table.files import Piece
 from unnaive.table.scan import Scan
 
 FIRST_BYTES = 1 << 20  # of the first file that types are inferred from
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES = 1 << 21  # larger ones are slower to parse
 
 
 class CsvBatches:
