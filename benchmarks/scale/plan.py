@@ -1,11 +1,7 @@
 """How long a fit would take on machines that are not here: a small simulation of passes.
 
 A pass: every worker takes partitions one after the other, each at its own speed, and adds up what
-<<<<<<< HEAD
-it counted; then the sums are added along a tree, each step sending one sum over the network.
-=======
 it counted; then their sums are added along a tree, each step sending one over the network.
->>>>>>> files
 Costs are measured by ``python -m benchmarks.scale.plan --measure FILE`` on one core.
 """
 
