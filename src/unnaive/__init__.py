@@ -20,7 +20,7 @@ from unnaive.models import (
 )
 
 if TYPE_CHECKING:
-    from unnaive.table import scan
+    from unnaive.table.scan import scan
 
 __version__ = "0.1.0.dev0"
 
@@ -44,7 +44,7 @@ __all__ = [
 
 # Names that are imported when they are first used.
 _LATER = {
-    "scan": "unnaive.table",
+    "scan": "unnaive.table.scan",
 }
 
 

@@ -5,7 +5,7 @@ from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.parallel import in_threads, thread_count
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table
-from unnaive.table.scan import Scan, scan, scan_of
+from unnaive.table.scan import Scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source, join_answers
 from unnaive.table.storage import Storage, join, keep
@@ -33,7 +33,6 @@ __all__ = [
     "join_answers",
     "keep",
     "open_table",
-    "scan",
     "scan_of",
     "take_rows",
     "thread_count",
