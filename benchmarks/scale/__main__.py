@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scale import clusters
 from benchmarks.scale.data import make
 from benchmarks.speed.harness import Row, save, seconds, show
 
@@ -80,9 +81,11 @@ def main() -> None:
         "--folder", type=Path, default=Path(tempfile.gettempdir()) / "unnaive-scale",
         help="where the tables are made and kept",
     )  # fmt: skip
+    clusters.add_options(parser)
     options = parser.parse_args()
     print(f"tables in {options.folder}, {os.cpu_count()} cores")
     found = rows(options)
+    found += clusters.rows(options.folder, options.dask_rows, options.spark_rows, options.times)
     show(found)
     save(found, RESULTS)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         merge,
     )
     from unnaive.store import load, save, to_sql
-    from unnaive.table import scan
+    from unnaive.table.scan import scan
 
 __version__ = "0.1.0.dev0"
 
@@ -75,7 +75,7 @@ _LATER = {
     "quality_of": "unnaive.explain",
     "report": "unnaive.explain.report",
     "save": "unnaive.store",
-    "scan": "unnaive.table",
+    "scan": "unnaive.table.scan",
     "to_sql": "unnaive.store",
     "what_if": "unnaive.explain",
 }

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -24,6 +25,7 @@ from unnaive.bayes import Evidence
 from unnaive.counts import TableEstimator, Wanted
 from unnaive.encode import GRID_LIMIT, Labels, assign_folds, groups_of
 from unnaive.models._seeding import seeded
+from unnaive.models._base import TableClassifier
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.folding import fold_logs, fold_probabilities
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
@@ -350,7 +352,32 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         array of shape (n_samples,)
         """
         X = self._checked(X)
-        return self.classes_[self._fold_pairs(self.estimator_, self.owner_, X)]
+        if not hasattr(self.estimator_, "predict_proba"):
+            return self.classes_[self.owner_[self.estimator_.predict(X)]]
+        classes, owner, how = self.classes_, self.owner_, self.fold
+
+        def most_probable(pairs: NDArray[np.float64]) -> NDArray[Any]:
+            found: NDArray[Any] = classes[fold_probabilities(pairs, owner, how).argmax(axis=1)]
+            return found
+
+        return self._folded(X, most_probable, ["prediction"])
+
+    def _folded(
+        self,
+        X: Any,
+        fold: Callable[[NDArray[np.float64]], NDArray[Any]],
+        names: list[str],
+        logs: bool = False,
+    ) -> Any:
+        """The estimator's probabilities, folded where the rows are if it is one of ours."""
+        model = self.estimator_
+        if not isinstance(model, TableClassifier):
+            return fold(model.predict_log_proba(X) if logs else model.predict_proba(X))
+        own = model._sent._log_probabilities if logs else model._sent._probabilities
+        return model._open(X).map(lambda block: fold(own(block)), names)
+
+    def _names(self, word: str) -> list[str]:
+        return [f"{word}_{label}" for label in self.classes_]
 
     @_estimator_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
@@ -365,8 +392,10 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         array of shape (n_samples, n_classes)
         """
         X = self._checked(X)
-        pairs = self.estimator_.predict_proba(X)
-        return fold_probabilities(pairs, self.owner_, self.fold)
+        owner, how = self.owner_, self.fold
+        return self._folded(
+            X, lambda pairs: fold_probabilities(pairs, owner, how), self._names("probability")
+        )
 
     @_estimator_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
@@ -381,8 +410,9 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         array of shape (n_samples, n_classes)
         """
         X = self._checked(X)
-        pairs = self.estimator_.predict_log_proba(X)
-        return fold_logs(pairs, self.owner_, self.fold)
+        owner, how = self.owner_, self.fold
+        names = self._names("log_probability")
+        return self._folded(X, lambda pairs: fold_logs(pairs, owner, how), names, logs=True)
 
     @_estimator_has("evidence")
     def evidence(self, X: Any) -> Evidence:

@@ -16,7 +16,7 @@ from unnaive.table.kept import KeptBlock
 from unnaive.table.parallel import in_threads, thread_count
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table, read_weight
-from unnaive.table.scan import Scan, scan, scan_of
+from unnaive.table.scan import Scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source, join_answers
 from unnaive.table.storage import Storage, join, keep
@@ -53,7 +53,6 @@ __all__ = [
     "open_table",
     "read_weight",
     "replacing",
-    "scan",
     "scan_of",
     "take_rows",
     "thread_count",

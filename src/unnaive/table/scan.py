@@ -23,7 +23,6 @@ class Scan:
     columns: Sequence[str] | Mapping[str, Any] | None = None
     row_id: str | None = None
     memory_limit: int | None = None
-    checkpoint: Path | None = None
     ignored: tuple[str, ...] = ()
     picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
 
@@ -59,7 +58,6 @@ def scan(
     columns: Sequence[str] | Mapping[str, Any] | None = None,
     row_id: str | None = None,
     memory_limit: int | str | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Scan:
     """Rows in files or in another engine, for models to be fitted on or to answer for.
 
@@ -88,8 +86,6 @@ def scan(
     memory_limit : int or str or None, default=None
         Most memory for rows that a model visits more than once, in bytes or as ``"500MB"``; beyond
         it they are kept in a temporary file. None is a quarter of the machine's memory.
-    checkpoint : path or None, default=None
-        A file in which a long fit notes how far it is, to go on from there after a crash.
 
     Returns
     -------
@@ -117,8 +113,7 @@ def scan(
             raise TypeError(f"{name} must be the name of a column; got {value!r}.")
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names; got {columns!r}.")
-    path = None if checkpoint is None else Path(checkpoint)
-    return Scan(data, target, weight, columns, row_id, read_size(memory_limit), path)
+    return Scan(data, target, weight, columns, row_id, read_size(memory_limit))
 
 
 def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
