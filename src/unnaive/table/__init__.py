@@ -2,6 +2,7 @@
 
 from unnaive.table.checks import (
     FINITE,
+    HEAVIEST,
     LARGEST,
     check_ascending,
     check_hashes,
@@ -22,6 +23,7 @@ from unnaive.table.writing import write_parquet
 
 __all__ = [
     "FINITE",
+    "HEAVIEST",
     "LARGEST",
     "Block",
     "Column",
