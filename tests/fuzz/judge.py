@@ -52,7 +52,7 @@ class Sample:
         file = io.BytesIO()
         unnaive.save(model, file)
         self.data = file.getvalue()
-        self.answers = answers(model, rows)
+        self.answers, self.model = answers(model, rows), repr(model)
 
 
 def samples() -> list[Sample]:
@@ -120,6 +120,8 @@ def use(model: Any, sample: Sample) -> None:
             unnaive.export_text(model)
         if hasattr(model, "partial_fit"):
             model.partial_fit(*sample.more)
-            check_answers(model, answers(model, sample.rows), len(sample.rows))
+            found = answers(model, sample.rows)
+            if repr(model) == sample.model:  # or else it was asked to learn in another way
+                check_answers(model, found, len(sample.rows))
     except ValueError:
         pass

@@ -577,6 +577,13 @@ def test_a_model_within_a_model_is_checked_too():
         loaded(broken.file())
 
 
+def test_an_estimator_that_is_none_is_refused():
+    broken = Broken(saved(ClassDecompositionClassifier(random_state=0).fit(X0, Y0)))
+    broken.header["content"]["model"]["parameters"]["clusterer"] = 7
+    with pytest.raises(ModelFileError, match="clusterer must be an estimator or None; got 7"):
+        loaded(broken.file())
+
+
 def test_loading_runs_nothing_of_the_file(monkeypatch):
     """Not even an import: everything needed is imported before."""
     expected = loaded(file_of(SAMPLE)).predict_proba(X0).tolist()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import exact
-from unnaive.table import check_values, expect
+from unnaive.table import HEAVIEST, check_values, expect
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +43,10 @@ class Moments:
         shape = (len(self.limbs), len(self.columns), 3)
         check_values("limbs", self.limbs[..., :-1], (*shape, exact.LIMBS - 1), 0, 2**32 - 1)
         check_values("limbs", self.limbs[..., -1], shape, -(2**31), 2**31)
-        spread = self.finish()
-        expect((spread.weight >= 0).all(), "rows weigh less than nothing.")
+        spread, most = self.finish(), exact.LARGEST
+        check_values("weights", spread.weight, shape[:2], 0.0, HEAVIEST)
+        check_values("means", spread.mean, shape[:2], -most, most, nan=True)
+        check_values("variances", spread.variance, shape[:2], 0.0, most**2, nan=True)
 
     def __add__(self, other: Moments) -> Moments:
         limbs = self.limbs + other.limbs

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import kernels
 from unnaive.encode import AnyCoder, coder_sizes
-from unnaive.table import FINITE, check_values, expect
+from unnaive.table import HEAVIEST, check_values, expect
 
 EXTRA_SLOTS = 2  # beside its values, every attribute has a slot for missing and one for unseen
 
@@ -47,8 +47,8 @@ class CountTable:
         edges = self.offsets
         expect(edges.ndim == 1 and len(edges) and edges[0] == 0, "slots do not begin at 0.")
         expect((np.diff(edges) >= EXTRA_SLOTS).all(), "an attribute has no slot for missing.")
-        check_values("totals", self.totals, (self.totals.size,), 0.0, FINITE)
-        check_values("counts", self.counts, (self.n_groups, int(edges[-1])), 0.0, FINITE)
+        check_values("totals", self.totals, (self.totals.size,), 0.0, HEAVIEST)
+        check_values("counts", self.counts, (self.n_groups, int(edges[-1])), 0.0, HEAVIEST)
 
     def check_coders(self, coders: Sequence[AnyCoder], n_groups: int) -> None:
         """Refuse counts of other attributes than those with these coders, or of other groups."""

@@ -243,6 +243,10 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
     def _check_parameters(self) -> None:
         check_word(self, "select", "likelihood", "accuracy")
         check_word(self, "fold", "sum", "max")
+        for name in ("estimator", "clusterer"):
+            given = getattr(self, name)
+            if given is not None and not (hasattr(given, "fit") and hasattr(given, "get_params")):
+                raise TypeError(f"{name} must be an estimator or None; got {given!r}.")
         check_number(self, "min_rows", 1, whole=True)
         check_number(self, "max_clusters", 1, whole=True)
 

@@ -33,7 +33,7 @@ from unnaive.models.mixture.training import (
     slot_rows,
     train,
 )
-from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
+from unnaive.table import HEAVIEST, Block, check_number, check_values, check_word, expect
 
 LEAST_GAMMA = 1e-6
 
@@ -266,7 +266,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self.mixture_.scorer.check_columns(self.schema_, shape.n_units)
         check_coders(self.coders_, self.schema_)
         self.table_.check_coders(self.coders_, shape.n_units)
-        check_values("factor_", self.factor_, (n,), 0.0, FINITE)
+        check_values("factor_", self.factor_, (n,), 0.0, HEAVIEST)
         for name in ("seed_", "n_sweeps_"):
             expect(0 <= getattr(self, name) < 2**31, f"{name} is {getattr(self, name)}.")
 

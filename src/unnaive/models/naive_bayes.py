@@ -23,7 +23,7 @@ from unnaive.discretize import METHODS, CoarseCoder, coarsen
 from unnaive.encode import GRID_LIMIT, check_coders, label_groups, read_target
 from unnaive.models._base import EvidenceClassifier
 from unnaive.table import (
-    FINITE,
+    HEAVIEST,
     Block,
     Schema,
     check_number,
@@ -220,7 +220,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         self.scorer_.check_columns(self.schema_, n)
         check_coders(self.coders_, self.schema_)
         self.counts_.check_coders(self.coders_, n)
-        check_values("class_count_", self.class_count_, (n,), 0.0, FINITE)
+        check_values("class_count_", self.class_count_, (n,), 0.0, HEAVIEST)
         check_values("class_log_prior_", self.class_log_prior_, (n,))
         if self.summary_ is not None:
             same = self.summary_.labels.classes.tolist() == self.classes_.tolist()

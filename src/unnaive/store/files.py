@@ -112,7 +112,14 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
             raise PackError("the file holds no model.")
         model = MODELS.unpack(content["model"], BaseEstimator, "model")
         check_is_fitted(model)
-    except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
+    except (
+        ValueError,
+        TypeError,
+        ArithmeticError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         named = f"{path} " if isinstance(path, str) or hasattr(path, "__fspath__") else ""
         raise ModelFileError(f"{named}cannot be loaded: {error}") from error
     return model

@@ -3,6 +3,7 @@
 from unnaive.table.atomic import replacing
 from unnaive.table.checks import (
     FINITE,
+    HEAVIEST,
     LARGEST,
     check_ascending,
     check_hashes,
@@ -24,6 +25,7 @@ from unnaive.table.writing import write_parquet
 
 __all__ = [
     "FINITE",
+    "HEAVIEST",
     "LARGEST",
     "Block",
     "Column",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 LARGEST = 1e100  # of a learned logarithm: sums of millions of such numbers are still floats
 MOST_ALIKE = 100  # different values of one hash
+HEAVIEST = 1e290  # of weights of rows: sums of as many as fit in memory are still floats
 FINITE = float(np.finfo(np.float64).max)
 
 

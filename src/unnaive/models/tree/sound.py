@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import slot_offsets
 from unnaive.encode import GRID_LIMIT, Bins, coder_sizes
-from unnaive.table import FINITE, check_values, expect
+from unnaive.table import HEAVIEST, check_values, expect
 
 if TYPE_CHECKING:
     from unnaive.models.tree.tree import Tree
@@ -38,7 +38,7 @@ def check_nodes(tree: Tree) -> None:
     expect(max(sizes, default=0) <= GRID_LIMIT, "a column has too many values.")
     expect(np.array_equal(tree.offsets, slot_offsets(sizes)), "slots are not the columns'.")
     expect(tree.class_weight.ndim == 2, "class_weight is not nodes x classes.")
-    check_values("class_weight", tree.class_weight, (n, tree.n_classes), 0.0, FINITE)
+    check_values("class_weight", tree.class_weight, (n, tree.n_classes), 0.0, HEAVIEST)
     _check_routes(tree, np.array([*sizes, 0])[tree.attribute])  # a leaf asks nothing, at -1
 
 

@@ -17,7 +17,7 @@ from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, check_coders, coder_sizes, column_slots
 from unnaive.models.tree import kernels
 from unnaive.models.tree.sound import check_nodes, children_of
-from unnaive.table import FINITE, Block, Schema, check_values, expect, in_threads
+from unnaive.table import HEAVIEST, Block, Schema, check_values, expect, in_threads
 
 ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
 
@@ -201,7 +201,7 @@ class BayesTree(Tree):
         check_values("candidates", self.candidates, (n, n_columns), nan=True)
         check_values("log_prior", self.log_prior, (n, self.n_classes))
         check_values("logs", self.logs, (len(self.logs), self.n_classes))
-        check_values("counts", self.counts, self.logs.shape, 0.0, FINITE)
+        check_values("counts", self.counts, self.logs.shape, 0.0, HEAVIEST)
         check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
 
     # Reading a node ----------------------------------------------------------------------------
