@@ -43,7 +43,9 @@ MODELS = {
     "nbtree, every split": NBTreeClassifier(
         alpha=0.0, missing="value", significance=None, random_state=0
     ),
-    "flexible": FlexibleNBTreeClassifier(missing="value", significance=None, random_state=0),
+    "flexible": FlexibleNBTreeClassifier(
+        bandwidth="silverman", missing="value", significance=None, random_state=0
+    ),
     "c45": C45Classifier(),
     "c45, raw shares": C45Classifier(alpha=0.0, min_rows=10, prune=False),
     "boosted": BoostedNaiveBayesClassifier(),
@@ -63,11 +65,9 @@ MODELS = {
 # Spark takes seconds to plan a statement: one model of each kind.
 ON_SPARK = [
     "mdl",
-    "gaussian",
     "kernel of one column",
     "nbtree, every split",
     "c45",
-    "boosted m1",
     "bagged, hard votes",
     "mixture of mixtures",
     "decomposition",
