@@ -20,6 +20,10 @@ from unnaive.papers.sets import Shelf, open_shelf
 from unnaive.papers.study import COMPARISON, PAPERS, Study, Task, load_study
 from unnaive.papers.work import Costs, do_all
 
+QUICK = (
+    "The quick sample: few small sets, some of them generated, fewer seeds and folds. Its figures "
+    "guard against change; they are not those of the paper's experiment, described next."
+)
 Progress = Callable[[Task | None, int, int, float], None]  # task, done, all, seconds left
 
 
@@ -169,6 +173,8 @@ def make_page(
         *_facts(jobs),
     ]
     page = study_page(study, verdicts, blocks, facts)
+    if study.quick:
+        page.intro = f"{QUICK} {page.intro}"
     page.failed = [
         (f"{t.part}: {t.method} on {t.set}, seed {t.seed}", why)
         for t, why in failures(study, records)
