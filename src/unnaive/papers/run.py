@@ -166,10 +166,12 @@ def make_page(
     blocks = study.module.show(study, lambda part: frame(study, part, records))
     seconds = sum(r.get("cpu", 0.0) for r in records.values())
     sets = {t.set for t in records if t.set != "-"}
+    total = sum(len(p.sets) * sum(p.seeds.values()) for p in study.parts.values())
     every = {name for part in study.parts.values() for name in part.sets if name != "-"}
     facts = [
-        f"{len(records):,} tasks on {len(sets)} of {len(every)} data sets, {seconds:,.0f} s of "
-        "work in all" + (" (the quick sample)" if study.quick else ""),
+        f"{len(records):,} of {total:,} tasks, on {len(sets)} of {len(every)} data sets; "
+        f"{seconds:,.0f} s of processor time in all"
+        + (" (the quick sample)" if study.quick else ""),
         *_facts(jobs),
     ]
     page = study_page(study, verdicts, blocks, facts)
