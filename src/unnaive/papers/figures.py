@@ -77,6 +77,7 @@ def curves(panels: Mapping[str, Mapping[str, tuple[Any, Any, Any, Any]]], x: str
         axis.set_title(title)
         axis.grid(color="#e4e4e4", linewidth=0.6)
         axis.ticklabel_format(axis="x", style="plain", useOffset=False)
+        axis.locator_params(axis="x", nbins=4)
     for axis in axes[-1]:
         axis.set_xlabel(x)
     for axis in axes[:, 0]:

@@ -20,6 +20,10 @@ from unnaive.papers.sets import Shelf, open_shelf
 from unnaive.papers.study import COMPARISON, PAPERS, Study, Task, load_study
 from unnaive.papers.work import Costs, do_all
 
+QUICK = (
+    "The quick sample: few small sets, some of them generated, fewer seeds and folds. Its figures "
+    "guard against change; they are not those of the paper's experiment, described next."
+)
 Progress = Callable[[Task | None, int, int, float], None]  # task, done, all, seconds left
 
 
@@ -162,13 +166,17 @@ def make_page(
     blocks = study.module.show(study, lambda part: frame(study, part, records))
     seconds = sum(r.get("cpu", 0.0) for r in records.values())
     sets = {t.set for t in records if t.set != "-"}
+    total = sum(len(p.sets) * sum(p.seeds.values()) for p in study.parts.values())
     every = {name for part in study.parts.values() for name in part.sets if name != "-"}
     facts = [
-        f"{len(records):,} tasks on {len(sets)} of {len(every)} data sets, {seconds:,.0f} s of "
-        "work in all" + (" (the quick sample)" if study.quick else ""),
+        f"{len(records):,} of {total:,} tasks, on {len(sets)} of {len(every)} data sets; "
+        f"{seconds:,.0f} s of processor time in all"
+        + (" (the quick sample)" if study.quick else ""),
         *_facts(jobs),
     ]
     page = study_page(study, verdicts, blocks, facts)
+    if study.quick:
+        page.intro = f"{QUICK} {page.intro}"
     page.failed = [
         (f"{t.part}: {t.method} on {t.set}, seed {t.seed}", why)
         for t, why in failures(study, records)

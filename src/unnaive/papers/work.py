@@ -188,9 +188,10 @@ class Costs:
         known = self._seen.get((task.paper, task.part, task.set, task.method))
         if known is not None:
             return known
-        fixed, rate = self._rates.get(task.paper, {}).get(task.part, {}).get(task.method, (1, 1))
-        size = 0 if task.set == NO_SET else self._shelf.size(task.set) / 1e6
-        return float(fixed + rate * size)
+        told = self._rates.get(task.paper, {}).get(task.part, {}).get(task.method, {})
+        size = 0.0 if task.set == NO_SET else self._shelf.size(task.set) / 1e6
+        usual = told.get("fixed", 1.0) + told.get("rate", 1.0) * size
+        return float(told.get("sets", {}).get(task.set, usual))
 
     def order(self, tasks: list[Task]) -> list[Task]:
         """Long tasks first, so that no process is left alone with one at the end."""

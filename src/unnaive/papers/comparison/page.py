@@ -60,6 +60,7 @@ def _means(study: Study, found: Any) -> Table:
             number(factor * own[figure].mean(), digits) if figure in own else ""
             for figure, (_, _, factor, digits) in FIGURES.items()
         ]
+        own = own.dropna(axis=1, how="all")  # what Weka does not print
         times = [number(own[c].sum(), 1) if c in own else "" for c in ("fit_s", "predict_s")]
         size = number(own["bytes"].median() / 1024, 0) if "bytes" in own else ""
         rows.append([method, f"{own['set'].nunique()} of {sets}", *cells, *times, size])

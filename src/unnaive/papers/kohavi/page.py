@@ -118,9 +118,9 @@ def _curves(study: Study, found: Any) -> Picture:
         "Figure 2: learning curves",
         figures.curves(panels, "training rows", "% right"),
         "Learning curves of naive Bayes, C4.5 and NBTree with error bars, one panel per data set.",
-        f"{part.options['points']} sizes, {part.seeds['NB']} runs each, tested on all rows not "
-        "trained on; bars are 95 % intervals of the mean over runs. NBTree is not in the paper's "
-        "figure. The names of the nine sets are not in the paper's text: these are ours.",
+        f"{part.options['points']} sizes, {found['seed'].nunique()} run(s) each, tested on all "
+        "rows not trained on; bars are 95 % intervals of the mean over runs. NBTree is not in the "
+        "paper's figure. The names of the nine sets are not in the paper's text: these are ours.",
     )
 
 
