@@ -24,8 +24,8 @@ from sklearn.utils.validation import _check_method_params, has_fit_parameter
 from unnaive.bayes import Evidence
 from unnaive.counts import TableEstimator, Wanted
 from unnaive.encode import GRID_LIMIT, Labels, assign_folds, groups_of
-from unnaive.models._seeding import seeded
 from unnaive.models._base import TableClassifier
+from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.folding import fold_logs, fold_probabilities
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
