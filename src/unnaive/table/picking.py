@@ -76,8 +76,10 @@ class PickedSource:
         self.storage = source.storage
 
     def _some(self, fn: Callable[[Block], T]) -> Callable[[Block], list[T]]:
+        picked = self.picked  # the source itself cannot be sent to workers
+
         def visit(block: Block) -> list[T]:
-            own = self.picked.block(block)
+            own = picked.block(block)
             return [] if own is None else [fn(own)]
 
         return visit
