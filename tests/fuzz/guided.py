@@ -11,18 +11,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-import atheris
-
-import unnaive
-
-with atheris.instrument_imports():  # what is not imported yet: the rooms pack and store
-    import unnaive.store  # noqa: F401
-
-from fuzz.judge import judge, samples
-from fuzz.mutate import mutated
-
 
 def main() -> None:
+    import atheris
+
+    import unnaive
+
+    with atheris.instrument_imports():  # what is not imported yet: the rooms pack and store
+        import unnaive.store  # noqa: F401
+
+    from fuzz.judge import judge, samples
+    from fuzz.mutate import mutated
+
     every = samples()
 
     def change(data: bytes, most: int, seed: int) -> bytes:

@@ -79,7 +79,7 @@ SCALARS = [
     (1, (2.0, ["x"])),
     {1: "a", None: "b", ("t", 2): []},
     {"$array": 0, "plain": 1},
-    frozenset({1, "a"}),
+    frozenset({1, 2.5}),
     {2, 1},
 ]
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from unnaive.cli.console import Bar
 from unnaive.encode import draw_uniform
 from unnaive.table import Schema
-from unnaive.table.scan import scan
 from unnaive.table.batches import open_batches
-from unnaive.table.scan import Scan
+from unnaive.table.scan import Scan, scan
 
 if TYPE_CHECKING:
     import pyarrow as pa
