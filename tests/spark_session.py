@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import warnings
 
 import pytest
@@ -10,20 +12,29 @@ import pytest
 
 @pytest.fixture(scope="session")
 def spark():
-    """A local Spark of two threads, in UTC."""
-    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java, which is not installed")
+    """Two cores of this machine, and four tries for every task."""
+    pytest.importorskip("pyspark")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("Spark needs a Java runtime, and there is none")
+    from pyspark.sql import SparkSession
+
+    # Workers are started by Java: they find this Python and its modules by these.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.log.level": "OFF",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.default.parallelism": "2",
+    }
+    builder = SparkSession.builder.master("local[2,4]").appName("unnaive")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        session = (
-            pyspark.sql.SparkSession.builder.master("local[2]")
-            .appName("unnaive tests")
-            .config("spark.ui.enabled", "false")
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.sql.session.timeZone", "UTC")
-            .getOrCreate()
-        )
-    session.sparkContext.setLogLevel("ERROR")
+        session = builder.getOrCreate()
     yield session
     session.stop()

@@ -253,7 +253,7 @@ def test_labels_of_columns_that_are_not_text_are_used():
 @pytest.mark.parametrize(
     ("table", "error", "words"),
     [
-        (pl.DataFrame({"a": [1, 2]}).lazy(), TypeError, r"call \.collect\(\)"),
+        (pl.DataFrame({"a": [1, 2]}).lazy(), TypeError, "y must be the name of a column"),
         (pl.Series([1, 2]), ValueError, "X is a single column"),
         (pd.DataFrame({"a": [(1, 2), (3, 4)]}), TypeError, "column 'a' holds values of type tuple"),
         ([[10**400], [1]], ValueError, "column 0 holds a number too large"),
@@ -268,6 +268,12 @@ def test_labels_of_columns_that_are_not_text_are_used():
 def test_tables_that_cannot_be_read_say_why(table, error, words):
     with pytest.raises(error, match=words):
         NB().fit(table, [0, 1])
+
+
+@pytest.mark.parametrize("name", ["column_names", "columns", "collect", "schema", "dtypes", "T"])
+def test_columns_may_be_named_as_what_tables_have(name):
+    table = pd.DataFrame({name: ["a", "b"] * 5, "other": range(10)})
+    assert NB().fit(table, [0, 1] * 5).score(table, [0, 1] * 5) == 1.0
 
 
 def test_interval_names_tell_intervals_apart():

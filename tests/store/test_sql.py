@@ -44,7 +44,13 @@ MODELS = {
         alpha=0.0, missing="value", significance=None, random_state=0
     ),
     "flexible": FlexibleNBTreeClassifier(
-        bandwidth="silverman", missing="value", significance=None, random_state=0
+        select="utility",
+        bandwidth="silverman",
+        missing="value",
+        significance=None,
+        min_error_reduction=0.0,
+        min_node_size=10,
+        random_state=0,
     ),
     "c45": C45Classifier(),
     "c45, raw shares": C45Classifier(alpha=0.0, min_rows=10, prune=False),

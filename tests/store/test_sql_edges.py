@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.naive_bayes import GaussianNB
@@ -89,6 +89,7 @@ def test_any_text_can_be_a_name_a_category_or_a_class(columns, table, values, cl
 @given(name=names, value=names)
 @pytest.mark.parametrize("dialect", ["postgresql", "spark", "bigquery", "snowflake"])
 def test_text_stays_text_in_every_dialect(dialect, name, value):
+    assume(dialect != "bigquery" or "." not in name)  # no column of BigQuery can have such a name
     X = pd.DataFrame({name: [value, value + "x"] * 4})
     model = NaiveBayesClassifier().fit(X, [0, 1] * 4)
     statement = to_sql(model, name, dialect)

@@ -163,11 +163,10 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
     if all(len(p) == len(first) and (p.classes == first).all() for p in parts[1:]):
         return parts[0], [np.arange(len(first))] * len(parts)
     kinds = {p.classes.dtype.kind for p in parts}
-    joined = np.empty(0, dtype=object)
-    if len(kinds) == 1 or kinds <= set("iuf"):
-        joined = np.concatenate([p.classes for p in parts])
+    alike = len(kinds) == 1 or kinds <= set("iuf")
+    joined = np.concatenate([p.classes for p in parts]) if alike else None
     # NumPy turns numbers beside text into text, and large integers of two kinds into floats.
-    if joined.dtype.kind not in kinds:
+    if joined is None or joined.dtype.kind not in kinds:
         joined = np.concatenate([p.classes.astype(object) for p in parts])
     mixed = joined.dtype == object
     classes = as_objects(sort_values(joined)) if mixed else np.unique(joined)

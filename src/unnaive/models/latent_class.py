@@ -274,8 +274,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_clusters)
         """
+        rows = self._open(X)
         names = [f"probability_{k}" for k in range(self.n_clusters_)]
-        found: NDArray[np.float64] = self._open(X).map(
+        found: NDArray[np.float64] = rows.map(
             lambda block: probabilities(self._joint(block), self.n_jobs), names
         )
         return found

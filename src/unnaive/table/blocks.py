@@ -119,7 +119,7 @@ class BlockReader:
                 target, n_rows = cut_target(target, kept), len(row_ids)
                 if n_rows == 0:
                     return None
-        schema = self._schema(columns)
+        schema = self.schema_of(columns)
         return Block(
             schema,
             columns,
@@ -130,7 +130,8 @@ class BlockReader:
             row_ids=row_ids,
         )
 
-    def _schema(self, columns: list[Any]) -> Schema:
+    def schema_of(self, columns: list[Any]) -> Schema:
+        """What the columns of some rows hold; those without a value have no type yet."""
         if self.fitted is not None:
             return check_against(self.fitted, columns)
         names = list(self.features)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from unnaive.table.scan import Scan
+from unnaive.table.schema import Schema
 from unnaive.table.source import Block, Source, join_answers, keep_rows
 
 T = TypeVar("T")
@@ -46,8 +47,13 @@ class Picked:
         """Some of them, by their places."""
         return Picked(self.ids[rows], None if self.labels is None else self.labels[rows])
 
-    def block(self, block: Block) -> Block | None:
-        """Those that a block has; None where it has none."""
+    def block(
+        self, block: Block, schema_of: Callable[[list[Any]], Schema] | None = None
+    ) -> Block | None:
+        """Those that a block has; None where it has none.
+
+        ``schema_of`` says what their columns hold, which may be less than those of the block.
+        """
         own = block.row_ids
         if not len(self.ids):
             return None
@@ -58,9 +64,10 @@ class Picked:
             return None
         places = places[here]
         whole = len(places) == len(own)
+        columns: Any = block.columns if whole else keep_rows(block.columns, here)
         return Block(
-            block.schema,
-            block.columns if whole else keep_rows(block.columns, here),
+            block.schema if whole or schema_of is None else schema_of(columns),
+            columns,
             n_rows=len(places),
             target=None if self.labels is None else self.labels[places],
             weight=block.weight if block.weight is None or whole else block.weight[here],
@@ -69,17 +76,22 @@ class Picked:
 
 
 class PickedSource:
-    """Some of the rows of another source."""
+    """Some of the rows of another source; see `Picked.block`."""
 
-    def __init__(self, source: Source, picked: Picked) -> None:
-        self.source, self.picked = source, picked
+    def __init__(
+        self,
+        source: Source,
+        picked: Picked,
+        schema_of: Callable[[list[Any]], Schema] | None = None,
+    ) -> None:
+        self.source, self.picked, self.schema_of = source, picked, schema_of
         self.storage = source.storage
 
     def _some(self, fn: Callable[[Block], T]) -> Callable[[Block], list[T]]:
-        picked = self.picked  # the source itself cannot be sent to workers
+        picked, schema_of = self.picked, self.schema_of  # a source cannot be sent to workers
 
         def visit(block: Block) -> list[T]:
-            own = picked.block(block)
+            own = picked.block(block, schema_of)
             return [] if own is None else [fn(own)]
 
         return visit

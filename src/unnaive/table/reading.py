@@ -39,8 +39,11 @@ def open_table(
         # An engine is loaded only when it is used; its module opens a scan as a source.
         engine = import_module(f"unnaive.table.{ENGINES.get(X.kind, 'files')}")
         n_jobs = getattr(estimator, "n_jobs", None)
-        found: Source = engine.open_scan(X, categorical_features, fitted, n_jobs)
-        return found if X.picked is None else PickedSource(found, X.picked)
+        found = engine.open_scan(X, categorical_features, fitted, n_jobs)
+        if X.picked is not None:
+            return PickedSource(found, X.picked, found.reader.schema_of)
+        opened: Source = found
+        return opened
     frame = as_frame(X)
     columns: Sequence[Native] | NDArray[Any]
     if frame is not None:
@@ -91,7 +94,9 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 
 def _refuse_twins(X: Any) -> None:
-    names: Any = getattr(X, "column_names", None) or getattr(X, "columns", None)
+    names: Any = getattr(X, "column_names", None)
+    if not isinstance(names, list):  # pandas may have a column of this name
+        names = getattr(X, "columns", None)
     if isinstance(names, list):
         twice = [n for n in names if names.count(n) > 1] if len(set(names)) < len(names) else []
     else:
