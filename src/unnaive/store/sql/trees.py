@@ -221,7 +221,8 @@ class _Densities:
         for own, z, first, logs in zip(
             found, self.places[j], self.keys[j], self.tables[j], strict=True
         ):
-            key = dialect.floor(exp.Add(this=ref(z), expression=ref(first)))
+            # The sum of both would round up just below a node.
+            key = exp.Add(this=dialect.floor(ref(z)), expression=ref(first))
             density = between(self.columns, step, z, key, logs)
             known: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
             if own is not None:
