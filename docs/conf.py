@@ -79,6 +79,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_css_files = ["site.css"]
+html_sidebars = {name: [] for name in ("index", "start", "choosing", "measured")}
 
 
 def setup(app: object) -> None:

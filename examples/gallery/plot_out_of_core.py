@@ -66,5 +66,6 @@ for table in months[:-1]:
     right.append(100 * growing.score(last.drop(columns="churned"), last["churned"]))
 fig, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 ax.plot(range(1, 12), right, "o-", color="#0072b2")
-ax.set(xlabel="files read", ylabel="per cent right on the last file", xticks=range(1, 12))
+ax.set(xlabel="files read", ylabel="per cent right on the last file", ylim=(50, 100))
+ax.set_xticks(range(1, 12))
 plt.show()
