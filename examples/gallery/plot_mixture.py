@@ -32,7 +32,8 @@ monk = ((robots["head"] == robots["body"]) | (robots["jacket"] == "red")).map(
 )
 
 # %%
-# ``growth_`` tells what was tried, and how often it was right on held-out rows.
+# ``growth_`` tells what was tried, and how often it was right on held-out rows. Beside it, who
+# answers for whom: the mean share of each expert, by the shape of head and body.
 
 grown = HierarchicalMixtureClassifier(layers="grow", n_sweeps=10, random_state=0).fit(robots, monk)
 naive = NaiveBayesClassifier().fit(robots, monk)
@@ -44,9 +45,6 @@ axes[0].axvline(100 * naive.score(robots, monk), color="#d55e00", label="naive B
 axes[0].invert_yaxis()
 axes[0].set(title="architectures tried", xlabel="per cent right, held out", xlim=(60, 101))
 axes[0].legend(loc="lower left")
-
-# %%
-# Who answers for whom: the mean share of each expert, by the shape of head and body.
 
 same = np.where(robots["head"] == robots["body"], "same shape", "different")
 red = np.where(robots["jacket"] == "red", "red", "not red")
