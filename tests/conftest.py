@@ -19,4 +19,12 @@ def fingerprint() -> str:
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / fingerprint()))
 
+from hypothesis import settings  # noqa: E402
+
 from spark_session import spark  # noqa: E402, F401
+
+# The same examples each time, so that a change fails by its own fault alone; to look for new ones:
+# pytest --hypothesis-profile=search
+settings.register_profile("search", derandomize=False)
+settings.register_profile("same", derandomize=True)
+settings.load_profile("same")
