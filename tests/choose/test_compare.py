@@ -416,3 +416,19 @@ def test_auto_finds_the_model_that_a_table_needs():
     model = AutoClassifier(cv=3, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.95
     assert model.best_name_ not in ("nb", "gaussian", "kernel", "boosted", "bagged")
+
+
+@pytest.mark.parametrize("time_budget", [None, 60])
+def test_ctrl_c_inside_compiled_code_stops_the_comparison(time_budget):
+    """Numba's kernels turn it into a SystemError."""
+
+    class Stopped(NaiveBayesClassifier):
+        def fit(self, X, y, sample_weight=None):
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as stop:
+                raise SystemError("returned a result with an exception set") from stop
+
+    X, y = mixed_table(60)
+    with pytest.raises(KeyboardInterrupt):
+        compare(X, y, models=[], estimators={"stopped": Stopped()}, time_budget=time_budget)

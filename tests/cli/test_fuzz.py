@@ -14,9 +14,7 @@ from cli.conftest import parts
 from unnaive.cli.app import COMMANDS
 from unnaive.cli.running import run
 
-FUZZ = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 # Options of all commands, values that fit them, values that do not, and noise.
 TOKENS = st.one_of(
     st.sampled_from([c.__name__ for c in COMMANDS]),

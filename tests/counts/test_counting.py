@@ -86,7 +86,7 @@ def test_table_operations():
 FINITE = st.floats(-1e140, 1e140).filter(lambda v: v == 0 or abs(v) > 1e-120) | st.just(np.nan)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(
     values=st.lists(FINITE, min_size=1, max_size=30),
     weights=st.lists(st.integers(1, 1000).map(lambda k: k / 8), min_size=30, max_size=30),

@@ -18,7 +18,7 @@ def mdl(x, y, w=None):
     return Discretizer().fit(np.asarray(x, dtype=float)[:, None], y, sample_weight=w).cuts_[0]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), min_size=1, max_size=120),
     weights=st.none() | st.lists(st.integers(1, 9), min_size=120, max_size=120),

@@ -30,13 +30,13 @@ def check_against_definition(values: np.ndarray, limit: int) -> Grid:
     return grid
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None)
 @given(values=st.lists(FLOATS, max_size=60), limit=st.sampled_from([2, 8, 20, 65_534]))
 def test_cells_equal_the_definition(values, limit):
     check_against_definition(np.array(values, dtype=np.float64), limit)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None)
 @given(parts=st.lists(st.lists(FLOATS, max_size=30), min_size=1, max_size=4))
 def test_merged_grids_equal_the_grid_of_all_values(parts):
     arrays = [np.array(p, dtype=np.float64) for p in parts]
@@ -79,7 +79,7 @@ def test_infinite_numbers_are_found():
         Bins(np.array([0.0])).codes(np.array([1.0, -np.inf]), COLUMN)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None)
 @given(
     cuts=st.lists(st.integers(-50, 50), unique=True, max_size=300),
     values=st.lists(FLOATS, max_size=50),

@@ -58,7 +58,7 @@ def test_figure_1_naive_bayes_errs_and_decomposition_does_not():
         assert (paper.predict(X) == y).all()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     n=st.integers(1, 4),
     counts=st.lists(st.integers(0, 5), min_size=81, max_size=81),

@@ -118,9 +118,7 @@ def tables():
     )
 
 
-LAW = settings(
-    max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+LAW = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 CONFIGURATIONS = [
     LatentClassClusterer(cv=3, random_state=0),
     LatentClassClusterer(3, n_init=2, random_state=0),

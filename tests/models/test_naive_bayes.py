@@ -18,7 +18,7 @@ from unnaive import NaiveBayesClassifier, merge
 VALUES = st.sampled_from(["a", "b", "c", None])
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None)
 @given(
     rows=st.lists(st.tuples(VALUES, VALUES, st.sampled_from("xyz")), min_size=1, max_size=25),
     query=st.tuples(VALUES | st.just("new"), VALUES),

@@ -142,7 +142,7 @@ PLAIN = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None)
 @given(content=PLAIN, array=hnp.arrays(hnp.scalar_dtypes(), hnp.array_shapes(min_side=0)))
 def test_any_plain_content_comes_back(content, array):
     if array.dtype.kind == "c" or array.dtype.itemsize > 8:

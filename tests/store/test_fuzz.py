@@ -16,9 +16,7 @@ EACH = [
     *CLASSIFIERS[:1], *CLASSIFIERS[4:6], TREES[0], TREES[2], TREES[4], BOOSTED[1], BAGGED[0],
     MIXTURES[1], TRANSFORMERS[0], CLUSTERERS[1], META[0],
 ]  # fmt: skip
-SOME = settings(
-    max_examples=600, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+SOME = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @cache

@@ -164,8 +164,9 @@ def _probe(
         start = time.perf_counter()
         try:
             rows.fit(candidate.estimator, shuffled[:few])
-        except Exception:  # it will be shown when its turn comes
-            break
+        except Exception as error:
+            _refuse_to_go_on(error)
+            break  # it will be shown when its turn comes
         took = time.perf_counter() - start
         if warm:
             seconds[few] = min(took, seconds.get(few, took))
@@ -216,6 +217,7 @@ def _run(
             probable = hasattr(model, "predict_proba")
             new = rows.judge(p, test)
         except Exception as error:
+            _refuse_to_go_on(error)
             # Whatever a user's estimator raises is shown in the table, beside the others.
             return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
         sums = new if sums is None else sums + new
@@ -231,6 +233,15 @@ def _run(
         fit_seconds=float(np.median(fits)),
         predict_seconds=float(np.median(answers)),
     )
+
+
+def _refuse_to_go_on(error: BaseException) -> None:
+    """Ctrl-C is not a model's fault: compiled code turns it into an error of its own."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        cause = cause.__cause__ or cause.__context__
 
 
 def _first_line(error: Exception) -> str:

@@ -24,12 +24,12 @@ def run(argv: Sequence[str]) -> int:
     args, debug = _without_debug(list(argv))
     stopped: list[int] = []
     with _watching(stopped):
-        code = _guarded(args, debug)
+        code = _guarded(args, debug, stopped)
     # Libraries sometimes swallow a KeyboardInterrupt that comes while they clean up.
     return STOPPED if stopped else code
 
 
-def _guarded(args: list[str], debug: bool) -> int:
+def _guarded(args: list[str], debug: bool, stopped: list[int]) -> int:
     try:
         from unnaive.cli.app import app
 
@@ -49,6 +49,9 @@ def _guarded(args: list[str], debug: bool) -> int:
         say("stopped")
         return STOPPED
     except Exception as error:
+        if stopped:  # compiled code turns Ctrl-C into an error of its own
+            say("stopped")
+            return STOPPED
         if debug:
             raise
         if _is_misuse(error):
