@@ -12,7 +12,7 @@ from unnaive.bayes.estimate import (
 )
 from unnaive.bayes.evidence import Evidence, Votes, weigh
 from unnaive.bayes.kernels import IMPOSSIBLE
-from unnaive.bayes.quality import Quality, QualitySums
+from unnaive.bayes.quality import Quality, QualitySums, log_losses
 from unnaive.bayes.scoring import (
     GaussianTerm,
     KernelTerm,
@@ -47,6 +47,7 @@ __all__ = [
     "given_priors",
     "judge",
     "log_likelihood",
+    "log_losses",
     "log_prior",
     "log_probabilities",
     "missing_evidence",

@@ -11,6 +11,12 @@ LEAST = float(np.finfo(np.float64).eps)  # what a probability of 0 counts as, un
 N_BINS = 15
 
 
+def log_losses(p: NDArray[np.float64], groups: NDArray[np.integer]) -> NDArray[np.float64]:
+    """-log P(right class) of each row, from probabilities (rows x classes) and class numbers."""
+    losses: NDArray[np.float64] = -np.log(np.maximum(p[np.arange(len(p)), groups], LEAST))
+    return losses
+
+
 @dataclass(frozen=True, slots=True)
 class Quality:
     """Four measures of probabilities that were given to rows whose class is known.
@@ -73,7 +79,7 @@ class QualitySums:
         squares = np.einsum("ij,ij->i", p, p) + 1 - 2 * true
         bins = [np.bincount(place, each, minlength=N_BINS) for each in (w, w * (found == groups))]
         bins.append(np.bincount(place, w * best, minlength=N_BINS))
-        loss = -float(w @ np.log(np.maximum(true, LEAST)))
+        loss = float(w @ log_losses(p, groups))
         return cls(confusion.reshape(k, k), loss, float(w @ squares), np.stack(bins))
 
     def __add__(self, other: QualitySums) -> QualitySums:

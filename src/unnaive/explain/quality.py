@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from unnaive.bayes import QualitySums, log_losses
 from unnaive.encode import Labels, groups_of, label_groups, merge_labels, read_target
 from unnaive.table import read_weight
-
-LEAST = np.finfo(np.float64).eps  # smallest probability that log loss looks at, as scikit-learn's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,18 +116,16 @@ def quality_of(
     given = np.asarray(model.predict_proba(X))
     found = judge_rows(model.classes_, len(given), y, sample_weight)
     classes, groups, weight = found.classes, found.groups, found.weight
-    best = given.argmax(axis=1)
-    n = len(classes)
-    confusion = np.bincount(groups * n + best, weight, n * n).reshape(n, n).astype(np.float64)
+    sums = QualitySums.of(found.widened(given), groups, weight)
     whole = float(weight.sum())
     return Quality(
         classes,
         len(groups),
         whole,
-        float(np.trace(confusion)) / whole,
-        found.log_loss(given),
-        float(confusion.sum(axis=1).max()) / whole,
-        confusion,
+        sums.quality.accuracy,
+        sums.quality.log_loss,
+        float(sums.confusion.sum(axis=1).max()) / whole,
+        sums.confusion,
         _calibrate(model.classes_, given, groups, weight, n_bins, level),
     )
 
@@ -141,12 +138,15 @@ class Judged:
     groups: NDArray[np.intp]
     weight: NDArray[np.float64]
 
+    def widened(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A model's probabilities, with those of labels it has never seen: none."""
+        new = len(self.classes) - probabilities.shape[1]
+        return np.pad(probabilities, ((0, 0), (0, new))) if new else probabilities
+
     def log_loss(self, probabilities: NDArray[np.float64]) -> float:
         """Mean of minus the log probability of the true class."""
-        known = self.groups < probabilities.shape[1]
-        true = np.zeros(len(self.groups))
-        true[known] = probabilities[known, self.groups[known]]
-        return float(-self.weight @ np.log(np.maximum(true, LEAST)) / self.weight.sum())
+        losses = log_losses(self.widened(probabilities), self.groups)
+        return float(self.weight @ losses / self.weight.sum())
 
 
 def judge_rows(classes: NDArray[Any], n_rows: int, y: Any, sample_weight: Any) -> Judged:

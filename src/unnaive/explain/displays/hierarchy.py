@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,7 +14,43 @@ from unnaive.explain.groups import GroupProfile, profiles_of
 from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
 
 
-class DecompositionDisplay(Outline):
+class GroupsDisplay(Outline):
+    """What displays of groups share; subclasses say whose groups they draw, and how."""
+
+    _draws: type
+
+    def __init__(self, model: Any) -> None:
+        if not isinstance(model, self._draws):
+            raise TypeError(
+                f"{type(self).__name__} draws a {self._draws.__name__}; got a "
+                f"{type(model).__name__}."
+            )
+        self.model: Any = model
+        self.groups = profiles_of(model)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, n_remarks: int = 3, ax: Any = None) -> Self:
+        """Draw a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+        n_remarks : int, default=3
+            Most values shown beside a group.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        The display, drawn.
+        """
+        return cls(estimator).plot(n_remarks=n_remarks, ax=ax)
+
+    @abstractmethod
+    def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
+        """Draw."""
+
+
+class DecompositionDisplay(GroupsDisplay):
     """The classes of a decomposition and their clusters, with what tells clusters apart.
 
     Parameters
@@ -30,31 +67,7 @@ class DecompositionDisplay(Outline):
         For each line, the bar of classes and the bars of evidence.
     """
 
-    def __init__(self, model: Any) -> None:
-        if not isinstance(model, ClassDecompositionClassifier):
-            raise TypeError(
-                "DecompositionDisplay draws a ClassDecompositionClassifier; got a "
-                f"{type(model).__name__}."
-            )
-        self.model = model
-        self.groups = profiles_of(model)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, n_remarks: int = 3, ax: Any = None) -> Self:
-        """Draw a fitted decomposition.
-
-        Parameters
-        ----------
-        estimator : fitted ClassDecompositionClassifier
-        n_remarks : int, default=3
-            Most values shown beside a cluster.
-        ax : matplotlib Axes or None, default=None
-
-        Returns
-        -------
-        DecompositionDisplay
-        """
-        return cls(estimator).plot(n_remarks=n_remarks, ax=ax)
+    _draws = ClassDecompositionClassifier
 
     def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
         """Draw.
@@ -87,7 +100,7 @@ class DecompositionDisplay(Outline):
         return self._show(items, model.classes_, what, "", ax, say_label=False)
 
 
-class MixtureDisplay(Outline):
+class MixtureDisplay(GroupsDisplay):
     """The gates and experts of a mixture, with what sends rows to each.
 
     Parameters
@@ -104,31 +117,7 @@ class MixtureDisplay(Outline):
         For each line, the bar of classes and the bars of evidence.
     """
 
-    def __init__(self, model: Any) -> None:
-        if not isinstance(model, HierarchicalMixtureClassifier):
-            raise TypeError(
-                "MixtureDisplay draws a HierarchicalMixtureClassifier; got a "
-                f"{type(model).__name__}."
-            )
-        self.model = model
-        self.groups = profiles_of(model)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, *, n_remarks: int = 3, ax: Any = None) -> Self:
-        """Draw a fitted mixture.
-
-        Parameters
-        ----------
-        estimator : fitted HierarchicalMixtureClassifier
-        n_remarks : int, default=3
-            Most values shown beside a gate or an expert.
-        ax : matplotlib Axes or None, default=None
-
-        Returns
-        -------
-        MixtureDisplay
-        """
-        return cls(estimator).plot(n_remarks=n_remarks, ax=ax)
+    _draws = HierarchicalMixtureClassifier
 
     def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
         """Draw.
