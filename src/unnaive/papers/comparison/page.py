@@ -68,8 +68,8 @@ def _means(study: Study, found: Any) -> Table:
                "fit, s in all", "predict, s in all", "model, KB (median)"]  # fmt: skip
     note = (
         f"Means over {sets} distinct sets (near-copies count once), of the sets each method "
-        "finished within its time limit. Weka prints its accuracy and its time to build only; its "
-        "models are not measured."
+        "finished within its time limit; times are processor seconds of one thread. Weka prints "
+        "its accuracy and its time to build only; its models are not measured."
     )
     return Table("All classifiers", columns, rows, note)
 
