@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import pytest
+from matplotlib import pyplot as plt
 
 from unnaive.datasets import load_german_credit
 
@@ -42,3 +46,47 @@ def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, req
 
 def test_every_page_is_looked_at() -> None:
     assert len(SHOWN) > 8
+
+
+FIGURES = sorted((ROOT / "docs" / "guide" / "figures").glob("*.py"))
+PLOT = re.compile(r"^\.\. plot:: (\S+)\n((?:   :.*\n)*)\n((?:   .*\n)*)", re.MULTILINE)
+DRAWN = {
+    name: (options, caption)
+    for page in PAGES
+    for name, options, caption in PLOT.findall(page.read_text(encoding="utf-8"))
+}
+
+
+@pytest.mark.parametrize("script", FIGURES, ids=lambda script: script.stem)
+def test_figure_of_the_guide_is_drawn_and_told(script):
+    """The site draws it when it is built; here it is drawn to see that nothing warns."""
+    with mpl.rc_context({"backend": "agg"}):
+        plt.close("all")
+        runpy.run_path(str(script))
+        drawn = plt.get_fignums()
+        for number in drawn:
+            figure = plt.figure(number)
+            figure.savefig(io.BytesIO(), format="svg")
+        plt.close("all")
+    assert len(drawn) == 1
+    options, caption = DRAWN[script.name]
+    assert ":alt: " in options
+    assert len(caption.strip()) > 20
+
+
+def test_every_model_has_a_figure_and_says_what_a_reader_asks() -> None:
+    assert {script.name for script in FIGURES} == set(DRAWN)
+    for name in (
+        "naive_bayes", "kernel_densities", "nbtree", "flexible_nbtree", "c45", "ensembles",
+        "mixtures", "clusters",
+    ):  # fmt: skip
+        text = (ROOT / "docs" / "guide" / f"{name}.md").read_text(encoding="utf-8")
+        for part in (
+            ".. plot::",
+            "$$",
+            "Cost\n",
+            "\n## Measured\n",
+            "\n## Limits\n",
+            "Reading it\n",
+        ):
+            assert part in text, (name, part)

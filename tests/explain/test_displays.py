@@ -183,6 +183,20 @@ def test_leaves_show_their_evidence():
     np.testing.assert_allclose(ratios, ratios[0])
 
 
+def test_parts_of_a_figure_are_drawn_into():
+    rng = np.random.default_rng(0)
+    many = NaiveBayesClassifier().fit(X, rng.choice(list("abcdefghij"), len(X)))
+    for make in (
+        lambda ax: TreeDisplay.from_estimator(C45Classifier().fit(X, Y), ax=ax),
+        lambda ax: EvidenceDisplay.from_estimator(many, max_attributes=2, ax=ax),
+    ):
+        figure = plt.figure(layout="constrained")
+        upper, lower = figure.subfigures(2, 1)
+        assert make(upper.subplots()).figure_ is upper
+        lower.subplots()
+        assert saved(figure, "svg").startswith(b"<?xml")
+
+
 def test_large_trees_open_where_most_rows_are():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 9, (3000, 6)).astype(str), columns=list("abcdef"))
@@ -194,6 +208,9 @@ def test_large_trees_open_where_most_rows_are():
     assert set(TreeDisplay(tree).plot(max_depth=1).nodes_) == {0, *tree.tree_.children(0)}
     for item in display.items_[1:]:
         assert display.items_[item.parent].depth == item.depth - 1
+    # There is no evidence to draw, and no room left for it.
+    right = max(bar.get_x() + bar.get_width() for bars in display.class_bars_ for bar in bars)
+    assert right > 0.8
 
 
 def test_clusters_and_experts_are_drawn():
@@ -206,6 +223,10 @@ def test_clusters_and_experts_are_drawn():
         assert saved(display.figure_, "pdf").startswith(b"%PDF")
     sizes = [item.weight for item in display.items_ if item.name.startswith("expert")]
     assert sum(sizes) == pytest.approx(display.items_[0].weight)
+    assert display.ax_.get_title(loc="left").endswith("3 gates, 4 experts")
+    one = HierarchicalMixtureClassifier(layers=(2,), random_state=0).fit(X, Y)
+    title = MixtureDisplay.from_estimator(one).ax_.get_title(loc="left")
+    assert title.endswith("1 gate, 2 experts")
     with pytest.raises(TypeError, match="MixtureDisplay draws a HierarchicalMixture.*got a Naive"):
         MixtureDisplay(fitted(0))
     with pytest.raises(TypeError, match="DecompositionDisplay draws a ClassDecomp.*got a Naive"):

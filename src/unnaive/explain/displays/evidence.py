@@ -16,6 +16,7 @@ from unnaive.explain.evidence import PartEvidence, evidence_of
 
 MOST_BARS = 6  # labels that get a bar each; more are drawn as colours of cells
 MOST_IN_ALL = 150  # bars of all values and labels
+WHISKER = 1.5  # times the longest bar that whiskers are drawn in full
 UNSURE = 0.3  # opacity of evidence that may as well be none
 
 
@@ -137,7 +138,8 @@ class EvidenceDisplay:
         shown = len(chosen)
         notes = [] if bars else ["pale: the evidence may as well be none"]
         if shown < len(facts.attributes):
-            notes.append(f"{shown} of {len(facts.attributes)} attributes, the most telling first")
+            order = ", the most telling first" if attributes is None else ""
+            notes.append(f"{shown} of {len(facts.attributes)} attributes{order}")
         ink.title(self.ax_, self._title(drawn), "; ".join(notes))
         return self
 
@@ -175,7 +177,9 @@ class EvidenceDisplay:
             for name in ("weights", "low", "high")
         }
         sure = np.abs(numbers["weights"]) <= CERTAIN
-        limit = 1.2 * max(np.abs(numbers["weights"][sure]).max(initial=0.0), ink.LEAST_SCALE)
+        longest = max(np.abs(numbers["weights"][sure]).max(initial=0.0), ink.LEAST_SCALE)
+        ends = np.abs(np.nan_to_num(np.stack((numbers["low"], numbers["high"]))[:, sure]))
+        limit = longest * float(np.clip(1.03 * ends.max(initial=0.0) / longest, 1.2, WHISKER))
         weights = np.clip(numbers["weights"], -limit, limit)
         for k, c in enumerate(drawn):
             at = y + (k - (len(drawn) - 1) / 2) * thick
@@ -237,7 +241,7 @@ class EvidenceDisplay:
         ax.xaxis.tick_top()
         how = {"rotation": 90, "va": "bottom"} if wide else {}
         ink.name_ticks(ax.xaxis, range(len(drawn)), names, **how)
-        tall = self.figure_.get_size_inches()[1]
+        tall = ink.size(self.figure_)[1]
         bar = self.figure_.colorbar(
             self.cells_, ax=ax, extend="both", pad=0.1, aspect=18, shrink=min(1.0, 3.5 / tall),
             anchor=(0.0, 1.0),

@@ -132,7 +132,7 @@ class ExplanationDisplay:
             max(0.0, left.max(), right.max(), total),
         )
         reach = max(high - low, ink.LEAST_SCALE)
-        digits = "+.1%" if own.unit == "probability" else "+.2f"
+        digits = "+z.1%" if own.unit == "probability" else "+z.2f"
         for y, bar, start, end in zip(at, bars, left, right, strict=True):
             self._number(y, max(start, end), reach, _number(bar, digits))
         self._number(

@@ -146,7 +146,8 @@ class MixtureDisplay(GroupsDisplay):
 
         add(self.groups[0], 0, -1)
         n_experts = sum(group.name.startswith("expert") for group in self.groups)
-        what = f"{len(self.groups) - n_experts} gates, {n_experts} experts"
+        n_gates = len(self.groups) - n_experts
+        what = f"{n_gates} gate{'s' * (n_gates != 1)}, {n_experts} expert{'s' * (n_experts != 1)}"
         note = "rows count by responsibility, in every sweep"
         return self._show(items, self.model.classes_, what, note, ax, say_label=False)
 

@@ -38,6 +38,11 @@ def canvas(ax: Any, width: float, height: float) -> tuple[Any, Any]:
     return figure, ax
 
 
+def size(drawn: Any) -> tuple[float, float]:
+    """Inches of axes, of a figure, or of a part of a figure."""
+    return drawn.bbox.width / drawn.figure.dpi, drawn.bbox.height / drawn.figure.dpi
+
+
 def colour(k: int) -> str:
     """Colour of label number k."""
     return COLOURS[k % len(COLOURS)]

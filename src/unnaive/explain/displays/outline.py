@@ -17,7 +17,8 @@ STACKED = 8  # classes that are told apart by colour; of more, the most frequent
 INDENT = 0.25  # inches, as all widths here
 LETTER = 0.53 * ink.SMALL / 72.0  # mean width of one
 NARROWEST, WIDEST = 1.5, 5.0  # outline
-ROWS, CLASSES, BARS, WORDS = 0.65, 1.4, 1.1, 3.9  # columns beside it
+ROWS, GAP, CLASSES, BARS = 0.65, 0.12, 1.4, 1.1  # columns beside it
+FEWEST, WORDS = 1.5, 3.9  # and the last one, of words about evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +34,11 @@ class Columns:
     inches: float
 
     @classmethod
-    def of(cls, outline: float, whole: float) -> Columns:
+    def of(cls, outline: float, said: float, whole: float) -> Columns:
+        """``said`` inches are for evidence."""
         rows = outline + ROWS
-        edges = [rows, rows + 0.12, rows + 0.12 + CLASSES, rows + 0.12 + CLASSES + BARS]
-        scale = 1.0 / (edges[-1] + WORDS)
+        edges = [rows, rows + GAP, rows + GAP + CLASSES, rows + GAP + CLASSES + BARS]
+        scale = 1.0 / (edges[2] + said)
         rows, classes, bars, words = (edge * scale for edge in edges)
         return cls(rows, classes, bars, words, whole)
 
@@ -99,11 +101,19 @@ def draw_outline(
     needed = max(INDENT * i.depth + LETTER * (len(i.name) + len(i.note) + 3) for i in items)
     outline = float(np.clip(needed, NARROWEST, WIDEST))
     height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
-    inches = outline + ROWS + CLASSES + BARS + WORDS
+    # Evidence has the room it needs; the title and the legend need some where there is none (C4.5).
+    speaks = any(item.remarks for item in items)
+    legend = min(len(classes), 4) * (max(map(len, classes)) + 6)
+    least = LETTER * max(1.3 * len(title) + len(note) + 3, legend)
+    plain = outline + ROWS + GAP + CLASSES
+    longest = max((len(_words(r, say_label)) for i in items for r in i.remarks), default=0)
+    words = float(np.clip(LETTER * (longest + 1), FEWEST, WORDS)) if speaks else 0.0
+    said = max(BARS * speaks + words, min(least - plain, BARS + WORDS), 0.0)
+    inches = plain + said
     if ax is not None:
-        inches = ax.figure.get_size_inches()[0] * ax.get_position().width
+        inches = ink.size(ax)[0]
     figure, ax = ink.canvas(ax, inches, height)
-    columns = Columns.of(outline, inches)
+    columns = Columns.of(outline, said, inches)
     stacked = len(classes) <= STACKED
     weights = [abs(remark.weight) for item in items for remark in item.remarks]
     # A few extreme ones must not make all others short.
@@ -118,7 +128,7 @@ def draw_outline(
     head = {"color": ink.NEUTRAL, "fontsize": ink.SMALL - 1}
     ink.write(ax, columns.rows, -0.4, "rows", ha="right", **head)
     ink.write(ax, columns.classes, -0.4, "classes", **head)
-    if any(item.remarks for item in items):
+    if speaks:
         ink.write(ax, columns.bars, -0.4, "evidence (log odds)", **head)
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(float(tops[-1]) + 0.1, -1.0)
@@ -190,14 +200,21 @@ def _draw_remarks(
         length = whole * min(abs(remark.weight) / scale, 1.0)
         colour = ink.FOR if remark.weight > 0 else ink.AGAINST
         found.append(ax.barh(at, length, 0.55, left=columns.bars, color=colour)[0])
-        text = f"{remark.weight:+.2f}  "
-        room = columns.letters(1.0 - columns.words) - len(text)
-        label = f" → {ink.plain(remark.label, 14)}" if say_label else ""
-        words = room - len(label)
-        value = ink.plain(remark.value, max(words // 2, 8))
-        name = ink.plain(remark.attribute, max(words - len(value) - 3, 8))
-        ink.write(ax, columns.words, at, f"{text}{name} = {value}{label}", fontsize=ink.SMALL - 1)
+        text = _words(remark, say_label, columns.letters(1.0 - columns.words))
+        ink.write(ax, columns.words, at, text, fontsize=ink.SMALL - 1)
     return found
+
+
+def _words(remark: Remark, say_label: bool, room: int | None = None) -> str:
+    """A remark in so many letters, or in as many as it needs."""
+    weight = f"{remark.weight:+.2f}  "
+    label = f" → {ink.plain(remark.label, 14)}" if say_label else ""
+    if room is None:
+        return f"{weight}{ink.plain(remark.attribute)} = {ink.plain(remark.value)}{label}"
+    room -= len(weight) + len(label)
+    value = ink.plain(remark.value, max(room // 2, room - len(remark.attribute) - 3, 8))
+    name = ink.plain(remark.attribute, max(room - len(value) - 3, 8))
+    return f"{weight}{name} = {value}{label}"
 
 
 class Outline:
