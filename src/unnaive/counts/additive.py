@@ -31,6 +31,15 @@ KEEP_CHECKPOINTS = (
 )
 
 
+def need_checkpoints(estimator: Any) -> None:
+    """Refuse an estimator that could not go on from a checkpoint."""
+    if not getattr(estimator, "_keeps_checkpoint", False):
+        raise ValueError(
+            f"{type(estimator).__name__} keeps no checkpoint; leave it out. Those that keep one: "
+            f"{', '.join(KEEP_CHECKPOINTS)}."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Shrinkage:
     """By how much a model shrank, in bytes of its pickle."""
@@ -145,12 +154,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if scan is None:
             target = read_target(y) if self._supervised(y) else None
             return open_table(self, X, target, sample_weight, **own)
-        if scan.checkpoint is not None and not self._keeps_checkpoint:
-            raise ValueError(
-                f"{type(self).__name__} keeps no checkpoint, but the scan has checkpoint="
-                f"{scan.checkpoint!r}; leave it out. Those that keep one: "
-                f"{', '.join(KEEP_CHECKPOINTS)}."
-            )
+        if scan.checkpoint is not None:
+            need_checkpoints(self)
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **own)
         if scan.target is None and scan.picked is None:

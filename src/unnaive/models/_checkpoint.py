@@ -11,8 +11,7 @@ from typing import Any, Self
 import numba
 import numpy as np
 
-from unnaive.counts import Summary
-from unnaive.counts.summary import Coder
+from unnaive.counts import Coder, Summary
 from unnaive.models._seeding import draw_seed
 from unnaive.pack import OBJECTS, Journal, Objects, release, write_pack
 from unnaive.table import Scan
