@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
@@ -225,7 +226,8 @@ def test_data_that_were_moved_or_come_from_elsewhere_are_the_same(data, tmp_path
     expected = clone(MODELS["nbtree"]).fit(scan(data, "label", weight="times"))
     other = write(tmp_path / "moved", rows())
     dataset = pa.dataset.dataset(data, format="parquet")
-    for k, source in enumerate((other, dataset, lambda: dataset.scanner().to_reader())):
+    lazy = pl.scan_parquet(sorted(data.iterdir()))
+    for k, source in enumerate((other, dataset, lambda: dataset.scanner().to_reader(), lazy)):
         left_behind(monkeypatch, MODELS["nbtree"], data, 6 + k, checkpoint=tmp_path / "c")
         given = scan(source, "label", weight="times", checkpoint=tmp_path / "c")
         assert_same_model(expected, clone(MODELS["nbtree"]).fit(given))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
 import zlib
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from unnaive.models._seeding import draw_seed
 from unnaive.pack import OBJECTS, Journal, Objects, release, write_pack
 from unnaive.table import Scan
 
+_log = logging.getLogger("unnaive")
 LONGEST = 200  # letters of a parameter that are shown; of a longer one, the checksum
 
 
@@ -42,6 +44,9 @@ class Checkpoint:
             self._journal.__enter__()
             for word, node in self._journal.entries:
                 self._found.setdefault(word, []).append(node)
+            if self._journal.entries:
+                steps, path = len(self._journal.entries), self._journal.path
+                _log.info("going on from the checkpoint %r: %d steps are known", path, steps)
             self._journal.entries = []
         return self
 

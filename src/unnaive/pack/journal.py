@@ -51,9 +51,9 @@ class Journal:
 
     Examples
     --------
-    >>> import tempfile
+    >>> import os, tempfile
     >>> from unnaive.pack import Journal
-    >>> path = tempfile.mktemp()
+    >>> path = os.path.join(tempfile.mkdtemp(), "sums")
     >>> try:
     ...     with Journal(path, {"task": "sums"}) as journal:
     ...         journal.add(("one", 1))
@@ -78,7 +78,8 @@ class Journal:
         self._warned = False
 
     def __enter__(self) -> Self:
-        file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+        file = os.fdopen(os.open(self.path, flags, 0o666), "r+b")
         try:
             _hold(file, self.path)
             self._read(file)
@@ -93,14 +94,12 @@ class Journal:
             if self._file is None:
                 return
             file, self._file = self._file, None
-            try:
+            with file:
                 if kind is not None:
                     self._write(file)
-                else:
-                    with suppress(OSError):  # what is left of a finished fit does no harm
-                        os.unlink(self.path)
-            finally:
-                file.close()
+            if kind is None:
+                with suppress(OSError):  # what is left of a finished fit does no harm
+                    os.unlink(self.path)
 
     def add(self, entry: Any, *, now: bool = False) -> None:
         """Keep plain data, at once or with the next record; any thread may."""

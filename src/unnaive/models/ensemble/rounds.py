@@ -133,7 +133,7 @@ class Booster:
             elif error >= limit and n_classes > 1:
                 if real or found.restarts == MOST_RESTARTS:
                     break
-                self._reweigh(None, margins, hits)
+                self._refresh()
                 scorer = self._next(n_classes, None, error)
                 continue
             vote = self._vote(error, n_classes)
@@ -141,7 +141,7 @@ class Booster:
             self._look_ahead(scorer, vote)
             if error == 0.0 or len(found.scorers) == self.rules.n_rounds or self._hopeless():
                 break
-            self._reweigh(vote, margins, hits)
+            self._lower(vote, margins, hits)
             scorer = self._next(n_classes, vote, error)
         if real and found.scorers and not found.losses:
             self._be_sure()
@@ -164,28 +164,31 @@ class Booster:
         self.first_error = taken[0].error
         for step in taken:
             step.counts.check_coders(self.coders, n_classes)
-            margins, hits = judge(self.blocks, scorer, self.n_jobs, self.storage)
-            if step.vote is not None:
+            if step.vote is None:
+                self._refresh()
+            else:
                 self.found.keep(scorer, step.vote, step.error)
                 self._foresee(scorer, step.vote)
                 self.found.losses += [] if step.loss is None else [step.loss]
-            self._reweigh(step.vote, margins, hits)
+                self._lower(step.vote, *judge(self.blocks, scorer, self.n_jobs, self.storage))
             scorer = self.build(step.counts)
         if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
             self.kept.refuse_rows()
         return scorer
 
-    def _reweigh(
+    def _refresh(self) -> None:
+        """Fresh weights, after a round that is no better than chance."""
+        self.weights.refresh(int(self.seeds[self.found.restarts]))
+        self.found.restarts += 1
+
+    def _lower(
         self,
-        vote: float | None,
+        vote: float,
         margins: Sequence[NDArray[np.float64]],
         hits: Sequence[NDArray[np.bool_]],
     ) -> None:
-        """Weights of the next round; without a vote, fresh ones."""
-        if vote is None:
-            self.weights.refresh(int(self.seeds[self.found.restarts]))
-            self.found.restarts += 1
-        elif self.rules.algorithm == "real":
+        """Less weight to rows that this round gets right."""
+        if self.rules.algorithm == "real":
             self.weights.lower_by_margins(margins, vote)
         else:
             self.weights.lower_by_hits(hits, vote)
