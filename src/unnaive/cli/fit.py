@@ -13,7 +13,6 @@ from unnaive.cli.options import (
     Categorical,
     Data,
     Drop,
-    Folds,
     Jobs,
     Quiet,
     Seed,
@@ -40,7 +39,23 @@ def fit(
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
-    cv: Folds = 5,
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            "--cv",
+            help="Folds of cross-validation; 0 for none. 5, or 0 with --checkpoint.",
+            show_default=False,
+            min=0,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            help="File to go on from if the command was killed: nbtree, flexible, boosted.",
+            show_default=False,
+        ),
+    ] = None,
     compact: Annotated[
         bool, typer.Option("--compact", help="Leave out what only update and merge need.")
     ] = False,
@@ -52,6 +67,9 @@ def fit(
 
     Prints what the columns are, and how good the model is under cross-validation. Rows that do not
     fit into memory are read block by block; quality is then judged on a random part of them.
+
+    With --checkpoint, the same command goes on where an earlier one was killed or stopped, and ends
+    with the same model; the file is removed when the model is learned.
 
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv
@@ -66,8 +84,12 @@ def fit(
         from unnaive.choose.family import declare_categories
 
         chosen = declare_categories(chosen, categorical)
+    if checkpoint is not None:
+        check_checkpoint(chosen, checkpoint, out)
+    if cv is None:
+        cv = 5 if checkpoint is None else 0
     with paths_of(data) as paths, progress(quiet) as tell:
-        rows = read_rows(paths, target, weight, drop, tell)
+        rows = read_rows(paths, target, weight, drop, tell, checkpoint)
         start = time.perf_counter()
         fitted, found = learn(model, chosen, rows, cv, seed, tell)
         seconds = time.perf_counter() - start
@@ -79,6 +101,15 @@ def fit(
         from unnaive.counts import size_words
 
         print(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
+
+
+def check_checkpoint(model: Any, path: Path, out: Path) -> None:
+    """Before rows are read in vain."""
+    from unnaive.counts import need_checkpoints
+
+    need_checkpoints(model)
+    if path.resolve() == out.resolve():
+        raise ValueError(f"--checkpoint and --out are both {path}; name two files.")
 
 
 def learn(
@@ -102,11 +133,11 @@ def learn(
             progress=lambda what, *n: tell(f"cross-validating {what}", *n),
             **given,
         )
-        if rows.complete:
+        if not rows.from_files:
             return found.best_, found
         model = next(r.estimator for r in found.results if r.name == found.best_name_)
     tell("learning")
-    if rows.complete:
+    if not rows.from_files:
         return model.fit(rows.features, rows.labels, rows.weight), found
     return model.fit(rows.scan), found
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +70,11 @@ class Rows:
         return len(self.table) == self.n_rows
 
     @property
+    def from_files(self) -> bool:
+        """Whether to learn from the files: memory has no room for them, or a checkpoint is kept."""
+        return not self.complete or self.scan.checkpoint is not None
+
+    @property
     def features(self) -> pa.Table:
         """Columns to learn from."""
         return self.table.drop_columns(self.scan.aside)
@@ -90,6 +96,7 @@ def read_rows(
     weight: str | None = None,
     drop: Sequence[str] | None = None,
     tell: Bar | None = None,
+    checkpoint: Path | None = None,
 ) -> Rows:
     """Read files once. Rows beyond a quarter of the machine's memory are drawn from."""
     whole = scan(paths, target, weight=weight)
@@ -119,7 +126,8 @@ def read_rows(
             f"column {target!r} has {missing[target]:,} rows without a class; remove these rows, "
             "or give them a class of their own."
         )
-    return Rows(scan(paths, target, weight=weight, columns=features), sample.table, n_rows, missing)
+    again = scan(paths, target, weight=weight, columns=features, checkpoint=checkpoint)
+    return Rows(again, sample.table, n_rows, missing)
 
 
 @dataclass

@@ -1,6 +1,13 @@
 """COUNTING: the additive tables that every model learns from."""
 
-from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator, size_words
+from unnaive.counts.additive import (
+    KEEP_CHECKPOINTS,
+    AdditiveEstimator,
+    Shrinkage,
+    TableEstimator,
+    need_checkpoints,
+    size_words,
+)
 from unnaive.counts.coded import GRAIN, CodedRows, add_lanes, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
@@ -17,6 +24,7 @@ from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 __all__ = [
     "EXTRA_SLOTS",
     "GRAIN",
+    "KEEP_CHECKPOINTS",
     "AdditiveEstimator",
     "CodedRows",
     "Coder",
@@ -33,6 +41,7 @@ __all__ = [
     "count_coded",
     "gather",
     "merge_summaries",
+    "need_checkpoints",
     "refuse_new",
     "row_factor",
     "size_words",

@@ -23,6 +23,22 @@ from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_iden
 from unnaive.encode import GRID_LIMIT, read_target
 from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of
 
+# Named in errors only: the classes say it of themselves, and a test holds the two together.
+KEEP_CHECKPOINTS = (
+    "NBTreeClassifier",
+    "FlexibleNBTreeClassifier",
+    "BoostedNaiveBayesClassifier",
+)
+
+
+def need_checkpoints(estimator: Any) -> None:
+    """Refuse an estimator that could not go on from a checkpoint."""
+    if not getattr(estimator, "_keeps_checkpoint", False):
+        raise ValueError(
+            f"{type(estimator).__name__} keeps no checkpoint; leave it out. Those that keep one: "
+            f"{', '.join(KEEP_CHECKPOINTS)}."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Shrinkage:
@@ -57,6 +73,7 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
 
     max_categories: int | None = None
     _refuses_identifiers = True
+    _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
     _sometimes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
     # Where scikit-learn's HTML repr links to.
@@ -104,15 +121,27 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _read(
-        self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        fitted: Schema | None = None,
+        first_pass: Callable[[Callable[[], Summary]], Summary] | None = None,
     ) -> tuple[Source, Summary]:
-        """The rows, and what one pass over them leaves."""
+        """The rows, and what one pass over them leaves.
+
+        ``first_pass`` may know that already; it is given the function that takes the pass.
+        """
         check_number(self, "grid_limit", 2, GRID_LIMIT, whole=True)
         if self.max_categories is not None:
             check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
         source = self._rows_to_learn(X, y, sample_weight, fitted)
         wanted = clone(self)._wanted  # what was learned before need not be sent to workers
-        summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
+
+        def take() -> Summary:
+            return gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
+
+        summary = take() if first_pass is None else first_pass(take)
         self._check_identifiers(summary)
         return source, summary
 
@@ -125,6 +154,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if scan is None:
             target = read_target(y) if self._supervised(y) else None
             return open_table(self, X, target, sample_weight, **own)
+        if scan.checkpoint is not None:
+            need_checkpoints(self)
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **own)
         if scan.target is None and scan.picked is None:

@@ -1,4 +1,4 @@
-"""Random choices of estimators inside other estimators."""
+"""Seeds of estimators, and of estimators inside other estimators."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+
+def draw_seed(random_state: Any) -> int:
+    """The seed of all random choices of a fit."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def seeded(estimator: Any, rng: np.random.RandomState) -> Any:

@@ -21,9 +21,10 @@ from unnaive.bayes import (
 )
 from unnaive.counts import CodedRows, CountTable
 from unnaive.encode import GRID_LIMIT, draw_uniform
-from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
+from unnaive.models._checkpoint import Checkpoint
+from unnaive.models.ensemble.base import EnsembleClassifier, Start, answer_together
 from unnaive.models.ensemble.rounds import Booster, Rules, class_scores
-from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
+from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect, scan_of
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
 LEAST_PRIOR = 0.5
@@ -120,6 +121,7 @@ grid_limit :
     True
     """
 
+    _keeps_checkpoint = True
     algorithm_: str
     scorer_: Scorer
     counts_: CountTable
@@ -183,7 +185,10 @@ grid_limit :
         self
         """
         self._check_parameters()
-        start = self._begin(X, y, sample_weight)
+        with Checkpoint(self, scan_of(X, y, sample_weight)) as kept:
+            return self._learn(self._begin(X, y, sample_weight, kept=kept), kept)
+
+    def _learn(self, start: Start, kept: Checkpoint) -> Self:
         rules = Rules(
             self.algorithm,
             self.n_estimators,
@@ -199,8 +204,9 @@ grid_limit :
             return start.scorer(counts, smoothing, least)
 
         booster = Booster(
-            rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage
-        )
+            rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage,
+            kept,
+        )  # fmt: skip
         plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
         found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
         added = self.algorithm == "real"

@@ -7,6 +7,7 @@ from typing import Any
 from unnaive.counts import Summary
 from unnaive.density import check_bandwidth
 from unnaive.encode import GRID_LIMIT, Categories, Grid
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._progress import Progress
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.folded import FoldedTreeClassifier
@@ -141,7 +142,8 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         summary: Summary,  # noqa: ARG002
         own: Any,  # noqa: ARG002
         progress: Progress,
+        kept: Checkpoint,
     ) -> KernelTree:
-        chosen = (self.bandwidth, self.select, self.n_jobs, progress)
+        chosen = (self.bandwidth, self.select, self.n_jobs, progress, kept)
         nodes = FlexibleGrower(rows, coders, rules, *chosen).grow()
         return build_kernel_tree(nodes, rows, coders, rules, self.bandwidth, self.n_jobs)

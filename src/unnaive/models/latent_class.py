@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
-from sklearn.utils import check_random_state
 
 from unnaive.bayes import SMALLEST_VARIANCE, GaussianTerm, Scorer, TableTerm, Term, probabilities
 from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
 from unnaive.discretize import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
+from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
@@ -153,7 +153,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         source, summary = self._read(X, y, sample_weight)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = draw_seed(self.random_state)
         scale, coders = _scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
         cv = self._cv(factor * float(summary.counts.totals.sum()))

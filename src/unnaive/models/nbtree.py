@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from unnaive.counts import Summary
 from unnaive.discretize import coarsen
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid, coder_sizes
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._progress import Progress
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier
@@ -135,12 +136,13 @@ class NBTreeClassifier(FoldedTreeClassifier):
         summary: Summary,
         own: NDArray[np.float64],
         progress: Progress,
+        kept: Checkpoint,
     ) -> BayesTree:
         cuts = slots = None
         if self.discretize == "global":
             cuts = self._global_cuts(summary, own)
             slots = _coarse_slots(rows, coders, cuts)
-        grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress)
+        grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress, kept)
         return build_tree(grower.grow(), rows, coders, rules, cuts, self.n_jobs)
 
     def _global_cuts(

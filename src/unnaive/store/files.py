@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.pack import AnyFile, PackError, read_pack, write_pack
+from unnaive.pack import AnyFile, PackError, read_pack, release, write_pack
 from unnaive.store.models import MODELS
 
 KIND = "unnaive model"
@@ -71,7 +70,7 @@ def save(model: Any, path: AnyFile) -> None:
     try:
         node = MODELS.pack(model, BaseEstimator, "model")
         MODELS.unpack(node, BaseEstimator, "model")  # what is saved can be loaded
-        content = {"unnaive": _release(), "model": node}
+        content = {"unnaive": release(), "model": node}
         write_pack(path, content, kind=KIND, version=FORMAT)
     except PackError as error:
         raise ModelFileError(f"the model cannot be saved: {error}") from error
@@ -123,10 +122,3 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
         named = f"{path} " if isinstance(path, str) or hasattr(path, "__fspath__") else ""
         raise ModelFileError(f"{named}cannot be loaded: {error}") from error
     return model
-
-
-def _release() -> str:
-    try:
-        return version("unnaive")
-    except PackageNotFoundError:  # used from its sources
-        return "unknown"

@@ -71,6 +71,15 @@ def find_files(data: Any) -> list[str]:
     return found
 
 
+def file_states(data: Any) -> list[tuple[str, int, int]]:
+    """Name, size and time of the last change of each file: who sees the same, reads the same."""
+    found = []
+    for path in find_files(data):
+        state = os.stat(path)
+        found.append((os.path.abspath(path), state.st_size, state.st_mtime_ns))
+    return found
+
+
 def _hidden(path: Path) -> bool:
     """Files and folders that engines write beside the data."""
     return any(part.startswith((".", "_")) for part in path.parts)

@@ -24,6 +24,7 @@ class Scan:
     memory_limit: int | None = None
     ignored: tuple[str, ...] = ()
     picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
+    checkpoint: str | None = None
 
     @property
     def kind(self) -> str:
@@ -57,6 +58,7 @@ def scan(
     columns: Sequence[str] | Mapping[str, Any] | None = None,
     row_id: str | None = None,
     memory_limit: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Scan:
     """Rows in files or in another engine, for models to be fitted on or to answer for.
 
@@ -85,6 +87,12 @@ def scan(
     memory_limit : int or str or None, default=None
         Most memory for rows that a model visits more than once, in bytes or as ``"500MB"``; beyond
         it they are kept in a temporary file. None is a quarter of the machine's memory.
+    checkpoint : path or None, default=None
+        A file for what a long fit has found so far. A fit that was killed goes on from there when
+        it is called again with the same model, parameters and data, and ends with the identical
+        model; ``n_jobs``, ``memory_limit`` and the folder of the data may be others. The file is
+        removed when the fit has ended well. `NBTreeClassifier`, `FlexibleNBTreeClassifier` and
+        `BoostedNaiveBayesClassifier` keep one; other models refuse it.
 
     Returns
     -------
@@ -112,7 +120,11 @@ def scan(
             raise TypeError(f"{name} must be the name of a column; got {value!r}.")
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names; got {columns!r}.")
-    return Scan(data, target, weight, columns, row_id, read_size(memory_limit))
+    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
+        raise TypeError(f"checkpoint must be the path of a file; got {checkpoint!r}.")
+    place = None if checkpoint is None else os.path.expanduser(os.fspath(checkpoint))
+    limit = read_size(memory_limit)
+    return Scan(data, target, weight, columns, row_id, limit, checkpoint=place)
 
 
 def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unnaive.explain.report.words import package_version
+from unnaive.pack import release
 from unnaive.table import replacing
 
 # In the order of loading: each uses what stands before it.
@@ -35,7 +35,7 @@ def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
     style, script = _asset("style.css"), "\n".join(_asset(name) for name in SCRIPTS)
     page = environment.from_string(_asset("page.html.jinja")).render(
         **contents,
-        version=package_version(),
+        version=release(),
         today=datetime.date.today().isoformat(),
         style=Markup(style),
         style_hash=_hash(style),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from unnaive.models import (
@@ -16,6 +15,7 @@ from unnaive.models import (
 )
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.tree import Tree
+from unnaive.pack import release
 
 LONG = 32  # letters of a class in the title
 SECTIONS = {
@@ -28,14 +28,6 @@ SECTIONS = {
     "notes": "Notes on the data",
     "cite": "How to cite",
 }
-
-
-def package_version() -> str:
-    """Of the installed package; sources that are not installed have none."""
-    try:
-        return version("unnaive")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def title_of(names: Sequence[str], y: Any) -> str:
@@ -128,7 +120,7 @@ def foreign_words(model: Any) -> str:
 
 def citation(model: Any) -> dict[str, str]:
     """How to cite the software and the papers behind the model."""
-    found = [f"unnaive, version {package_version()}. Python package, BSD-3-Clause."]
+    found = [f"unnaive, version {release()}. Python package, BSD-3-Clause."]
     while True:
         found += [ref for ref in references(type(model)) if ref not in found]
         if not isinstance(model, ClassDecompositionClassifier):

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from unnaive.bayes import (
     Scorer,
@@ -22,6 +21,7 @@ from unnaive.counts import CodedRows, CountTable, Summary, Wanted, code_rows
 from unnaive.discretize import METHODS, Coarse, coarsen
 from unnaive.encode import Labels
 from unnaive.models._base import TableClassifier
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.table import (
     Block,
     Schema,
@@ -91,9 +91,17 @@ class EnsembleClassifier(TableClassifier):
         expect(counts.n_attributes == len(self.schema_), "counts are not those of the columns.")
         expect(counts.n_groups == len(self.classes_), "counts are not those of the classes.")
 
-    def _begin(self, X: Any, y: Any, sample_weight: Any, announced: Labels | None = None) -> Start:
+    def _begin(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        announced: Labels | None = None,
+        kept: Checkpoint | None = None,
+    ) -> Start:
         """The first pass, cuts, and the seed of all draws."""
-        source, summary = self._read(X, y, sample_weight)
+        kept = kept or Checkpoint(self, None)
+        source, summary = self._read(X, y, sample_weight, first_pass=kept.first_pass)
         if announced is not None:
             summary = summary.announce(announced)
         classes = summary.labels.classes
@@ -106,7 +114,7 @@ class EnsembleClassifier(TableClassifier):
             factor=class_factor(self.class_weight, classes, summary.counts.totals),
             n_jobs=self.n_jobs,
         )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = kept.seed(self.random_state)
         return Start(source, summary, coarse, seed, self.n_jobs)
 
 

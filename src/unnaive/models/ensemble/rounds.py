@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from unnaive.bayes import Scorer, coded_scores, judge, log_probabilities
 from unnaive.counts import CodedRows, CountTable, count_coded
 from unnaive.encode import AnyCoder, branch_seeds
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.weights import STEEPEST, RowWeights
+from unnaive.pack import Objects
 from unnaive.table import Storage
 
 LEAST_VOTE = 2.0**-20
@@ -55,6 +57,22 @@ class Boosted:
             del one[n:]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """A round as a checkpoint keeps it: what it left, and the counts that the next is made of.
+
+    ``vote`` is None where fresh weights were taken, ``loss`` without early stopping.
+    """
+
+    vote: float | None
+    error: float
+    loss: float | None
+    counts: CountTable
+
+
+KINDS = Objects(CountTable, Taken)
+
+
 def chance(algorithm: str, n_classes: int) -> float:
     """Weighted error from which on a round is worth nothing."""
     return 0.5 if algorithm == "m1" else 1.0 - 1.0 / n_classes
@@ -76,7 +94,7 @@ def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> ND
 
 
 class Booster:
-    """Takes rounds. ``build`` makes a scorer of counts."""
+    """Takes rounds. ``build`` makes a scorer of counts, ``kept`` knows rounds taken before."""
 
     def __init__(
         self,
@@ -87,8 +105,10 @@ class Booster:
         rules: Rules,
         n_jobs: int | None = None,
         storage: Storage | None = None,
+        kept: Checkpoint | None = None,
     ) -> None:
         self.storage = storage
+        self.kept = kept if kept is not None and kept.active else None
         self.blocks, self.held_out, self.coders = blocks, held_out, coders
         self.build, self.rules, self.n_jobs = build, rules, n_jobs
         self.weights = RowWeights(blocks, n_jobs, storage)
@@ -101,7 +121,7 @@ class Booster:
         """All rounds; ``first`` is naive Bayes on the rows as they are."""
         found, n_classes = self.found, len(first.log_prior)
         real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
-        scorer = first
+        scorer = self._go_on(first)
         while True:
             margins, hits = judge(self.blocks, scorer, self.n_jobs, self.storage)
             error = self.weights.error(hits)
@@ -113,20 +133,16 @@ class Booster:
             elif error >= limit and n_classes > 1:
                 if real or found.restarts == MOST_RESTARTS:
                     break
-                self.weights.refresh(int(self.seeds[found.restarts]))
-                found.restarts += 1
-                scorer = self.next_scorer(n_classes)
+                self._refresh()
+                scorer = self._next(n_classes, None, error)
                 continue
             vote = self._vote(error, n_classes)
             found.keep(scorer, vote, error)
             self._look_ahead(scorer, vote)
             if error == 0.0 or len(found.scorers) == self.rules.n_rounds or self._hopeless():
                 break
-            if real:
-                self.weights.lower_by_margins(margins, vote)
-            else:
-                self.weights.lower_by_hits(hits, vote)
-            scorer = self.next_scorer(n_classes)
+            self._lower(vote, margins, hits)
+            scorer = self._next(n_classes, vote, error)
         if real and found.scorers and not found.losses:
             self._be_sure()
         if not found.scorers:  # no round was better than chance: naive Bayes answers
@@ -134,6 +150,56 @@ class Booster:
         if found.losses:
             found.cut(int(np.argmin(found.losses)) + 1)
         return found
+
+    def _go_on(self, first: Scorer) -> Scorer:
+        """Take the rounds that are known again, without counting; the scorer after them.
+
+        Weights go the same way, operation by operation. That the last counts come out the same
+        shows that the rows are.
+        """
+        scorer = first
+        if self.kept is None or not (taken := self.kept.steps(KINDS, Taken)):
+            return scorer
+        n_classes = len(first.log_prior)
+        self.first_error = taken[0].error
+        for step in taken:
+            step.counts.check_coders(self.coders, n_classes)
+            if step.vote is None:
+                self._refresh()
+            else:
+                self.found.keep(scorer, step.vote, step.error)
+                self._foresee(scorer, step.vote)
+                self.found.losses += [] if step.loss is None else [step.loss]
+                self._lower(step.vote, *judge(self.blocks, scorer, self.n_jobs, self.storage))
+            scorer = self.build(step.counts)
+        if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
+            self.kept.refuse_rows()
+        return scorer
+
+    def _refresh(self) -> None:
+        """Fresh weights, after a round that is no better than chance."""
+        self.weights.refresh(int(self.seeds[self.found.restarts]))
+        self.found.restarts += 1
+
+    def _lower(
+        self,
+        vote: float,
+        margins: Sequence[NDArray[np.float64]],
+        hits: Sequence[NDArray[np.bool_]],
+    ) -> None:
+        """Less weight to rows that this round gets right."""
+        if self.rules.algorithm == "real":
+            self.weights.lower_by_margins(margins, vote)
+        else:
+            self.weights.lower_by_hits(hits, vote)
+
+    def _next(self, n_classes: int, vote: float | None, error: float) -> Scorer:
+        """The scorer of the next round; this one is kept."""
+        counts = self._count(n_classes)
+        if self.kept is not None:
+            loss = self.found.losses[-1] if self.found.losses and vote is not None else None
+            self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
+        return self.build(counts)
 
     def _be_sure(self) -> None:
         """Where rounds ended early, those taken are together as sure as one naive Bayes would be,
@@ -146,8 +212,11 @@ class Booster:
 
     def next_scorer(self, n_classes: int) -> Scorer:
         """Naive Bayes on the rows as they weigh now."""
+        return self.build(self._count(n_classes))
+
+    def _count(self, n_classes: int) -> CountTable:
         weights = self.weights.current
-        return self.build(count_coded(self.blocks, self.coders, n_classes, weights, self.n_jobs))
+        return count_coded(self.blocks, self.coders, n_classes, weights, self.n_jobs)
 
     def _vote(self, error: float, n_classes: int) -> float:
         if self.rules.algorithm == "real":
@@ -167,13 +236,18 @@ class Booster:
         error = min(max(self.first_error, floor), 1.0 - floor)
         return max(math.log((1.0 - error) * (n_classes - 1) / error), LEAST_VOTE)
 
-    def _look_ahead(self, scorer: Scorer, vote: float) -> None:
-        """Log loss on the held-out rows with this round."""
-        losses: list[float] = []  # summed exactly, so that blocks do not matter
-        whole = 0.0
+    def _foresee(self, scorer: Scorer, vote: float) -> None:
+        """What all rounds say of the held-out rows, with this one."""
         for k, rows in enumerate(self.held_out):
             added = class_scores(self.rules.algorithm, coded_scores(rows, scorer), vote)
             self.outlook[k : k + 1] = [self.outlook[k] + added if self.outlook[k:] else added]
+
+    def _look_ahead(self, scorer: Scorer, vote: float) -> None:
+        """Log loss on the held-out rows with this round."""
+        self._foresee(scorer, vote)
+        losses: list[float] = []  # summed exactly, so that blocks do not matter
+        whole = 0.0
+        for k, rows in enumerate(self.held_out):
             logs = log_probabilities(self.outlook[k])[np.arange(rows.n_rows), rows.groups]
             weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
             losses += (weight * np.minimum(-logs, STEEPEST)).tolist()

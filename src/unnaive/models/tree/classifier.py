@@ -14,6 +14,7 @@ from unnaive.counts import Summary, Wanted, row_factor
 from unnaive.discretize import group_rare
 from unnaive.encode import Categories, Grid, column_slots, groups_of
 from unnaive.models._base import TableClassifier
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.tree import Tree
 from unnaive.table import Block, Schema, Source
 
@@ -35,10 +36,11 @@ class TreeClassifier(TableClassifier):
         return Wanted(schema.numeric)
 
     def _read_for_tree(
-        self, X: Any, y: Any, sample_weight: Any
+        self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint | None = None
     ) -> tuple[Source, Summary, NDArray[np.float64]]:
         """The rows, what one pass leaves, and the user's factor of each class."""
-        source, summary = self._read(X, y, sample_weight)
+        first_pass = None if kept is None else kept.first_pass
+        source, summary = self._read(X, y, sample_weight, first_pass=first_pass)
         classes = summary.labels.classes
         check_class_weight(self.class_weight, classes)
         return source, summary, class_factor(self.class_weight, classes, summary.counts.totals)

@@ -14,9 +14,11 @@ from unnaive.density import FLOOR, Scale, choose_widths, delta, middles
 from unnaive.density import kernels as density_kernels
 from unnaive.discretize import kernels as cut_kernels
 from unnaive.encode import Categories, Grid, coder_sizes
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
-from unnaive.models.tree.grow import Grower, Node, Rows, Rules, Split, Test
+from unnaive.models.tree.decided import Test
+from unnaive.models.tree.grow import Grower, Node, Rows, Rules, Split
 from unnaive.models.tree.view import View
 
 FINE = 8  # cells in the narrowest width, where a node has more cells than that needs
@@ -55,7 +57,7 @@ class FlexibleGrower(Grower):
 
     Parameters
     ----------
-    rows, rules, n_jobs, progress :
+    rows, rules, n_jobs, progress, kept :
         As in `Grower`.
     coders : sequence of Grid, Categories or None
         Their numbering of the columns gives codes their positions.
@@ -74,8 +76,9 @@ class FlexibleGrower(Grower):
         select: str,
         n_jobs: int | None = None,
         progress: Progress | None = None,
+        kept: Checkpoint | None = None,
     ) -> None:
-        super().__init__(rows, coder_sizes(coders), rules, None, n_jobs, progress)
+        super().__init__(rows, coder_sizes(coders), rules, None, n_jobs, progress, kept)
         self.bandwidth = bandwidth
         self.select = select
         self.positions = [code_positions(coder) for coder in coders]

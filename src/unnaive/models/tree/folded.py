@@ -10,16 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils import check_random_state
 
 from unnaive.counts import Summary
 from unnaive.encode import Categories, Grid, assign_folds
 from unnaive.models._base import EvidenceClassifier
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._progress import Progress
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
 from unnaive.models.tree.tree import BayesTree
-from unnaive.table import Block, Source, check_number, check_word, join
+from unnaive.table import Block, Source, check_number, check_word, join, scan_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +49,7 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
     max_depth: int | None
     random_state: Any
     tree_: BayesTree
+    _keeps_checkpoint = True
 
     @abstractmethod
     def _grow(
@@ -59,6 +60,7 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
         summary: Summary,
         own: NDArray[np.float64],
         progress: Progress,
+        kept: Checkpoint,
     ) -> BayesTree:
         """The tree of encoded rows; ``own`` is the user's factor of each class."""
 
@@ -79,10 +81,13 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
         self
         """
         self._check_parameters()
-        source, summary, own = self._read_for_tree(X, y, sample_weight)
+        with Checkpoint(self, scan_of(X, y, sample_weight)) as kept:
+            return self._learn(X, y, sample_weight, kept)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint) -> Self:
+        source, summary, own = self._read_for_tree(X, y, sample_weight, kept)
         coders = self._fine_coders(summary, own)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        rows = self._rows(source, coders, summary, own, seed)
+        rows = self._rows(source, coders, summary, own, kept.seed(self.random_state))
         rules = Rules(
             float(self.alpha),  # kernels are compiled for floats
             self.missing,
@@ -93,7 +98,7 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
             self.max_depth,
         )
         progress = Progress(self, "hundredth of rows in leaves", float(rows.weight.sum()))
-        self.tree_ = self._grow(rows, coders, rules, summary, own, progress)
+        self.tree_ = self._grow(rows, coders, rules, summary, own, progress, kept)
         self.classes_ = summary.labels.classes
         self._remember(summary.schema)
         progress.end()

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import validate
 from unnaive.discretize import part_kernels
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
+from unnaive.models.tree.decided import Decided, Test
 from unnaive.models.tree.view import View
 from unnaive.table import Storage, in_threads
 
@@ -62,31 +64,6 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Test:
-    """A question about one attribute: which child a slot leads to.
-
-    A numeric test has a child for every interval between cuts: cut k lies between the cells of
-    codes ``below[k]`` and ``above[k]``. A discrete one has a child for each of ``values`` (codes).
-    """
-
-    attribute: int
-    below: tuple[int, ...] = ()
-    above: tuple[int, ...] = ()
-    values: tuple[int, ...] = ()
-
-    @property
-    def n_children(self) -> int:
-        return len(self.values) or len(self.below) + 1
-
-    def child(self, codes: NDArray[Any], size: int, out: NDArray[np.int32]) -> None:
-        """Child of each code of a node's rows (OUT), -1 for missing and values without a child."""
-        if self.values:
-            kernels.branches(codes, np.array(self.values), size, out)
-        else:
-            kernels.intervals(codes, np.array(self.below), out)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Split:
     """A question, its utility, and which of the node's rows are then right."""
 
@@ -116,6 +93,7 @@ class Branch:
     right: NDArray[np.bool_]
     view: View | None = None
     below: list[Branch] = field(default_factory=list)
+    path: tuple[int, ...] = ()  # from the root: which child each time
 
 
 class Grower:
@@ -134,6 +112,8 @@ class Grower:
         Threads for judging candidates; the tree does not depend on it.
     progress : Progress or None
         Is told the weight of rows that have come to a leaf, and may stop the growing.
+    kept : Checkpoint or None
+        What was decided at nodes before, which is not searched again.
     """
 
     def __init__(
@@ -144,6 +124,7 @@ class Grower:
         slots: Slots | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
+        kept: Checkpoint | None = None,
     ) -> None:
         self.rows = rows
         self.sizes = np.array(sizes, dtype=np.intp)
@@ -151,6 +132,7 @@ class Grower:
         self.slots = slots
         self.n_jobs = n_jobs
         self.progress = progress
+        self.decided = Decided(kept, self.sizes)
         # Categories with very many values need wider codes than fine cells do.
         wide = np.result_type(np.uint16, *rows.codes)
         self.storage = rows.storage
@@ -218,19 +200,18 @@ class Grower:
     def _divide(self, branch: Branch, n_jobs: int | None) -> list[Branch]:
         """Split a node if that is worth it; its new branches."""
         node = branch.node
-        split = None
+        split = view = None
         if self._may_split(branch):
-            view, branch.view = branch.view or self._view(node.rows), None
-            split = self._split(node, branch.right, view, n_jobs)
+            split, view = self._decide(branch, n_jobs)
         settled = node.weight  # rows that stay here
-        if split is not None:
+        if split is not None and view is not None:
             node.test = split.test
             child = self._child(view, split.test)
             for k, n in enumerate(kernels.child_sizes(child, split.test.n_children).tolist()):
                 own, right = self.storage.empty(n, np.intp), self.storage.empty(n, np.bool_)
                 kernels.rows_of_child(child, k, node.rows, split.right, own, right)
                 below = self._node(own, right, node.depth + 1)
-                branch.below.append(Branch(below, right))
+                branch.below.append(Branch(below, right, path=(*branch.path, k)))
                 settled -= below.weight
         if self.progress is not None:
             self.progress.add(settled)
@@ -242,6 +223,25 @@ class Grower:
         stopped = self.progress is not None and self.progress.stopped
         few = node.weight < rules.min_node_size
         return not (deep or stopped or few or branch.right.all())
+
+    def _decide(self, branch: Branch, n_jobs: int | None) -> tuple[Split | None, View | None]:
+        """The split of a node, searched or as it was found before, and the rows it is of."""
+        node, right = branch.node, branch.right
+        view, branch.view = branch.view, None
+        known = self.decided.get(branch.path, node.utility)
+        if known is not None:
+            node.candidates = known.candidates
+            if known.test is None:
+                return None, None
+        view = view or self._view(node.rows)
+        if known is not None and known.test is not None:
+            split = self._judge_test(view, right, known.test)
+            self.decided.expect(split is not None and split.utility == known.found)
+            return split, view
+        split = self._split(node, right, view, n_jobs)
+        test = None if split is None else split.test
+        self.decided.add(branch.path, node.utility, test, node.candidates)
+        return split, view
 
     def _split(
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
