@@ -20,7 +20,7 @@ from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source, join_answers
-from unnaive.table.storage import Storage, join, keep
+from unnaive.table.storage import Storage, join, keep, stretches
 from unnaive.table.writing import write_parquet
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "read_weight",
     "replacing",
     "scan_of",
+    "stretches",
     "take_rows",
     "thread_count",
     "write_parquet",
