@@ -14,7 +14,7 @@ from unnaive.table.checks import (
 )
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.kept import KeptBlock
-from unnaive.table.parallel import in_threads, thread_count
+from unnaive.table.parallel import in_order, in_threads, thread_count
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan_of
@@ -47,6 +47,7 @@ __all__ = [
     "code_dtype",
     "column_methods",
     "expect",
+    "in_order",
     "in_threads",
     "is_missing",
     "join",

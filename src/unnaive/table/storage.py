@@ -102,6 +102,18 @@ class Storage:
         """Places of the keys in ascending order, equal ones as they stand."""
         return ascending(keys, self)
 
+    def where(self, test: Callable[[slice], NDArray[np.bool_]], n_rows: int) -> NDArray[np.intp]:
+        """Places of the rows that a test of stretches of them is true of."""
+        if self.limit is None:
+            return np.flatnonzero(test(slice(0, n_rows)))
+        n = sum(int(np.count_nonzero(test(part))) for part in stretches(n_rows))
+        places, at = self.empty(n, np.intp), 0
+        for part in stretches(n_rows):
+            own = np.flatnonzero(test(part))
+            np.add(own, part.start, out=places[at : at + len(own)])
+            at += len(own)
+        return places
+
     def __reduce__(self) -> Any:
         return Storage, (self.limit,)  # a worker has room of its own
 

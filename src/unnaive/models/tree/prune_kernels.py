@@ -37,11 +37,14 @@ class Work(NamedTuple):
 def begin(nodes: Nodes, n_nodes: int) -> Work:
     """Before the first node: children come before their parents."""
     return Work(
-        *(np.zeros(n_nodes) for _ in range(3)),
-        *(np.zeros(n_nodes, np.int64) for _ in range(2)),
-        np.zeros((n_nodes, nodes.class_weight.shape[1])),
-        np.arange(n_nodes),
-        np.array([n_nodes, nodes.stop[n_nodes - 1]]),
+        estimate=np.zeros(n_nodes),
+        staying=np.zeros(n_nodes),
+        new_staying=np.zeros(n_nodes),
+        start=np.zeros(n_nodes, np.int64),
+        stop=np.zeros(n_nodes, np.int64),
+        class_weight=np.zeros((n_nodes, nodes.class_weight.shape[1])),
+        pending=np.arange(n_nodes),
+        at=np.array([n_nodes, nodes.stop[n_nodes - 1]]),
     )
 
 
