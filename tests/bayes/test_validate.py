@@ -49,6 +49,7 @@ def test_rows_are_right_where_the_twin_is(n_classes, n_parts, alpha, missing_is_
         alpha,
         missing_is_value,
         *NO_KERNELS,
+        np.empty(len(groups), dtype=np.int32),
         found,
     )
     expected = right_rows(
@@ -65,9 +66,9 @@ def test_parts_with_large_tables_are_looked_at_one_by_one():
     found = []
     for n_values in (sizes, wide):
         right = np.zeros(len(groups), dtype=np.bool_)
-        cross_validate(
-            slots, part, n_values, groups, 3, weight, folds, 4, 0.5, False, *NO_KERNELS, right
-        )
+        order = np.empty(len(groups), dtype=np.int32)
+        given = (slots, part, n_values, groups, 3, weight, folds, 4, 0.5, False)
+        cross_validate(*given, *NO_KERNELS, order, right)
         found.append(right)
     np.testing.assert_array_equal(found[0], found[1])
     assert found[0].any()
@@ -78,14 +79,11 @@ def test_classes_without_rows_elsewhere_never_win():
     groups, folds = np.array([0, 1, 1]), np.array([0, 0, 1])
     right = np.ones(3, dtype=np.bool_)
     part, sizes = np.zeros(3, dtype=np.int32), np.array([[1]])
-    cross_validate(
-        slots, part, sizes, groups, 2, np.ones(3), folds, 2, 0.5, False, *NO_KERNELS, right
-    )
+    given, order = (slots, part, sizes, groups, 2, np.ones(3)), np.empty(3, dtype=np.int32)
+    cross_validate(*given, folds, 2, 0.5, False, *NO_KERNELS, order, right)
     assert right.tolist() == [False, True, False]  # fold 1 sees a tie: the first class
     alone = np.ones(3, dtype=np.bool_)
-    cross_validate(
-        slots, part, sizes, groups, 2, np.ones(3), 0 * folds, 2, 0.5, False, *NO_KERNELS, alone
-    )
+    cross_validate(*given, 0 * folds, 2, 0.5, False, *NO_KERNELS, order, alone)
     assert not alone.any()  # nothing to learn from
 
 

@@ -216,7 +216,8 @@ def test_rows_are_dealt_to_folds_as_the_twin_deals():
     for _ in range(20):
         keys = rng.integers(0, 2**63, 17).astype(np.uint64)
         weights = np.where(rng.random(17) < 0.5, rng.integers(1, 9, 17), rng.random(17) * 7)
-        held = hold_out(11, keys, weights, 5)
+        held = np.empty((5, 17))
+        hold_out(11, keys, weights, 5, held)
         expected = reference_em.deal(keys.tolist(), weights.tolist(), 11, 5)
         np.testing.assert_allclose(held, expected, atol=1e-12)
         np.testing.assert_allclose(held.sum(axis=0), weights, atol=1e-12)

@@ -60,7 +60,7 @@ def test_children_of_rows():
 
 def test_rows_in_order_of_their_folds():
     order = np.empty(6, dtype=np.intp)
-    kernels.order_by_fold(np.array([2, 0, 1, 0, 2, 2], dtype=np.uint8), 4, order)
+    kernels.order_by(np.array([2, 0, 1, 0, 2, 2], dtype=np.uint8), 4, order)
     assert order.tolist() == [1, 3, 2, 0, 4, 5]
 
 

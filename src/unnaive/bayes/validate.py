@@ -35,6 +35,7 @@ def cross_validate(
     positions: NDArray[np.float64],
     widths: NDArray[np.float64],
     floor: float,
+    order: NDArray[np.int32],
     correct: NDArray[np.bool_],
 ) -> None:
     """Which rows their part's naive Bayes gets right when it has not seen their fold (OUT).
@@ -48,7 +49,8 @@ def cross_validate(
     kernel densities: their slots are cells at ascending positions (IN, parts x slots of all
     attributes, as `fill_cell_logs` takes them). Without any, both are empty.
 
-    Parts whose tables are small are looked at together, so that rows are read in their order.
+    Parts whose tables are small are looked at together, so that rows are read in their order;
+    ``order`` is room for a number of each row.
     """
     n_parts, n_attributes = n_values.shape
     offsets = np.zeros((n_parts, n_attributes + 1), dtype=np.uint32)
@@ -60,7 +62,7 @@ def cross_validate(
             offsets[p, j + 1] = end
         widest = max(widest, end)
     together = max(1, min(n_parts, _CELLS // max(1, n_folds * widest * n_classes)))
-    order, edges = _in_batches(part, n_parts, together)
+    edges = _in_batches(part, n_parts, together, order)
     counts = np.empty(n_folds * together * widest * n_classes)
     for b in range(len(edges) - 1):
         first = b * together
@@ -88,23 +90,22 @@ def cross_validate(
 
 @njit(cache=True, nogil=True)
 def _in_batches(
-    part: NDArray[np.int32], n_parts: int, together: int
-) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Rows by batch of parts, otherwise as they stand, and where each batch begins and ends."""
+    part: NDArray[np.int32], n_parts: int, together: int, order: NDArray[np.int32]
+) -> NDArray[np.intp]:
+    """Rows by batch of parts, otherwise as they stand (OUT); where each batch begins and ends."""
     edges = np.zeros((n_parts + together - 1) // together + 1, dtype=np.intp)
     for p in part:
         if p >= 0:
             edges[p // together + 1] += 1
     for b in range(len(edges) - 1):
         edges[b + 1] += edges[b]
-    order = np.empty(edges[-1], dtype=np.int32)
     filled = edges.copy()
     for i in range(len(part)):
         if part[i] >= 0:
             b = part[i] // together
             order[filled[b]] = i
             filled[b] += 1
-    return order, edges
+    return edges
 
 
 @njit(cache=True, nogil=True)

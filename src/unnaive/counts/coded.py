@@ -25,7 +25,7 @@ from unnaive.encode import (
     groups_of,
     joint_codes,
 )
-from unnaive.table import Block, Source, in_threads, keep
+from unnaive.table import Block, Source, Storage, in_threads, keep, stretches
 
 ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
 GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exactly in any order
@@ -54,15 +54,18 @@ class CodedRows:
         kernels.count_cells(codes, starts, groups, n_groups, weight, out)
         return out
 
-    def take(self, kept: NDArray[np.bool_]) -> CodedRows:
+    def take(self, kept: NDArray[np.bool_], storage: Storage) -> CodedRows:
         """Some of the rows."""
-        joint = replace(self.joint, codes=self.joint.codes[:, kept])
-        weight = None if self.weight is None else self.weight[kept]
-        return CodedRows(joint, self.groups[kept], weight, self.row_ids[kept])
+        rows = np.flatnonzero(kept)
+        codes = storage.empty((len(self.joint.codes), len(rows)), self.joint.codes.dtype)
+        np.take(self.joint.codes, rows, axis=1, out=codes, mode="clip")
+        weight = None if self.weight is None else storage.take(self.weight, rows)
+        groups, row_ids = storage.take(self.groups, rows), storage.take(self.row_ids, rows)
+        return CodedRows(replace(self.joint, codes=codes), groups, weight, row_ids)
 
     def stretches(self, size: int = ROWS) -> list[slice]:
         """The rows, a task's worth at a time."""
-        return [slice(s, min(s + size, self.n_rows)) for s in range(0, self.n_rows, size)]
+        return list(stretches(self.n_rows, size))
 
 
 def code_rows(

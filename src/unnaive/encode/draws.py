@@ -17,6 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.table import Storage, stretches
+
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SEED = np.uint64(0xD1342543DE82EF95)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -31,9 +33,11 @@ LANE_BITS = 21
 LANE_ROWS = 1 << 17  # rows whose words may be added: draws are at most 15
 
 
-def row_bits(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.uint64]:
+def row_bits(
+    seed: int, row_ids: NDArray[np.int64], storage: Storage | None = None
+) -> NDArray[np.uint64]:
     """64 random bits for each row: the splitmix64 sequence of the seed, at the row's place."""
-    out = np.empty(len(row_ids), dtype=np.uint64)
+    out = (storage or Storage()).empty(len(row_ids), np.uint64)
     _fill_bits(np.uint64(seed & _ALL), row_ids, out)
     return out
 
@@ -60,12 +64,16 @@ def deal_folds(
 
 
 def assign_folds(
-    cv: Any, seed: int, row_ids: NDArray[np.int64], target: NDArray[Any] | None
+    cv: Any,
+    seed: int,
+    row_ids: NDArray[np.int64],
+    target: NDArray[Any] | None,
+    storage: Storage | None = None,
 ) -> tuple[NDArray[np.int64], int]:
     """A fold for every row, and how many folds there are.
 
     ``cv`` is a number of folds to draw, a scikit-learn splitter, or ready (train, test) positions
-    in the table as it was given.
+    in the table as it was given. Splitters make arrays of all rows in memory.
     """
     ready = hasattr(cv, "__iter__") and not isinstance(cv, str)
     splitter = hasattr(cv, "split") and not isinstance(cv, str)
@@ -77,7 +85,10 @@ def assign_folds(
     if isinstance(cv, (int, np.integer)):
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
-        return draw_folds(seed, row_ids, int(cv)), int(cv)
+        folds = (storage or Storage()).empty(len(row_ids), np.int64)
+        for part in stretches(len(row_ids)):
+            folds[part] = draw_folds(seed, row_ids[part], int(cv))
+        return folds, int(cv)
     n_rows = len(row_ids)
     if not ready:
         splits, ids = list(cv.split(np.zeros(n_rows), target)), np.arange(n_rows)
@@ -99,9 +110,12 @@ def draw_uniform(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.float64]:
     return (row_bits(seed, row_ids) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def draw_order(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.intp]:
+def draw_order(
+    seed: int, row_ids: NDArray[np.int64], storage: Storage | None = None
+) -> NDArray[np.intp]:
     """The rows' positions in a random order."""
-    return np.argsort(row_bits(seed, row_ids), kind="stable")
+    room = storage or Storage()
+    return room.argsort(row_bits(seed, row_ids, room))
 
 
 def branch_seeds(seed: int, n: int) -> NDArray[np.uint64]:
@@ -144,13 +158,18 @@ def _poisson_limits(mean: float) -> NDArray[np.uint32]:
     return np.array(limits, dtype=np.uint32)
 
 
-def value_keys(columns: Sequence[NDArray[Any]], n_rows: int) -> NDArray[np.uint64]:
+def value_keys(
+    columns: Sequence[NDArray[Any]], n_rows: int, storage: Storage | None = None
+) -> NDArray[np.uint64]:
     """A number for each row from its values alone; columns are float64 or unsigned codes."""
-    key = np.zeros(n_rows, np.uint64)
-    for j, column in enumerate(columns):
-        bits = column.astype(np.uint64) if column.dtype.kind == "u" else _float_key(column)
-        key = row_bits(j, (key ^ bits).view(np.int64))
-    return key
+    keys = (storage or Storage()).zeros(n_rows, np.uint64)
+    for part in stretches(n_rows):
+        key = keys[part]
+        for j, column in enumerate(columns):
+            own = column[part]
+            bits = own.astype(np.uint64) if own.dtype.kind == "u" else _float_key(own)
+            _fill_bits(np.uint64(j), (key ^ bits).view(np.int64), key)
+    return keys
 
 
 def _float_key(values: NDArray[np.float64]) -> NDArray[np.uint64]:
@@ -159,26 +178,40 @@ def _float_key(values: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 
 def hold_out(
-    seed: int, keys: NDArray[np.uint64], weight: NDArray[np.float64], n_folds: int
-) -> NDArray[np.float64]:
-    """The weight of each distinct row that each fold holds out: folds x rows.
+    seed: int,
+    keys: NDArray[np.uint64],
+    weight: NDArray[np.float64],
+    n_folds: int,
+    held: NDArray[np.float64],
+    storage: Storage | None = None,
+) -> None:
+    """The weight of each distinct row that each fold holds out (OUT, folds x rows).
 
     A row of weight w is w equal rows, dealt one by one to the folds in turn, after shuffling by the
     rows' keys; what is left of a broken weight goes to the next fold. The folds are equally large
     and do not depend on the order in which rows came.
     """
-    order = np.argsort(row_bits(seed, keys.view(np.int64)), kind="stable")
-    copies = np.ceil(weight[order])
-    first = np.concatenate(([0.0], np.cumsum(copies)[:-1])).astype(np.int64)
-    each = np.floor(weight / n_folds)
-    rest = weight - n_folds * each
-    held = np.tile(each, (n_folds, 1))
-    start = np.empty(len(keys), np.int64)
-    start[order] = first
-    for t in range(int(np.ceil(rest.max(initial=0.0)))):
-        some = np.flatnonzero(rest > t)
-        held[(start[some] + t) % n_folds, some] += np.minimum(rest[some] - t, 1.0)
-    return held
+    _deal(draw_order(seed, keys.view(np.int64), storage), weight, n_folds, held)
+
+
+@njit(cache=True, nogil=True)
+def _deal(
+    order: NDArray[np.intp],
+    weight: NDArray[np.float64],
+    n_folds: int,
+    held: NDArray[np.float64],
+) -> None:
+    """`hold_out` of rows in an order (IN)."""
+    dealt = 0.0
+    for i in order:
+        start = np.int64(dealt)
+        dealt += np.ceil(weight[i])
+        each = np.floor(weight[i] / n_folds)
+        rest = weight[i] - n_folds * each
+        for f in range(n_folds):
+            held[f, i] = each
+        for t in range(int(np.ceil(rest))):
+            held[(start + t) % n_folds, i] += min(rest - t, 1.0)
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -14,7 +14,7 @@ from unnaive.counts import CodedRows, CountTable
 from unnaive.encode import GRID_LIMIT, branch_seeds
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
-from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect
+from unnaive.table import FINITE, Block, Storage, check_number, check_values, check_word, expect
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 
@@ -162,41 +162,43 @@ grid_limit :
             self.__dict__.pop(name, None)
         if self.oob_score:
             own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
-            self._judge(rows, own, seeds[fair])
+            self._judge(rows, own, seeds[fair], start.source.storage)
         self._remember(start.summary.schema)
         return self
 
     def _judge(
-        self, blocks: list[CodedRows], bags: list[Scorer], seeds: NDArray[np.uint64]
+        self,
+        blocks: list[CodedRows],
+        bags: list[Scorer],
+        seeds: NDArray[np.uint64],
+        storage: Storage,
     ) -> None:
         """Each row by the bags that it is not in."""
-        found = np.concatenate(
-            [
-                out_of_bag(
-                    rows, bags, seeds, len(self.classes_), self.max_samples, self._vote, self.n_jobs
-                )
-                for rows in blocks
-            ]
-        )
-        ids, groups = (
-            np.concatenate([getattr(rows, name) for rows in blocks])
-            for name in ("row_ids", "groups")
-        )
-        weight = np.concatenate(
-            [np.ones(rows.n_rows) if rows.weight is None else rows.weight for rows in blocks]
-        )
-        judged = ~np.isnan(found[:, 0])
-        if judged.mean() < 1.0 - UNJUDGED:
+        n_rows, n_classes = sum(rows.n_rows for rows in blocks), len(self.classes_)
+        found, ids = storage.empty((n_rows, n_classes), np.float64), storage.empty(n_rows, np.int64)
+        weight, right = storage.empty(n_rows, np.float64), storage.empty(n_rows, np.float64)
+        at = n_judged = 0
+        for rows in blocks:
+            own = out_of_bag(
+                rows, bags, seeds, n_classes, self.max_samples, self._vote, self.n_jobs
+            )
+            here = slice(at, at + rows.n_rows)
+            found[here], ids[here] = own, rows.row_ids
+            judged = ~np.isnan(own[:, 0])
+            new = slice(n_judged, n_judged + int(judged.sum()))
+            weight[new] = 1.0 if rows.weight is None else rows.weight[judged]
+            right[new] = own[judged].argmax(axis=1) == rows.groups[judged]
+            at, n_judged = here.stop, new.stop
+        if n_judged / n_rows < 1.0 - UNJUDGED:
             warnings.warn(
-                f"{(~judged).sum()} of {len(judged)} rows are in every bag, so that nothing judges "
+                f"{n_rows - n_judged} of {n_rows} rows are in every bag, so that nothing judges "
                 "them; raise n_estimators.",
                 UserWarning,
                 stacklevel=3,
             )
-        right = found[judged].argmax(axis=1) == groups[judged]
-        own = weight[judged]
-        self.oob_score_ = float(own @ right / own.sum()) if judged.any() else float("nan")
-        self.oob_decision_function_ = found[np.argsort(ids)]
+        weight, right = weight[:n_judged], right[:n_judged]
+        self.oob_score_ = float(weight @ right / weight.sum()) if n_judged else float("nan")
+        self.oob_decision_function_ = found[storage.argsort(ids)]
 
     def _check_parameters(self) -> None:
         self._check_counting()

@@ -24,7 +24,16 @@ from unnaive.encode import GRID_LIMIT, draw_uniform
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start, answer_together
 from unnaive.models.ensemble.rounds import Booster, Rules, class_scores
-from unnaive.table import FINITE, Block, check_number, check_values, check_word, expect, scan_of
+from unnaive.table import (
+    FINITE,
+    Block,
+    Storage,
+    check_number,
+    check_values,
+    check_word,
+    expect,
+    scan_of,
+)
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
 LEAST_PRIOR = 0.5
@@ -196,7 +205,7 @@ grid_limit :
             self.n_iter_no_change,
             start.seed,
         )
-        rows, held_out = self._hold_out(start.rows(), start.seed)
+        rows, held_out = self._hold_out(start.rows(), start.seed, start.source.storage)
         smoothing = Smoothing(self.alpha, self.missing, 0.0)
         least = max(self.prior_alpha, LEAST_PRIOR)
 
@@ -257,16 +266,19 @@ grid_limit :
         return float(self.learning_rate)
 
     def _hold_out(
-        self, blocks: list[CodedRows], seed: int
+        self, blocks: list[CodedRows], seed: int, storage: Storage
     ) -> tuple[list[CodedRows], list[CodedRows]]:
         """Rows to learn from, and rows to watch; all learn where either would be empty."""
         if not self.early_stopping:
             return blocks, []
-        watch = [draw_uniform(seed, rows.row_ids) < self.validation_fraction for rows in blocks]
-        if all(own.all() for own in watch) or not any(own.any() for own in watch):
-            return blocks, []
-        learning = [rows.take(~own) for rows, own in zip(blocks, watch, strict=True)]
-        return learning, [rows.take(own) for rows, own in zip(blocks, watch, strict=True)]
+        learning: list[CodedRows] = []
+        watched: list[CodedRows] = []
+        for rows in blocks:
+            watch = draw_uniform(seed, rows.row_ids) < self.validation_fraction
+            learning.append(rows.take(~watch, storage))
+            watched.append(rows.take(watch, storage))
+        some = (any(rows.n_rows for rows in own) for own in (learning, watched))
+        return (learning, watched) if all(some) else (blocks, [])
 
     # Answering ------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -193,7 +194,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         if scan is not None:
             _refuse_foreign(clusterer, estimator)
             X, routed = (
-                replace(scan, picked=Picked(known.row_ids)),
+                replace(scan, picked=Picked(known.row_ids, source.storage)),
                 Bunch(estimator={}, clusterer={}),
             )
         else:
@@ -205,23 +206,33 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
                     **{k: _check_method_params(X, v, known.row_ids) for k, v in routed.items()}
                 )
                 X = take_rows(X, known.row_ids)
-        rows = ClassRows(clusterer, X, known.groups, classes, self.min_rows, routed.clusterer)
+        room = source.storage
+        given = (clusterer, X, known.groups, classes, self.min_rows, routed.clusterer)
+        rows = ClassRows(*given, room)
         found = rows.cluster_each(dict.fromkeys(range(len(classes))), self.n_jobs)
         if self.select == "accuracy":
-            weight = np.ones(summary.n_rows) if known.weight is None else known.weight
-            folds, _ = assign_folds(self.cv, seed, known.row_ids, classes[known.groups])
-            judge = Judge(
-                rows, estimator, routed.estimator, weight, folds, self._fold_pairs, self.n_jobs
-            )
+            judge = self._judge(rows, estimator, routed.estimator, known, seed)
             self._choose(judge, found)
         parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
-        pairs, owner = join_pairs(parts, summary.n_rows)
+        pairs, owner = join_pairs(parts, summary.n_rows, room)
         self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         self.classes_, self.owner_ = classes, owner
         self.clusterers_ = [clusters.clusterer for clusters in found]
-        self.clusters_ = self._describe(source, Picked(known.row_ids, pairs), found)
+        self.clusters_ = self._describe(source, Picked(known.row_ids, room, pairs), found)
         self._remember(summary.schema)
         return self
+
+    def _judge(
+        self, rows: ClassRows, estimator: Any, params: Any, known: _Known, seed: int
+    ) -> Judge:
+        weight, room = known.weight, rows.storage
+        if weight is None:
+            weight = room.empty(len(known.groups), np.float64)
+            weight[:] = 1.0
+        drawn = isinstance(self.cv, numbers.Integral)  # splitters ask for the labels of all rows
+        target = None if drawn else rows.labels[known.groups]
+        folds, _ = assign_folds(self.cv, seed, known.row_ids, target, room)
+        return Judge(rows, estimator, params, weight, folds, self._fold_pairs, self.n_jobs)
 
     def _choose(self, judge: Judge, found: list[Clustering]) -> None:
         """Put other clusterings in place where held-out accuracy says so."""
@@ -341,8 +352,13 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         """Class numbers of rows, by an estimator fitted on pairs."""
         if not hasattr(model, "predict_proba"):
             return owner[model.predict(X)]
-        folded = fold_probabilities(model.predict_proba(X), owner, self.fold)
-        return np.unique(owner)[folded.argmax(axis=1)]
+        classes, how = np.unique(owner), self.fold
+
+        def most_probable(pairs: NDArray[np.float64]) -> NDArray[np.intp]:
+            return classes[fold_probabilities(pairs, owner, how).argmax(axis=1)]
+
+        found: NDArray[np.intp] = _folded(model, X, most_probable, ["class"])
+        return found
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row.
@@ -364,21 +380,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
             found: NDArray[Any] = classes[fold_probabilities(pairs, owner, how).argmax(axis=1)]
             return found
 
-        return self._folded(X, most_probable, ["prediction"])
-
-    def _folded(
-        self,
-        X: Any,
-        fold: Callable[[NDArray[np.float64]], NDArray[Any]],
-        names: list[str],
-        logs: bool = False,
-    ) -> Any:
-        """The estimator's probabilities, folded where the rows are if it is one of ours."""
-        model = self.estimator_
-        if not isinstance(model, TableClassifier):
-            return fold(model.predict_log_proba(X) if logs else model.predict_proba(X))
-        own = model._sent._log_probabilities if logs else model._sent._probabilities
-        return model._open(X).map(lambda block: fold(own(block)), names)
+        return _folded(self.estimator_, X, most_probable, ["prediction"])
 
     def _names(self, word: str) -> list[str]:
         return [f"{word}_{label}" for label in self.classes_]
@@ -397,8 +399,9 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         """
         X = self._checked(X)
         owner, how = self.owner_, self.fold
-        return self._folded(
-            X, lambda pairs: fold_probabilities(pairs, owner, how), self._names("probability")
+        names = self._names("probability")
+        return _folded(
+            self.estimator_, X, lambda pairs: fold_probabilities(pairs, owner, how), names
         )
 
     @_estimator_has("predict_log_proba")
@@ -416,7 +419,9 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         X = self._checked(X)
         owner, how = self.owner_, self.fold
         names = self._names("log_probability")
-        return self._folded(X, lambda pairs: fold_logs(pairs, owner, how), names, logs=True)
+        return _folded(
+            self.estimator_, X, lambda pairs: fold_logs(pairs, owner, how), names, logs=True
+        )
 
     @_estimator_has("evidence")
     def evidence(self, X: Any) -> Evidence:
@@ -434,6 +439,20 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         X = self._checked(X)
         found: Evidence = self.estimator_.evidence(X)
         return replace(found, classes=as_objects(self.pairs_))
+
+
+def _folded(
+    model: Any,
+    X: Any,
+    fold: Callable[[NDArray[np.float64]], NDArray[Any]],
+    names: list[str],
+    logs: bool = False,
+) -> Any:
+    """An estimator's probabilities of pairs, folded where the rows are if it is one of ours."""
+    if not isinstance(model, TableClassifier):
+        return fold(model.predict_log_proba(X) if logs else model.predict_proba(X))
+    own = model._sent._log_probabilities if logs else model._sent._probabilities
+    return model._open(X).map(lambda block: fold(own(block)), names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

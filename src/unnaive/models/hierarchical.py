@@ -303,7 +303,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         """The best architecture, judged on folds drawn once."""
         if self.layers != "grow":
             check_layers(self.layers)
-        folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups)
+        folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups, rows.storage)
 
         def judge(layers: tuple[int, ...]) -> float:
             return held_out_accuracy(

@@ -18,7 +18,7 @@ from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema, check_number, check_values, expect, join_answers
+from unnaive.table import Block, Schema, check_number, check_values, expect
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
@@ -162,7 +162,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        self.labels_ = join_answers(self._open(X).each(self._sent._label))
+        labels = self._open(X).each(self._sent._label)
+        self.labels_ = np.concatenate([source.storage.copy(own) for own in labels])
         return self
 
     def _cv(self, weight: float) -> Any:

@@ -12,6 +12,7 @@ from unnaive.discretize import coarsen
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid, coder_sizes
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._progress import Progress
+from unnaive.models.tree import node_kernels
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
@@ -159,6 +160,9 @@ def _coarse_slots(rows: Rows, coders: list[Any], cuts: list[NDArray[np.float64] 
     sizes = np.zeros(len(coders), dtype=np.intp)
     for j, (coder, own) in enumerate(zip(coders, cuts, strict=True)):
         bins = None if own is None else Bins(own)
-        slots[:, j] = rows.codes[j] if bins is None else bins.place(coder.low)[rows.codes[j]]
+        if bins is None:
+            slots[:, j] = rows.codes[j]
+        else:
+            node_kernels.look_up(bins.place(coder.low), rows.codes[j], slots[:, j])
         sizes[j] = 0 if coder is None else coder.size if bins is None else bins.size
     return slots, sizes

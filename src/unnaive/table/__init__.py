@@ -14,13 +14,13 @@ from unnaive.table.checks import (
 )
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.kept import KeptBlock
-from unnaive.table.parallel import in_threads, thread_count
+from unnaive.table.parallel import in_order, in_threads, thread_count
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source, join_answers
-from unnaive.table.storage import Storage, join, keep
+from unnaive.table.storage import Storage, join, keep, stretches
 from unnaive.table.writing import write_parquet
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "code_dtype",
     "column_methods",
     "expect",
+    "in_order",
     "in_threads",
     "is_missing",
     "join",
@@ -56,6 +57,7 @@ __all__ = [
     "read_weight",
     "replacing",
     "scan_of",
+    "stretches",
     "take_rows",
     "thread_count",
     "write_parquet",

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, Source, join_answers, keep_rows
+from unnaive.table.storage import Storage, stretches
 
 T = TypeVar("T")
 
@@ -25,18 +26,25 @@ class Picked:
     ----------
     ids : array of int
         Their numbers, each once. A row's number is from now on its place in this list.
+    storage : Storage
+        Where more arrays of rows go, also those of models that are fitted on these rows.
     labels : array or None
         Their labels, instead of those that the source has.
+    order : array or None
+        Places of the numbers in ascending order; None where they stand so.
     """
 
     ids: NDArray[np.int64]
+    storage: Storage
     labels: NDArray[Any] | None = None
-    order: NDArray[np.intp] = field(init=False, repr=False)
+    order: NDArray[np.intp] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        order = np.argsort(self.ids, kind="stable")
-        ordered = self.ids[order]
-        if (ordered[1:] == ordered[:-1]).any():
+        # Whether each number is above the one before, a stretch and the next row at a time.
+        parts = [slice(part.start, part.stop + 1) for part in stretches(len(self.ids))]
+        ascending = all((np.diff(self.ids[part]) > 0).all() for part in parts)
+        order = None if ascending else self.storage.argsort(self.ids)
+        if order is not None and not all(np.diff(self.ids[order[part]]).all() for part in parts):
             raise ValueError(
                 "rows must have different numbers to be told apart; name a column of them with "
                 "row_id=."
@@ -45,7 +53,8 @@ class Picked:
 
     def take(self, rows: NDArray[np.intp]) -> Picked:
         """Some of them, by their places."""
-        return Picked(self.ids[rows], None if self.labels is None else self.labels[rows])
+        labels = None if self.labels is None else self.storage.take(self.labels, rows)
+        return Picked(self.storage.take(self.ids, rows), self.storage, labels)
 
     def block(
         self, block: Block, schema_of: Callable[[list[Any]], Schema] | None = None
@@ -58,7 +67,9 @@ class Picked:
         if not len(self.ids):
             return None
         found = np.searchsorted(self.ids, own, sorter=self.order)
-        places = self.order[np.minimum(found, len(self.ids) - 1)]
+        places = np.minimum(found, len(self.ids) - 1)
+        if self.order is not None:
+            places = self.order[places]
         here = self.ids[places] == own
         if not here.any():
             return None
@@ -85,7 +96,7 @@ class PickedSource:
         schema_of: Callable[[list[Any]], Schema] | None = None,
     ) -> None:
         self.source, self.picked, self.schema_of = source, picked, schema_of
-        self.storage = source.storage
+        self.storage = picked.storage
 
     def _some(self, fn: Callable[[Block], T]) -> Callable[[Block], list[T]]:
         picked, schema_of = self.picked, self.schema_of  # a source cannot be sent to workers

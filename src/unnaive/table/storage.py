@@ -21,12 +21,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from unnaive.table.sorting import ascending
+
 if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
 
 T = TypeVar("T")
 _log = logging.getLogger("unnaive")
 _SMALL = 1 << 16  # bytes that are not worth a file
+STRETCH = 1 << 16  # rows that are worked on at a time, where a step makes copies of them
 
 
 class Storage:
@@ -95,12 +98,36 @@ class Storage:
         np.take(array, rows, axis=0, out=own, mode="clip")  # other modes take a second copy
         return own
 
+    def argsort(self, keys: NDArray[Any]) -> NDArray[np.intp]:
+        """Places of the keys in ascending order, equal ones as they stand."""
+        return ascending(keys, self)
+
+    def where(self, test: Callable[[slice], NDArray[np.bool_]], n_rows: int) -> NDArray[np.intp]:
+        """Places of the rows that a test of stretches of them is true of."""
+        if self.limit is None:
+            return np.flatnonzero(test(slice(0, n_rows)))
+        n = sum(int(np.count_nonzero(test(part))) for part in stretches(n_rows))
+        places, at = self.empty(n, np.intp), 0
+        for part in stretches(n_rows):
+            own = np.flatnonzero(test(part))
+            np.add(own, part.start, out=places[at : at + len(own)])
+            at += len(own)
+        return places
+
+    def __reduce__(self) -> Any:
+        return Storage, (self.limit,)  # a worker has room of its own
+
     def _free(self, size: int, fits: bool) -> None:
         with self._lock:
             if fits:
                 self.held -= size
             else:
                 self.spilled -= size
+
+
+def stretches(n_rows: int, size: int = STRETCH) -> Iterator[slice]:
+    """Rows, so many at a time."""
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
 def _new_file(size: int) -> mmap.mmap:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join
-from unnaive.table import take_rows
+from unnaive.table import stretches, take_rows
 
 Numbers = tuple[int, ...]
 
@@ -56,8 +56,9 @@ class Judge:
         return self.scores[key]
 
     def _held_out(self, fold: int, numbers: Numbers) -> float:
-        train = np.flatnonzero(self.folds != fold)
-        test = np.flatnonzero(self.folds == fold)
+        folds, room = self.folds, self.rows.storage
+        train = room.where(lambda part: folds[part] != fold, len(folds))
+        test = room.where(lambda part: folds[part] == fold, len(folds))
         if not len(train):
             return 0.0
         pairs, owner = self._pairs(fold, train, numbers)
@@ -66,7 +67,8 @@ class Judge:
             take_rows(X, train), pairs, **_check_method_params(X, self.params, indices=train)
         )
         found = self.fold_pairs(model, owner, take_rows(X, test))
-        return float(self.weight[test][found == groups[test]].sum())
+        right = room.where(lambda part: found[part] == groups[test[part]], len(test))
+        return float(room.take(self.weight, room.take(test, right)).sum())
 
     def _pairs(
         self, fold: int, train: NDArray[np.intp], numbers: Numbers
@@ -76,10 +78,18 @@ class Judge:
             own = self.rows.own(c, train)
             if len(own):
                 key = (fold, c, number)
-                if key not in self.clusters:
-                    self.clusters[key] = self.rows.cluster(c, own, number)
-                parts.append((c, np.searchsorted(train, own), self.clusters[key]))
-        return join(parts, len(train))
+                if key not in self.clusters:  # the clusterer itself is not needed again
+                    found = self.rows.cluster(c, own, number)
+                    self.clusters[key] = replace(found, clusterer=None)
+                parts.append((c, self._places(train, own), self.clusters[key]))
+        return join(parts, len(train), self.rows.storage)
+
+    def _places(self, train: NDArray[np.intp], own: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where some of the training rows stand among them."""
+        places = self.rows.storage.empty(len(own), np.intp)
+        for part in stretches(len(own)):
+            places[part] = np.searchsorted(train, own[part])
+        return places
 
 
 def choose_numbers(judge: Judge, proposed: Sequence[int], can_grow: bool, most: int) -> list[int]:

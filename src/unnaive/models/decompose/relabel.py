@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from unnaive.table import take_rows
+from unnaive.table import Storage, stretches, take_rows
 
 NUMBER_NAMES = ("n_clusters", "n_components")
 
@@ -54,6 +54,8 @@ class ClassRows:
         Classes with fewer rows stay whole.
     params : dict
         For the clusterer's ``fit``.
+    storage : Storage
+        Where more arrays of rows go.
     """
 
     clusterer: Any
@@ -62,19 +64,23 @@ class ClassRows:
     labels: NDArray[Any]
     min_rows: int
     params: Any
+    storage: Storage
 
     def own(self, c: int, among: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
         """Positions of the rows of class number c, among all or some rows."""
+        room, groups = self.storage, self.groups
         if among is None:
-            return np.flatnonzero(self.groups == c)
-        return among[self.groups[among] == c]
+            return room.where(lambda part: groups[part] == c, len(groups))
+        places = room.where(lambda part: groups[among[part]] == c, len(among))
+        return room.take(among, places)
 
     def cluster(self, c: int, rows: NDArray[np.intp], number: int | None) -> Clustering:
         """Clusters of rows of class number c: so many, or as the clusterer itself says."""
         if number == 1 or len(rows) < self.min_rows:
-            return Clustering(np.zeros(len(rows), dtype=np.intp), 1)
+            return Clustering(self.storage.zeros(len(rows), np.intp), 1)
         label = self.labels[c : c + 1].tolist()[0]
-        return cluster(self.clusterer, self.X, rows, label, number, self.params)
+        given = (self.clusterer, self.X, rows, label, number, self.params)
+        return cluster(*given, self.storage)
 
     def cluster_each(
         self, numbers: Mapping[int, int | None], n_jobs: int | None
@@ -87,17 +93,18 @@ class ClassRows:
 
 
 def join(
-    parts: Sequence[tuple[int, NDArray[np.intp], Clustering]], n_rows: int
+    parts: Sequence[tuple[int, NDArray[np.intp], Clustering]], n_rows: int, storage: Storage
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Numbers for (class, cluster) pairs: of each row, and the class of each pair.
 
     Parts are a class number, the places of its rows, and their clusters; pairs are numbered class
     by class.
     """
-    pairs = np.empty(n_rows, dtype=np.intp)
+    pairs = storage.empty(n_rows, np.intp)
     owner: list[int] = []
     for c, places, found in parts:
-        pairs[places] = len(owner) + found.labels
+        for part in stretches(len(places)):
+            pairs[places[part]] = len(owner) + found.labels[part]
         owner += [c] * found.n_clusters
     return pairs, np.array(owner, dtype=np.intp)
 
@@ -114,7 +121,13 @@ def number_parameter(clusterer: Any) -> str | None:
 
 
 def cluster(
-    clusterer: Any, X: Any, rows: NDArray[np.intp], label: Any, number: int | None, params: Any
+    clusterer: Any,
+    X: Any,
+    rows: NDArray[np.intp],
+    label: Any,
+    number: int | None,
+    params: Any,
+    storage: Storage,
 ) -> Clustering:
     """Cluster some rows of a table with a fresh copy of a clusterer.
 
@@ -130,7 +143,7 @@ def cluster(
     part = take_rows(X, rows)
     given = _check_method_params(X, params, indices=rows)
     try:
-        found = _labels(own, part, given)
+        found = np.asarray(_labels(own, part, given))
     except ValueError as error:
         raise ValueError(
             f"{type(own).__name__} could not cluster the {len(rows)} rows of the class {label!r}: "
@@ -138,11 +151,14 @@ def cluster(
             "gaps: put a preprocessing step before it in a pipeline. If the class is too small, "
             "pass a larger min_rows=."
         ) from error
-    names, labels = np.unique(np.asarray(found), return_inverse=True)
+    names = np.unique(np.concatenate([np.unique(found[part]) for part in stretches(len(rows))]))
     noise = bool(names[0] == -1)
-    if noise:  # rows that belong nowhere are a cluster of their own, the last
-        labels = np.where(labels == 0, len(names), labels) - 1
-    return Clustering(labels.astype(np.intp), len(names), noise, own)
+    labels = storage.empty(len(rows), np.intp)
+    for part in stretches(len(rows)):
+        labels[part] = np.searchsorted(names, found[part])
+        if noise:  # rows that belong nowhere are a cluster of their own, the last
+            labels[part] = (labels[part] - 1) % len(names)
+    return Clustering(labels, len(names), noise, own)
 
 
 def _labels(clusterer: Any, X: Any, params: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -107,7 +107,7 @@ class Booster:
         storage: Storage | None = None,
         kept: Checkpoint | None = None,
     ) -> None:
-        self.storage = storage
+        self.storage = storage or Storage()
         self.kept = kept if kept is not None and kept.active else None
         self.blocks, self.held_out, self.coders = blocks, held_out, coders
         self.build, self.rules, self.n_jobs = build, rules, n_jobs
@@ -240,20 +240,28 @@ class Booster:
         """What all rounds say of the held-out rows, with this one."""
         for k, rows in enumerate(self.held_out):
             added = class_scores(self.rules.algorithm, coded_scores(rows, scorer), vote)
-            self.outlook[k : k + 1] = [self.outlook[k] + added if self.outlook[k:] else added]
+            if self.outlook[k:]:
+                self.outlook[k] += added
+            else:
+                self.outlook.append(self.storage.copy(added))
 
     def _look_ahead(self, scorer: Scorer, vote: float) -> None:
         """Log loss on the held-out rows with this round."""
+        if not self.held_out:
+            return
         self._foresee(scorer, vote)
-        losses: list[float] = []  # summed exactly, so that blocks do not matter
         whole = 0.0
-        for k, rows in enumerate(self.held_out):
-            logs = log_probabilities(self.outlook[k])[np.arange(rows.n_rows), rows.groups]
-            weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-            losses += (weight * np.minimum(-logs, STEEPEST)).tolist()
-            whole += float(weight.sum())
-        if self.held_out:
-            self.found.losses.append(math.fsum(losses) / whole)
+
+        def losses() -> Iterator[float]:
+            nonlocal whole
+            for k, rows in enumerate(self.held_out):
+                logs = log_probabilities(self.outlook[k])[np.arange(rows.n_rows), rows.groups]
+                weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+                whole += float(weight.sum())
+                yield from (weight * np.minimum(-logs, STEEPEST)).tolist()
+
+        total = math.fsum(losses())  # exact, so that blocks do not matter
+        self.found.losses.append(total / whole)
 
     def _hopeless(self) -> bool:
         """Whether the held-out rows have not gained for a while."""

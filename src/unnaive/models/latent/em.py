@@ -12,7 +12,7 @@ from unnaive.encode import row_bits
 from unnaive.models.latent import kernels, starts
 from unnaive.models.latent.rows import Latent
 from unnaive.models.latent.state import Mixtures, Prior, Sums
-from unnaive.table import in_threads, thread_count
+from unnaive.table import in_threads, stretches, thread_count
 
 STRETCH = 8192  # rows visited by one task, at least,
 MOST_PARTS = 16  # and no more tasks than this: each has sums of its own
@@ -66,7 +66,8 @@ class Search:
         # Mixtures stand fold by fold; the last fold is all rows.
         self.fold = np.repeat(np.arange(folds), rules.n_init)
         self.start = np.tile(np.arange(rules.n_init), folds)
-        self.distance = np.full((len(self.fold), latent.n_rows), np.inf)
+        self.distance = latent.storage.empty((len(self.fold), latent.n_rows), np.float64)
+        self.distance[:] = np.inf
         self.seeds = np.empty((len(self.fold), 0), dtype=np.intp)
 
     def add_seeds(self) -> bool:
@@ -89,8 +90,12 @@ class Search:
         """An exponential draw for every row, that depends on the row's values alone."""
         stage = np.array([(start << 32) + step])
         seed = int(row_bits(self.rules.seed, stage)[0])
-        bits = row_bits(seed, self.latent.keys.view(np.int64))
-        return -np.log(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+        keys = self.latent.keys.view(np.int64)
+        race = self.latent.storage.empty(len(keys), np.float64)
+        for part in stretches(len(keys)):
+            bits = row_bits(seed, keys[part])
+            race[part] = -np.log(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+        return race
 
     def fit(self) -> Fitted:
         """EM from the centres chosen so far, to the end."""
@@ -128,7 +133,9 @@ class Search:
     def _run(self, mixtures: Mixtures, fold: NDArray[np.intp]) -> tuple[Sums, NDArray[np.float64]]:
         latent, rules = self.latent, self.rules
         weight = latent.rows.weight
-        trained = (weight - latent.rows.held).sum(axis=1)[fold]
+        rest = latent.storage.empty(len(weight), np.float64)
+        each = [np.subtract(weight, held, out=rest).sum() for held in latent.rows.held]
+        trained = np.array(each)[fold]
         # Sums of squares of standardized values are at most the weight: 2**50 units.
         exponent = math.ceil(math.log2(weight.sum()))
         unit, rounding = math.ldexp(1.0, exponent - 50), math.ldexp(1.5, exponent + 2)

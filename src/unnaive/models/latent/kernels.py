@@ -11,6 +11,7 @@ they do not depend on order, and the compiler may add several at a time.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -53,6 +54,27 @@ def _exp(x: float) -> float:
     p = p * r + 1.0
     # The lowest bits of `shifted` are n: add it to the exponent.
     return bits_float(float_bits(p) + (float_bits(shifted) << 52))
+
+
+@njit(cache=True, nogil=True)
+def add_weights(
+    place: NDArray[Any],
+    weight: NDArray[np.float64],
+    fold: NDArray[np.int64],
+    out: NDArray[np.float64],
+) -> None:
+    """Add the weight of each row at its place (OUT, folds x places); no folds are one."""
+    for i in range(len(place)):
+        out[fold[i] if len(fold) else 0, place[i]] += weight[i]
+
+
+@njit(cache=True, nogil=True)
+def any_missing(values: NDArray[np.float64]) -> bool:
+    """Whether any value is NaN."""
+    for value in values:
+        if value != value:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.encode import Categories, assign_folds, column_slots, hold_out, value_keys
+from unnaive.models.latent import kernels
 from unnaive.models.latent.state import Packs, Rows
-from unnaive.table import Block, Source, join
+from unnaive.table import Block, Source, Storage, join, stretches
 
 MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables are made every step
 
@@ -40,6 +41,8 @@ class Latent:
         A number for each distinct row, from its values.
     offset : float
         Log-likelihood of all rows in the units of the columns, less that of standardized values.
+    storage : Storage
+        Where more arrays of rows go.
     """
 
     rows: Rows
@@ -48,6 +51,7 @@ class Latent:
     shares: NDArray[np.float64]
     keys: NDArray[np.uint64]
     offset: float
+    storage: Storage
 
     @property
     def n_rows(self) -> int:
@@ -92,81 +96,107 @@ def read_rows(
         values = [block.numeric(j) for j in scale.columns]
         return _Values(slots, values, block.weight, block.row_ids)
 
-    found = join(source, read, n_rows)
-    slots, values = found.slots, found.values
-    keys = value_keys([*slots, *values], n_rows)
-    first, place = _distinct(keys, [*slots, *values])
+    found, room = join(source, read, n_rows), source.storage
+    columns = [*found.slots, *found.values]
+    keys = value_keys(columns, n_rows, room)
+    first, place = _distinct(keys, columns, room)
     n = len(first)
-    each = np.full(n_rows, factor) if found.weight is None else factor * found.weight
-    weight = np.bincount(place, each, n).astype(np.float64)
-    table = np.empty((len(values), n))
-    present: list[NDArray[np.float64]] = []
-    gap = np.full(len(values), -1, dtype=np.intp)
-    for k, column in enumerate(values):
-        table[k] = (column[first] - scale.mean[k]) / scale.deviation[k]
-        missing = np.isnan(table[k])
-        if missing.any():
-            table[k, missing] = 0.0
-            gap[k] = len(present)
-            present.append(np.where(missing, 0.0, 1.0))
-    held = np.zeros((1, n))
-    if isinstance(cv, int):
-        held = np.vstack((hold_out(seed, keys[first], weight, cv), held))
-    elif cv is not None:
+    held = room.zeros(((cv if isinstance(cv, int) else 0) + 1, n))
+    if cv is not None and not isinstance(cv, int):
         folds, n_folds = assign_folds(cv, seed, found.row_ids, None)
-        dealt = np.bincount(folds * n + place, each, n_folds * n).reshape(n_folds, n)
-        held = np.vstack((dealt, held))
-    picked = np.array([s[first] for s in slots], dtype=np.uint16).reshape(len(slots), n)
-    packs, cells = _pack(picked, np.array([coder.size + 1 for coder in coded.values()], np.intp))
-    there = np.array(present).reshape(len(present), n)
-    rows = Rows(table, gap, there, cells, weight, held)
-    logs = np.log(scale.deviation)
-    filled = np.array([weight @ there[g] if g >= 0 else weight.sum() for g in gap])
+        held = room.zeros((n_folds + 1, n))
+    weight, nobody = room.zeros(n), np.empty(0, np.int64)
+    for part in stretches(n_rows):
+        each = np.full(part.stop - part.start, factor)
+        if found.weight is not None:
+            each = factor * found.weight[part]
+        kernels.add_weights(place[part], each, nobody, weight[None])
+        if cv is not None and not isinstance(cv, int):
+            kernels.add_weights(place[part], each, folds[part], held)
+    keys = room.take(keys, first)
+    if isinstance(cv, int):
+        hold_out(seed, keys, weight, cv, held, room)
+    widths = np.array([coder.size + 1 for coder in coded.values()], np.intp)
+    packs, picked, cells = _pack(found.slots, first, widths, room)
+    values, gap, present = _standardize(found.values, first, scale, room)
+    filled = np.array([weight @ present[g] if g >= 0 else weight.sum() for g in gap])
     return Latent(
-        rows,
+        Rows(values, gap, present, cells, weight, held),
         packs,
         picked,
         _shares(picked, weight, packs.width),
-        keys[first],
-        -float((logs * filled).sum()),
+        keys,
+        -float((np.log(scale.deviation) * filled).sum()),
+        room,
     )
 
 
 def _distinct(
-    keys: NDArray[np.uint64], columns: Sequence[NDArray[Any]]
+    keys: NDArray[np.uint64], columns: Sequence[NDArray[Any]], room: Storage
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """One of each set of equal rows, in the order of their keys, and the set of every row."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    same = ordered[1:] == ordered[:-1]
-    pairs = np.flatnonzero(same)
-    for column in columns if len(pairs) else ():  # equal keys are equal rows, but for bad luck
-        a, b = column[order[pairs]], column[order[pairs + 1]]
-        same[pairs] &= (a == b) | ((a != a) & (b != b))
-    new = np.concatenate(([True], ~same))
-    place = np.empty(len(keys), dtype=np.intp)
-    place[order] = np.cumsum(new) - 1
-    return order[new], place
+    order, n = room.argsort(keys), len(keys)
+    new, place = room.empty(n, np.bool_), room.empty(n, np.intp)
+    sets = 0
+    for part in stretches(n):
+        own = order[max(part.start - 1, 0) : part.stop]  # with the row before
+        ordered = keys[own]
+        same = ordered[1:] == ordered[:-1]
+        pairs = np.flatnonzero(same)
+        for column in columns if len(pairs) else ():  # equal keys are equal rows, but for bad luck
+            a, b = column[own[pairs]], column[own[pairs + 1]]
+            same[pairs] &= (a == b) | ((a != a) & (b != b))
+        here = ~same if part.start else np.concatenate(([True], ~same))
+        new[part] = here
+        place[order[part]] = sets + np.cumsum(here) - 1
+        sets += int(here.sum())
+    return room.take(order, room.where(lambda part: new[part], n)), place
 
 
-def _pack(slots: NDArray[np.uint16], widths: NDArray[np.intp]) -> tuple[Packs, NDArray[np.uint16]]:
-    """Neighbouring columns as one, while the cells of their combinations are few."""
-    most = min(MOST_CELLS, slots.shape[1] // 8)
+def _standardize(
+    columns: Sequence[NDArray[np.float64]], rows: NDArray[np.intp], scale: Scale, room: Storage
+) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+    """`values`, `gap` and `present` of `Rows`."""
+    n = len(rows)
+    gap = np.full(len(columns), -1, dtype=np.intp)
+    with_gaps = [k for k, column in enumerate(columns) if kernels.any_missing(column)]
+    gap[with_gaps] = np.arange(len(with_gaps))
+    values, present = room.empty((len(columns), n), float), room.empty((len(with_gaps), n), float)
+    for part in stretches(n):
+        for k, column in enumerate(columns):
+            own = (column[rows[part]] - scale.mean[k]) / scale.deviation[k]
+            if gap[k] >= 0:
+                missing = np.isnan(own)
+                own[missing] = 0.0
+                present[gap[k], part] = ~missing
+            values[k, part] = own
+    return values, gap, present
+
+
+def _pack(
+    columns: Sequence[NDArray[Any]], rows: NDArray[np.intp], widths: NDArray[np.intp], room: Storage
+) -> tuple[Packs, NDArray[np.uint16], NDArray[np.uint16]]:
+    """Neighbouring columns as one, while the cells of their combinations are few.
+
+    Answers the slots of the rows (columns x rows) and their cells (packs x rows) as well.
+    """
+    n = len(rows)
+    most = min(MOST_CELLS, n // 8)
     pack, divisor = np.zeros(len(widths), np.intp), np.ones(len(widths), np.intp)
     sizes: list[int] = []
-    cells: list[NDArray[np.uint16]] = []
     for c, width in enumerate(widths.tolist()):
         if sizes and sizes[-1] * width <= most:
             divisor[c] = sizes[-1]
-            cells[-1] = cells[-1] + slots[c] * np.uint16(sizes[-1])
             sizes[-1] *= width
         else:
             sizes.append(width)
-            cells.append(slots[c])
         pack[c] = len(sizes) - 1
-    start, offset = _edges(sizes), _edges(widths)
-    packed = np.array(cells, dtype=np.uint16).reshape(len(cells), slots.shape[1])
-    return Packs(start, pack, divisor, widths, offset), packed
+    slots, cells = room.empty((len(widths), n), np.uint16), room.zeros((len(sizes), n), np.uint16)
+    for part in stretches(n):
+        for c, column in enumerate(columns):
+            slots[c, part] = column[rows[part]]
+            cells[pack[c], part] += slots[c, part] * np.uint16(divisor[c])
+    return Packs(_edges(sizes), pack, divisor, widths, _edges(widths)), slots, cells
 
 
 def _edges(sizes: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
@@ -179,7 +209,8 @@ def _shares(
     """Missing (no share), then the values of each column."""
     parts = [np.zeros(0)]
     for own, width in zip(slots, widths.tolist(), strict=True):
-        weights = np.bincount(own, weight, width)
+        weights = np.zeros(width)
+        kernels.add_weights(own, weight, np.empty(0, np.int64), weights[None])
         weights[0] = 0.0
         parts.append(weights / weights.sum())
     return np.concatenate(parts)

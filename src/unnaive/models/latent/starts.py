@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.models.latent.kernels import fill_tables
+from unnaive.models.latent.kernels import TILE, fill_tables
 from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows
 
 
@@ -65,21 +65,22 @@ def farthest(
     rows that the fold trains on can be chosen; -1 if all have been.
     """
     n = len(key)
-    if seed >= 0:
-        away = np.zeros(n)
+    for first in range(0, n if seed >= 0 else 0, TILE):
+        last = min(first + TILE, n)
+        away = np.zeros(last - first)
         for j in range(rows.values.shape[0]):
-            values = rows.values[j]
-            centre = values[seed]
-            for i in range(n):
+            values = rows.values[j, first:last]
+            centre = rows.values[j, seed]
+            for i in range(len(away)):
                 away[i] += (values[i] - centre) ** 2
         for c in range(slots.shape[0]):
-            column = slots[c]
-            centre_slot = column[seed]
-            for i in range(n):
+            column = slots[c, first:last]
+            centre_slot = slots[c, seed]
+            for i in range(len(away)):
                 if column[i] != centre_slot:
                     away[i] += 2.0  # what two independent standardized numbers differ by
-        for i in range(n):
-            distance[i] = min(distance[i], away[i])
+        for i in range(len(away)):
+            distance[first + i] = min(distance[first + i], away[i])
     best, chosen = np.inf, -1
     for i in range(n):
         if rows.weight[i] > rows.held[fold, i] and distance[i] > 0.0:

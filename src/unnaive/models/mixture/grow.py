@@ -60,15 +60,17 @@ def held_out_accuracy(
 ) -> float:
     """Cross-validated accuracy of an architecture: share of the weight that is right."""
     fold, n_folds = folds
-    shape = Shape.of(layers, n_classes)
+    shape, room = Shape.of(layers, n_classes), rows.storage
 
     def right(k: int) -> float:
-        held_out = np.flatnonzero(fold == k)
+        held_out = room.where(lambda part: fold[part] == k, len(fold))
         if not 0 < len(held_out) < len(fold):
             return 0.0
-        counters = train(rows, shape, coders, manner, n_sweeps, seed, fold != k)
-        hit = counters.answer(rows, held_out, manner) == rows.groups[held_out]
-        return float(rows.weight[held_out] @ hit)
+        counters = train(rows, shape, coders, manner, n_sweeps, seed, fold, k)
+        found, own = counters.answer(rows, held_out, manner), room.take(rows.groups, held_out)
+        hit = room.empty(len(held_out), np.float64)
+        np.equal(found, own, out=hit)
+        return float(room.take(rows.weight, held_out) @ hit)
 
     hits = in_threads(right, range(n_folds), n_jobs)
     return math.fsum(hits) / float(rows.weight.sum())

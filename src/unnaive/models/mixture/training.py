@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from unnaive.encode import (
 )
 from unnaive.models.mixture import kernels
 from unnaive.models.mixture.shape import Shape
-from unnaive.table import Block, Source, in_threads, join
+from unnaive.table import Block, Source, Storage, in_order, join
 
 ROWS = 1 << 14  # rows of one task of a batch sweep
 
@@ -36,12 +36,23 @@ class SlotRows:
     groups: NDArray[Any]
     weight: NDArray[np.float64]
     row_ids: NDArray[np.int64]
+    storage: Storage = field(default_factory=Storage)  # where more arrays of rows go
 
-    def visits(self, seed: int | None) -> NDArray[np.intp]:
-        """The order in which a sweep visits the rows: theirs, or one drawn by seed and row."""
+    def visits(
+        self, seed: int | None, fold: NDArray[np.int64] | None = None, without: int = -1
+    ) -> NDArray[np.intp]:
+        """The order in which a sweep visits the rows: theirs, or one drawn by seed and row.
+
+        Rows of one fold may be left out.
+        """
         if seed is None:
-            return np.argsort(self.row_ids, kind="stable")
-        return draw_order(seed, self.row_ids)
+            order = self.storage.argsort(self.row_ids)
+        else:
+            order = draw_order(seed, self.row_ids, self.storage)
+        if fold is None:
+            return order
+        kept = self.storage.where(lambda part: fold[order[part]] != without, len(order))
+        return self.storage.take(order, kept)
 
 
 def slot_rows(
@@ -65,7 +76,7 @@ def slot_rows(
         weight = factor[groups] if block.weight is None else block.weight * factor[groups]
         return SlotRows(slots, groups, weight, block.row_ids)
 
-    return join(source, code, n_rows)
+    return replace(join(source, code, n_rows), storage=source.storage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +89,11 @@ class Manner:
     batch: bool
     shuffle: bool
 
-    def visits(self, rows: SlotRows, seed: int) -> NDArray[np.intp]:
+    def visits(
+        self, rows: SlotRows, seed: int, fold: NDArray[np.int64] | None = None, without: int = -1
+    ) -> NDArray[np.intp]:
         """The order of a sweep, which only online training minds."""
-        return rows.visits(seed if self.shuffle and not self.batch else None)
+        return rows.visits(seed if self.shuffle and not self.batch else None, fold, without)
 
 
 class Counters:
@@ -129,7 +142,7 @@ class Counters:
             return new
 
         whole = self.blank()  # what was learned adds exactly; what it is added to need not
-        for new in in_threads(learn, range(0, len(visits), ROWS), n_jobs):
+        for new in in_order(learn, range(0, len(visits), ROWS), n_jobs):
             whole.add(new)
         self.add(whole)
 
@@ -140,7 +153,7 @@ class Counters:
 
     def answer(self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner) -> NDArray[np.intp]:
         """The most probable class of some rows."""
-        found = np.zeros(len(visits), dtype=np.intp)
+        found = rows.storage.zeros(len(visits), np.intp)
         stretch = self._stretch(rows, manner)
         kernels.answer(
             visits, rows.slots, self.shape.net, manner.gamma, stretch, self._units(), found
@@ -191,13 +204,13 @@ def train(
     manner: Manner,
     n_sweeps: int,
     seed: int,
-    kept: NDArray[np.bool_] | None = None,
+    fold: NDArray[np.int64] | None = None,
+    without: int = -1,
     n_jobs: int | None = None,
 ) -> Counters:
-    """All sweeps, over all rows or those that are kept."""
+    """All sweeps, over all rows or those without a fold."""
     table = first_table(shape, coders, manner.noise, seed)
     counters = Counters.of_table(shape, coders, table)
     for own in branch_seeds(seed, n_sweeps):
-        visits = manner.visits(rows, int(own))
-        counters.sweep(rows, visits if kept is None else visits[kept[visits]], manner, n_jobs)
+        counters.sweep(rows, manner.visits(rows, int(own), fold, without), manner, n_jobs)
     return counters

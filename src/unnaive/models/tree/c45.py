@@ -13,7 +13,7 @@ from scipy.stats import norm
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, Categories, Grid, coder_sizes
 from unnaive.models.tree import prune_kernels
-from unnaive.models.tree.c45_kernels import Nodes, Table, grow
+from unnaive.models.tree.c45_kernels import Nodes, Table, grow, plant, ready_bits
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.classifier import Encoded
 from unnaive.models.tree.tree import lay_out
@@ -44,30 +44,63 @@ def grow_c45(
     storage: Storage,
 ) -> ClassTree:
     """The pruned tree of the rows."""
-    everyone = np.flatnonzero(rows.weight > 0.0).astype(np.int32)
-    table = _table(rows, coders, len(everyone), storage)
-    depth = -1 if rules.max_depth is None else rules.max_depth
-    nodes, n_nodes = grow(
-        table, everyone, n_classes, rules.min_rows, depth, rules.penalty, rules.ratio
-    )
+    table = _table(rows, coders, storage)
+    nodes, n_nodes = _grow(table, n_classes, rules, storage)
     prune_kernels.collapse(nodes, n_nodes)
     if rules.prune:
-        deviation = float(norm.ppf(1.0 - rules.confidence))
-        prune_kernels.prune(table, nodes, n_nodes, rules.confidence, deviation, rules.raising)
+        _prune(table, nodes, n_nodes, rules, storage)
     return _number(nodes, coders, rules.alpha)
 
 
-def _table(
-    rows: Encoded,
-    coders: Sequence[Grid | Categories | None],
-    n_rows: int,
-    storage: Storage,
-) -> Table:
+def _grow(table: Table, n_classes: int, rules: C45Rules, storage: Storage) -> tuple[Nodes, int]:
+    """All nodes of the unpruned tree, and how many there are; kernels ask for room as they go."""
+    n_rows = len(table.weight)
+    room = (storage.empty(n_rows, np.int64), storage.empty(n_rows, np.float64))
+    # Every level of the tree has a list of all its rows.
+    lists = (storage.empty(2 * n_rows, np.int32), storage.empty(2 * n_rows, np.float32))
+    nodes = plant(table, n_classes, *lists)
+    ready = ready_bits(nodes.class_weight[0].sum())
+    depth = -1 if rules.max_depth is None else rules.max_depth
+    at = np.array([0, 1, 0])  # the root is there and has no test yet
+    need = 1
+    while need:
+        nodes, need = grow(
+            table, nodes, at, rules.min_rows, depth, rules.penalty, rules.ratio, ready, *room
+        )
+        nodes = _longer_lists(nodes, need, storage)
+    return nodes, int(at[1])
+
+
+def _prune(table: Table, nodes: Nodes, n_nodes: int, rules: C45Rules, storage: Storage) -> None:
+    deviation = float(norm.ppf(1.0 - rules.confidence))
+    work = prune_kernels.begin(nodes, n_nodes)
+    need = 1
+    while need:
+        need = prune_kernels.prune(table, nodes, work, rules.confidence, deviation, rules.raising)
+        nodes = _longer_lists(nodes, need, storage)
+
+
+def _longer_lists(nodes: Nodes, need: int, storage: Storage) -> Nodes:
+    """The nodes with lists of rows so long, or longer."""
+    n = len(nodes.members)
+    if need <= n:
+        return nodes
+    members, fraction = (
+        storage.empty(max(need, 2 * n), old.dtype) for old in (nodes.members, nodes.fraction)
+    )
+    members[:n], fraction[:n] = nodes.members, nodes.fraction
+    return nodes._replace(members=members, fraction=fraction)
+
+
+def _table(rows: Encoded, coders: Sequence[Grid | Categories | None], storage: Storage) -> Table:
+    n_rows = np.count_nonzero(rows.weight)
     grids = [c if isinstance(c, Grid) else Grid(0, np.empty(0), np.empty(0)) for c in coders]
     sizes = np.array(coder_sizes(coders), dtype=np.int64)
     numeric = np.array([isinstance(coder, Grid) for coder in coders])
     few = numeric | (sizes < MANY_VALUES * n_rows)
-    codes = storage.empty((len(coders), len(rows.groups)), np.uint16)
+    groups = storage.empty(len(rows.groups), np.int64)
+    groups[:] = rows.groups
+    codes = storage.empty((len(coders), len(groups)), np.uint16)
     for own, column in zip(codes, rows.codes, strict=True):
         own[:] = column
     return Table(
@@ -78,7 +111,7 @@ def _table(
         edges=np.cumsum([0, *(grid.size for grid in grids)], dtype=np.int64),
         low=np.concatenate([grid.low for grid in grids]),
         high=np.concatenate([grid.high for grid in grids]),
-        groups=rows.groups.astype(np.int64),
+        groups=groups,
         weight=rows.weight,
     )
 

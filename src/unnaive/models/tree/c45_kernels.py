@@ -91,26 +91,6 @@ def _room(nodes: Nodes, n: int, route: NDArray[np.int64]) -> Nodes:
 
 
 @njit(cache=True, nogil=True)
-def with_members(nodes: Nodes, members: NDArray[np.int32], fraction: NDArray[np.float32]) -> Nodes:
-    """The same nodes over other lists of rows."""
-    return Nodes(
-        nodes.attribute,
-        nodes.cut,
-        nodes.first,
-        nodes.n_children,
-        nodes.depth,
-        nodes.worth,
-        nodes.class_weight,
-        nodes.route_start,
-        nodes.route,
-        nodes.start,
-        nodes.stop,
-        members,
-        fraction,
-    )
-
-
-@njit(cache=True, nogil=True)
 def _threshold_code(table: Table, j: int, below: int, above: int) -> int:
     """The last code at or below the middle of two: a threshold is a value of the training set."""
     low, high = table.low[table.edges[j] :], table.high[table.edges[j] :]
@@ -122,14 +102,13 @@ def _threshold_code(table: Table, j: int, below: int, above: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def send(
+def share_out(
     table: Table, nodes: Nodes, node: int, start: int, stop: int, top: int
-) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]:
-    """Rows of a node to its children: known ones whole, unknown ones in shares of the known.
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
+    """How rows of a node go to its children: known ones whole, unknown ones in shares of the known.
 
-    Children's rows are appended to ``members`` from ``top`` on (arrays are returned, they may have
-    been copied), with the edges between children, and the class weights of rows that stay because
-    their value has no child.
+    Answers the shares, the edges between children's lists of rows if these begin at ``top``, at
+    most, and the class weights of rows that stay because their value has no child.
     """
     members, fraction = nodes.members, nodes.fraction
     j, n_children = nodes.attribute[node], nodes.n_children[node]
@@ -157,7 +136,27 @@ def send(
     for child in range(n_children):
         share[child] = share[child] / known if known > 0.0 else 1.0 / n_children
         edges[child + 1] = edges[child] + size[child] + unknown
-    members, fraction = longer(members, edges[-1]), longer(fraction, edges[-1])
+    return share, edges, stay
+
+
+@njit(cache=True, nogil=True)
+def send(
+    table: Table,
+    nodes: Nodes,
+    node: int,
+    start: int,
+    stop: int,
+    share: NDArray[np.float64],
+    edges: NDArray[np.int64],
+) -> None:
+    """Append the rows of a node's children to ``members``, where `share_out` says.
+
+    There must be room for them; edges (IN, OUT) are then where the lists really begin and end.
+    """
+    members, fraction = nodes.members, nodes.fraction
+    j, n_children = nodes.attribute[node], nodes.n_children[node]
+    codes, numeric, cut = table.codes[j], table.numeric[j], nodes.cut[node]
+    route = nodes.route[nodes.route_start[node] :]
     at = edges[:-1].copy()
     for k in range(start, stop):
         code = codes[members[k]]
@@ -172,13 +171,13 @@ def send(
         if child >= 0:
             members[at[child]], fraction[at[child]] = members[k], fraction[k]
             at[child] += 1
+    top = edges[0]
     for child in range(n_children):  # close the gaps that fractions of nothing left
         begin, edges[child] = edges[child], top
         for k in range(begin, at[child]):
             members[top], fraction[top] = members[k], fraction[k]
             top += 1
     edges[n_children] = top
-    return members, fraction, edges, stay
 
 
 @njit(cache=True, nogil=True)
@@ -250,61 +249,94 @@ def _route_values(
 
 
 @njit(cache=True, nogil=True)
+def plant(
+    table: Table, n_classes: int, members: NDArray[np.int32], fraction: NDArray[np.float32]
+) -> Nodes:
+    """The root: all rows that weigh something, first in the lists of rows (OUT)."""
+    n_rows = 0
+    for i in range(len(table.weight)):
+        if table.weight[i] > 0.0:
+            members[n_rows], fraction[n_rows] = i, 1.0
+            n_rows += 1
+    nodes = Nodes(
+        np.full(64, -1), np.zeros(64, np.int64), np.zeros(64, np.int64), np.zeros(64, np.int64),
+        np.zeros(64, np.int64), np.zeros(64), np.zeros((64, n_classes)), np.zeros(64, np.int64),
+        np.zeros(64, np.int64), np.zeros(64, np.int64), np.full(64, n_rows), members, fraction,
+    )  # fmt: skip
+    weigh(table, members, fraction, 0, n_rows, nodes.class_weight[0])
+    return nodes
+
+
+@njit(cache=True, nogil=True)
+def ready_bits(weight: float) -> NDArray[np.float64]:
+    """The bits of whole numbers up to a weight, as far as a table is worth it."""
+    ready = np.zeros(int(min(weight, 65536.0)) + 2)
+    for k in range(2, len(ready)):
+        ready[k] = x_log_x(float(k))
+    return ready
+
+
+@njit(cache=True, nogil=True)
 def grow(
     table: Table,
-    everyone: NDArray[np.int32],
-    n_classes: int,
+    nodes: Nodes,
+    at: NDArray[np.int64],
     min_rows: float,
     max_depth: int,
     penalty: bool,
     ratio: bool,
+    ready: NDArray[np.float64],
+    groups: NDArray[np.int64],
+    weight: NDArray[np.float64],
 ) -> tuple[Nodes, int]:
-    """All nodes of the unpruned tree of the rows ``everyone``, and how many there are."""
-    n_rows = len(everyone)
-    nodes = Nodes(
-        np.full(64, -1), np.zeros(64, np.int64), np.zeros(64, np.int64), np.zeros(64, np.int64),
-        np.zeros(64, np.int64), np.zeros(64), np.zeros((64, n_classes)), np.zeros(64, np.int64),
-        np.zeros(64, np.int64), np.zeros(64, np.int64), np.full(64, n_rows), everyone.copy(),
-        np.ones(n_rows, np.float32),
-    )  # fmt: skip
-    weigh(table, nodes.members, nodes.fraction, 0, n_rows, nodes.class_weight[0])
-    ready = np.zeros(int(min(nodes.class_weight[0].sum(), 65536.0)) + 2)
-    for k in range(2, len(ready)):
-        ready[k] = x_log_x(float(k))
-    groups, weight = np.empty(n_rows, np.int64), np.empty(n_rows)
-    n_nodes, n_routes, node = 1, 0, -1
-    while node + 1 < n_nodes:
-        node += 1
-        own, start, stop = nodes.class_weight[node], nodes.start[node], nodes.stop[node]
-        items = own.sum()
-        few = items < 2.0 * min_rows or nodes.depth[node] == max_depth
-        if few or own.max() >= items - EPSILON:
-            continue
-        rows = nodes.members[start:stop]
-        for k in range(len(rows)):
-            groups[k] = table.groups[rows[k]]
-            weight[k] = nodes.fraction[start + k] * table.weight[rows[k]]
-        j, worth, cut = _best_test(
-            table, rows, groups[: len(rows)], weight[: len(rows)], n_classes,
-            min_rows, penalty, ratio, ready,
-        )  # fmt: skip
-        if j < 0:
-            continue
-        nodes.attribute[node], nodes.worth[node], nodes.cut[node] = j, worth, cut
-        route, n_children = nodes.route, 2
-        if not table.numeric[j]:
-            nodes.route_start[node] = n_routes
-            route, n_children = _route_values(table.codes[j], rows, table.sizes[j], route, n_routes)
-            n_routes += table.sizes[j]
-        nodes.first[node], nodes.n_children[node] = n_nodes, n_children
-        top = nodes.stop[n_nodes - 1]
-        n_nodes += n_children
-        nodes = _room(nodes, n_nodes, route)
-        members, fraction, edges, _ = send(table, nodes, node, start, stop, top)
-        nodes = with_members(nodes, members, fraction)
-        for k in range(n_children):
+    """Grow the unpruned tree from where it stands, until it is whole or the lists have no room.
+
+    at (IN, OUT) says where: the node to go on with, how many nodes and routes there are. groups and
+    weight are room for those of one node's rows. Answers the nodes and how long the lists of rows
+    must be to go on, 0 when the tree is whole.
+    """
+    n_classes = nodes.class_weight.shape[1]
+    node, n_nodes, n_routes = at
+    while node < n_nodes:
+        start, stop = nodes.start[node], nodes.stop[node]
+        if nodes.attribute[node] < 0:  # otherwise it has its test, but found no room
+            own = nodes.class_weight[node]
+            items = own.sum()
+            few = items < 2.0 * min_rows or nodes.depth[node] == max_depth
+            if few or own.max() >= items - EPSILON:
+                node += 1
+                continue
+            rows = nodes.members[start:stop]
+            for k in range(len(rows)):
+                groups[k] = table.groups[rows[k]]
+                weight[k] = nodes.fraction[start + k] * table.weight[rows[k]]
+            j, worth, cut = _best_test(
+                table, rows, groups[: len(rows)], weight[: len(rows)], n_classes,
+                min_rows, penalty, ratio, ready,
+            )  # fmt: skip
+            if j < 0:
+                node += 1
+                continue
+            nodes.attribute[node], nodes.worth[node], nodes.cut[node] = j, worth, cut
+            route, n_children = nodes.route, 2
+            if not table.numeric[j]:
+                nodes.route_start[node], size = n_routes, table.sizes[j]
+                route, n_children = _route_values(table.codes[j], rows, size, route, n_routes)
+                n_routes += size
+            nodes.first[node], nodes.n_children[node] = n_nodes, n_children
+            nodes = _room(nodes, n_nodes + n_children, route)
+        share, edges, _ = share_out(table, nodes, node, start, stop, nodes.stop[n_nodes - 1])
+        if edges[-1] > len(nodes.members):
+            at[0], at[1], at[2] = node, n_nodes, n_routes
+            return nodes, edges[-1]
+        send(table, nodes, node, start, stop, share, edges)
+        for k in range(nodes.n_children[node]):
             child = nodes.first[node] + k
             nodes.attribute[child], nodes.depth[child] = -1, nodes.depth[node] + 1
             nodes.start[child], nodes.stop[child] = edges[k], edges[k + 1]
-            weigh(table, members, fraction, edges[k], edges[k + 1], nodes.class_weight[child])
-    return nodes, n_nodes
+            own = nodes.class_weight[child]
+            weigh(table, nodes.members, nodes.fraction, edges[k], edges[k + 1], own)
+        n_nodes += nodes.n_children[node]
+        node += 1
+    at[0], at[1], at[2] = node, n_nodes, n_routes
+    return nodes, 0

@@ -107,10 +107,11 @@ class FlexibleGrower(Grower):
 
     def _measure(self, view: View, j: int) -> tuple[float, Test | None]:
         """Share of the rows whose class is the most probable given attribute j, and its test."""
-        totals = np.bincount(view.groups, view.weight, view.n_classes).astype(np.float64)
+        totals = kernels.child_weights(view.groups, view.weight, view.n_classes)
         if not self.rows.numeric[j]:
-            counts = np.zeros((int(self.sizes[j]) + 2, view.n_classes))
-            np.add.at(counts, (view.codes[j], view.groups), view.weight)
+            codes, n_values = view.codes[j], int(self.sizes[j]) + 1
+            given = (view.groups, view.weight, view.n_classes)
+            _, counts = kernels.count_cells(codes, codes, n_values, *given)
             values = counts[1:].T
             share = delta(values, counts[0], totals, values.argmax(axis=0))
             return share, super()._test(view, j)
@@ -158,15 +159,21 @@ class FlexibleGrower(Grower):
         self, view: View, part: NDArray[np.int32], n_parts: int, right: NDArray[np.bool_]
     ) -> None:
         """Mark, for rows of any part, whether the part's naive Bayes gets them right (OUT)."""
-        for p in range(n_parts):
-            own = np.flatnonzero(part == p)
-            if len(own) == 0:
+        for p, n in enumerate(kernels.child_sizes(part, n_parts).tolist()):
+            if n == 0:
                 continue
-            whole = len(own) == len(part)
-            right[own] = self._validate(view if whole else self._view(view.chosen[own]))
+            rows, marks = view.chosen, right
+            if n < len(part):
+                rows, marks = self.storage.empty(n, np.intp), self.storage.empty(n, np.bool_)
+                kernels.rows_of_child(part, p, view.chosen, right, rows, marks)
+            self._validate(view if n == len(part) else self._view(rows), marks)
+            if n < len(part):
+                kernels.return_marks(part, p, marks, right)
 
-    def _validate(self, view: View) -> NDArray[np.bool_]:
-        """Which of a node's rows kernel naive Bayes gets right when it has not seen their fold."""
+    def _validate(self, view: View, right: NDArray[np.bool_]) -> None:
+        """Mark a node's rows that kernel naive Bayes gets right when it has not seen their fold
+        (OUT).
+        """
         slots, n_values = self.storage.copy(view.base), self.sizes.copy()
         widths = np.zeros((1, len(self.sizes), view.n_classes + 1))
         found: dict[int, Cells] = {}
@@ -177,17 +184,17 @@ class FlexibleGrower(Grower):
                 n_values[j] = 0
                 continue
             found[j] = cells
-            slots[:, j] = cells.place[view.ranks[j]]
+            kernels.look_up(cells.place, view.ranks[j], slots[:, j])
             n_values[j] = len(cells.codes)
             widths[0, j] = cells.widths
         starts = np.concatenate(([0], np.cumsum(n_values + 1)))
         positions = np.zeros((1, starts[-1]))
         for j, cells in found.items():
             positions[0, starts[j] + 1 : starts[j + 1]] = cells.positions
-        right = np.zeros(len(view.groups), dtype=np.bool_)
+        right[:] = False
         validate.cross_validate(
             slots,
-            np.zeros(len(right), dtype=np.int32),
+            self.storage.zeros(len(right), np.int32),
             n_values[None],
             view.groups,
             view.n_classes,
@@ -199,9 +206,9 @@ class FlexibleGrower(Grower):
             positions,
             widths,
             FLOOR,
+            self.storage.empty(len(right), np.int32),
             right,
         )
-        return right
 
 
 def code_positions(coder: Grid | Categories | None) -> NDArray[np.float64] | None:

@@ -144,7 +144,7 @@ class Grower:
         """All nodes, each with its rows."""
         # Rows of one fold stand together in every node, so that the fold's table stays in cache.
         everyone = self.storage.empty(len(self.rows.folds), np.intp)
-        kernels.order_by_fold(self.rows.folds, self.rows.n_folds, everyone)
+        kernels.order_by(self.rows.folds, self.rows.n_folds, everyone)
         right = self.storage.zeros(len(everyone), np.bool_)
         view = self._view(everyone)
         self._cross_validate(view, self.storage.zeros(len(everyone), np.int32), 1, right)
@@ -177,7 +177,9 @@ class Grower:
                 own = branch.node.rows
                 weight = self.storage.take(self.rows.weight, own)
                 after = self.storage.take(right, own)
-                changed = kernels.weight_where(after ^ branch.right, weight)
+                other = self.storage.empty(len(own), np.bool_)
+                np.logical_xor(after, branch.right, out=other)
+                changed = kernels.weight_where(other, weight)
                 gained = kernels.weight_where(after, weight) - branch.node.utility * weight.sum()
                 if not changed or normal_tail(gained / math.sqrt(changed)) > significance:
                     branch.below, branch.node.test = [], None
@@ -273,7 +275,7 @@ class Grower:
         """
         child = self._child(view, test)
         if self.rules.min_child_weight > 0.0:
-            weights = np.bincount(child[child >= 0], view.weight[child >= 0], test.n_children)
+            weights = kernels.child_weights(child, view.weight, test.n_children)
             if weights.min() < self.rules.min_child_weight:
                 return None
         after = self.storage.copy(right)
@@ -314,6 +316,7 @@ class Grower:
             self.rules.alpha,
             self.rules.missing == "value",
             *validate.NO_KERNELS,
+            self.storage.empty(len(part), np.int32),
             right,
         )
 

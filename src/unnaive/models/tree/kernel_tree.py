@@ -191,18 +191,8 @@ def _number(
     """Naive Bayes of one number from the node's rows."""
     assert scale is not None
     assert positions is not None
-    codes = rows.codes[j][node.rows]
-    present, ranks = np.unique(codes, return_inverse=True)
-    missing = int(len(present) > 0 and present[0] == 0)
-    ranks = ranks + 1 - missing
-    cells, counts = node_kernels.count_cells(
-        codes,
-        ranks,
-        len(present) - missing,
-        rows.groups[node.rows],
-        rows.weight[node.rows],
-        rows.n_classes,
-    )
+    given = (rows.groups, rows.weight, rows.n_classes)
+    cells, counts = node_kernels.count_cells_of(rows.codes[j], node.rows, len(positions), *given)
     by_class = np.ascontiguousarray(counts[1:].T)
     there, absent = missing_evidence(by_class.sum(axis=1), counts[0], rules.alpha, rules.missing)
     logs = np.stack((absent, there, np.zeros_like(there)))

@@ -56,16 +56,16 @@ def renumber(
 
 
 @njit(cache=True, nogil=True)
-def order_by_fold(folds: NDArray[Any], n_folds: int, order: NDArray[np.intp]) -> None:
-    """Rows of one fold after those of another, otherwise as they stand (OUT)."""
-    at = np.zeros(n_folds + 1, dtype=np.intp)
-    for fold in folds:
-        at[fold + 1] += 1
-    for f in range(n_folds):
-        at[f + 1] += at[f]
-    for i in range(len(folds)):
-        order[at[folds[i]]] = i
-        at[folds[i]] += 1
+def order_by(codes: NDArray[Any], n_codes: int, order: NDArray[np.intp]) -> None:
+    """Rows of one code after those of another, otherwise as they stand (OUT)."""
+    at = np.zeros(n_codes + 1, dtype=np.intp)
+    for code in codes:
+        at[code + 1] += 1
+    for c in range(n_codes):
+        at[c + 1] += at[c]
+    for i in range(len(codes)):
+        order[at[codes[i]]] = i
+        at[codes[i]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -76,6 +76,18 @@ def child_sizes(child: NDArray[np.int32], n_children: int) -> NDArray[np.intp]:
         if k >= 0:
             sizes[k] += 1
     return sizes
+
+
+@njit(cache=True, nogil=True)
+def child_weights(
+    child: NDArray[np.int32], weight: NDArray[np.float64], n_children: int
+) -> NDArray[np.float64]:
+    """Weight of the rows of each child."""
+    total = np.zeros(n_children)
+    for i in range(len(child)):
+        if child[i] >= 0:
+            total[child[i]] += weight[i]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -94,6 +106,25 @@ def rows_of_child(
             rows[n] = chosen[i]
             own[n] = marks[i]
             n += 1
+
+
+@njit(cache=True, nogil=True)
+def return_marks(
+    child: NDArray[np.int32], k: int, own: NDArray[np.bool_], marks: NDArray[np.bool_]
+) -> None:
+    """Marks of child k's rows (IN) to their places among those of all rows (OUT)."""
+    n = 0
+    for i in range(len(child)):
+        if child[i] == k:
+            marks[i] = own[n]
+            n += 1
+
+
+@njit(cache=True, nogil=True)
+def look_up(table: NDArray[Any], codes: NDArray[Any], out: NDArray[Any]) -> None:
+    """What a table says of each code (OUT)."""
+    for i in range(len(codes)):
+        out[i] = table[codes[i]]
 
 
 @njit(cache=True, nogil=True)
@@ -211,6 +242,34 @@ def count_cells(
             cells[ranks[i] - 1] = codes[i]
         counts[ranks[i], groups[i]] += weight[i]
     return cells, counts
+
+
+@njit(cache=True, nogil=True)
+def count_cells_of(
+    codes: NDArray[Any],
+    rows: NDArray[np.intp],
+    size: int,
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_classes: int,
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The codes that the chosen rows have, ascending, and the weight of each class there, after a
+    row for missing values.
+    """
+    if len(rows) <= _MANY:
+        own = codes[rows]
+        ranks = np.empty_like(own)
+        n = len(rank(own, size, ranks))
+        return count_cells(own, ranks, n, groups[rows], weight[rows], n_classes)
+    table = np.zeros((size + 1, n_classes))
+    seen = np.zeros(size + 1, dtype=np.bool_)
+    for i in rows:
+        seen[codes[i]] = True
+        table[codes[i], groups[i]] += weight[i]
+    cells = np.flatnonzero(seen[1:]) + 1
+    for k in range(len(cells)):
+        table[k + 1] = table[cells[k]]
+    return cells, table[: len(cells) + 1]
 
 
 @njit(cache=True, nogil=True)

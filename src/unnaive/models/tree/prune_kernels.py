@@ -5,15 +5,47 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.models.tree.c45_kernels import Nodes, Table, send, weigh, with_members
+from unnaive.models.tree.c45_kernels import Nodes, Table, send, share_out, weigh
 from unnaive.models.tree.gain_kernels import EPSILON
 
 SLACK = 0.1  # errors by which a simpler tree may be worse
+
+
+class Work(NamedTuple):
+    """What pruning knows of each node, and which nodes are still to be looked at, the last first.
+
+    ``start``, ``stop``, ``class_weight`` and ``new_staying`` say what nodes of a branch would hold
+    if it stood in the place of its parent.
+    """
+
+    estimate: NDArray[np.float64]
+    staying: NDArray[np.float64]
+    new_staying: NDArray[np.float64]
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    class_weight: NDArray[np.float64]
+    pending: NDArray[np.int64]
+    at: NDArray[np.int64]  # how many are pending, and where lists of rows end
+
+
+def begin(nodes: Nodes, n_nodes: int) -> Work:
+    """Before the first node: children come before their parents."""
+    return Work(
+        estimate=np.zeros(n_nodes),
+        staying=np.zeros(n_nodes),
+        new_staying=np.zeros(n_nodes),
+        start=np.zeros(n_nodes, np.int64),
+        stop=np.zeros(n_nodes, np.int64),
+        class_weight=np.zeros((n_nodes, nodes.class_weight.shape[1])),
+        pending=np.arange(n_nodes),
+        at=np.array([n_nodes, nodes.stop[n_nodes - 1]]),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -71,39 +103,40 @@ def _spread(
     top: int,
     confidence: float,
     deviation: float,
-    start: NDArray[np.int64],
-    stop: NDArray[np.int64],
-    class_weight: NDArray[np.float64],
-    staying: NDArray[np.float64],
-) -> tuple[Nodes, int, float]:
+    work: Work,
+) -> tuple[int, float]:
     """Lead all rows of a node through one of its branches, as if the branch stood in its place.
 
-    start, stop, class_weight, staying (OUT) say what each node of the branch then holds; answers
-    the nodes with longer lists of rows, their new top, and the branch's pessimistic errors.
+    work (OUT) says what each node of the branch then holds. Answers the new top of the lists of
+    rows, and the branch's pessimistic errors; where the lists have no room, how long they must be,
+    and -1.
     """
+    start, stop = work.start, work.stop
     start[branch], stop[branch] = nodes.start[node], nodes.stop[node]
     pending = [branch]
     errors = 0.0
     while pending:
         at = pending.pop()
-        own = class_weight[at]
+        own = work.class_weight[at]
         weigh(table, nodes.members, nodes.fraction, start[at], stop[at], own)
-        staying[at] = 0.0
+        work.new_staying[at] = 0.0
         if nodes.attribute[at] < 0:
             errors += _as_leaf(own, confidence, deviation)
             continue
-        members, fraction, edges, stay = send(table, nodes, at, start[at], stop[at], top)
-        nodes = with_members(nodes, members, fraction)
+        share, edges, stay = share_out(table, nodes, at, start[at], stop[at], top)
+        if edges[-1] > len(nodes.members):
+            return edges[-1], -1.0
+        send(table, nodes, at, start[at], stop[at], share, edges)
         top = edges[-1]
-        staying[at] = pessimistic(
+        work.new_staying[at] = pessimistic(
             stay.sum(), stay.sum() - stay[own.argmax()], confidence, deviation
         )
-        errors += staying[at]
+        errors += work.new_staying[at]
         for k in range(nodes.n_children[at]):
             child = nodes.first[at] + k
             start[child], stop[child] = edges[k], edges[k + 1]
             pending.append(child)
-    return nodes, top, errors
+    return top, errors
 
 
 @njit(cache=True, nogil=True)
@@ -122,24 +155,21 @@ def _below(nodes: Nodes, node: int) -> NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def prune(
-    table: Table,
-    nodes: Nodes,
-    n_nodes: int,
-    confidence: float,
-    deviation: float,
-    raising: bool,
-) -> None:
-    """Replace subtrees (OUT) by a leaf, or by their largest branch, where that errs no more."""
-    estimate, staying, new_staying = np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes)
-    start, stop = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
-    class_weight = np.zeros((n_nodes, nodes.class_weight.shape[1]))
-    top = nodes.stop[n_nodes - 1]
-    pending = list(range(n_nodes))
-    while pending:  # children before parents
-        node = pending.pop()
+    table: Table, nodes: Nodes, work: Work, confidence: float, deviation: float, raising: bool
+) -> int:
+    """Replace subtrees (OUT) by a leaf, or by their largest branch, where that errs no more.
+
+    Goes on from where ``work`` (IN, OUT) stands. Answers how long the lists of rows must be to go
+    on, 0 when all nodes have been looked at.
+    """
+    estimate, staying, pending = work.estimate, work.staying, work.pending
+    n_pending, top = work.at
+    while n_pending:
+        node = pending[n_pending - 1]
         as_leaf = _as_leaf(nodes.class_weight[node], confidence, deviation)
         estimate[node] = as_leaf
         if nodes.attribute[node] < 0:
+            n_pending -= 1
             continue
         as_tree, largest, most = staying[node], -1, -1.0
         for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
@@ -149,14 +179,15 @@ def prune(
                 largest, most = child, weight
         as_branch, end = np.inf, top
         if raising and nodes.attribute[largest] >= 0:
-            nodes, end, as_branch = _spread(
-                table, nodes, node, largest, top, confidence, deviation,
-                start, stop, class_weight, new_staying,
-            )  # fmt: skip
+            end, as_branch = _spread(table, nodes, node, largest, top, confidence, deviation, work)
+            if as_branch < 0.0:
+                work.at[0], work.at[1] = n_pending, top
+                return end
+        n_pending -= 1
         if as_leaf <= min(as_branch, as_tree) + SLACK:
             nodes.attribute[node] = -1
         elif as_branch <= as_tree + SLACK:
-            staying[node] = new_staying[largest]
+            staying[node] = work.new_staying[largest]
             nodes.attribute[node], nodes.cut[node] = nodes.attribute[largest], nodes.cut[largest]
             nodes.first[node], nodes.n_children[node] = (
                 nodes.first[largest],
@@ -167,11 +198,13 @@ def prune(
                 nodes.worth[largest],
             )
             top = end
-            pending.append(node)
+            n_pending += 1  # the same node again, after all that is now below it
             for below in _below(nodes, node):
-                nodes.start[below], nodes.stop[below] = start[below], stop[below]
-                nodes.class_weight[below] = class_weight[below]
-                staying[below] = new_staying[below]
-                pending.append(below)
+                nodes.start[below], nodes.stop[below] = work.start[below], work.stop[below]
+                nodes.class_weight[below] = work.class_weight[below]
+                staying[below] = work.new_staying[below]
+                pending[n_pending] = below
+                n_pending += 1
         else:
             estimate[node] = as_tree
+    return 0

@@ -40,7 +40,7 @@ class View:
     ) -> None:
         n_columns, n_rows = len(codes), len(chosen)
         self.chosen = chosen
-        storage = rows.storage
+        self._storage = storage = rows.storage
         self.codes = storage.empty((n_columns, n_rows), codes.dtype)
         kernels.gather_columns(codes, chosen, self.codes)
         self.groups = storage.empty(n_rows, np.int32)
@@ -63,5 +63,7 @@ class View:
     def sorted(self, j: int) -> NDArray[np.intp]:
         """Rows in ascending order of a numeric attribute."""
         if j not in self._order:
-            self._order[j] = np.argsort(self.ranks[j], kind="stable")
+            order = self._storage.empty(len(self.groups), np.intp)
+            kernels.order_by(self.ranks[j], self.n_ranks[j] + 1, order)
+            self._order[j] = order
         return self._order[j]
