@@ -92,7 +92,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
-    """Most memory of each fit, in bytes for each row: none for rows allowed, and as much as wanted."""
+    """Most memory of each fit, in bytes for each row: with no room for rows, and with all."""
     if not Path("/proc/self/status").exists():
         pytest.skip("memory is told by Linux")
     # What is freed goes back at once, so that one fit does not hide what the next one takes.
