@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
-import subprocess
-import sys
+import pickle
 import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unnaive.table import Storage
+from unnaive.table import Storage, sorting
 
 LIMIT = 1 << 20
 
@@ -56,53 +53,30 @@ def test_a_full_disk_is_told_at_once(monkeypatch):
         Storage(0).empty(10**8, np.uint8)
 
 
-CHILD = """
-import json, sys, threading, time
-from pathlib import Path
-import numpy as np, pyarrow as pa, pyarrow.parquet as pq
-from unnaive import NBTreeClassifier, scan
-from unnaive.table import files
-
-files.MOST_ROWS = files.LEAST_ROWS = 1 << 14
-folder, n = Path(sys.argv[1]), 600_000
-rng = np.random.default_rng(0)
-y = rng.integers(0, 2, n)
-X = {f"x{j}": rng.integers(0, 50, n) + 3 * y * (j == 0) for j in range(16)}
-pq.write_table(pa.table({**X, "y": y}), folder / "all.parquet", row_group_size=50_000)
-pq.write_table(pa.table({**X, "y": y}).slice(0, 5_000), folder / "few.parquet")
-
-def anonymous():
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("RssAnon"):
-            return int(line.split()[1]) / 1e3
-
-def peak(name, limit):
-    most, going, before = 0.0, True, anonymous()
-    def watch():
-        nonlocal most
-        while going:
-            most = max(most, anonymous())
-            time.sleep(0.002)
-    thread = threading.Thread(target=watch)
-    thread.start()
-    tree = NBTreeClassifier(max_depth=1, cv=3, random_state=0)
-    tree.fit(scan(folder / name, "y", memory_limit=limit))
-    going = False
-    thread.join()
-    return max(0.0, most - before)
-
-peak("few.parquet", 0)
-print(json.dumps([peak("all.parquet", 0), peak("all.parquet", "10GB")]))
-"""
+@pytest.mark.parametrize("limit", [None, 0])
+def test_keys_are_sorted_in_runs_as_all_at_once(limit, monkeypatch):
+    monkeypatch.setattr(sorting, "RUN", 1000)
+    rng = np.random.default_rng(0)
+    for keys in (
+        rng.integers(0, 2**64, 12_345, dtype=np.uint64),
+        rng.integers(0, 7, 9_001),  # many are equal: they stay as they stand
+        np.arange(2_500)[::-1],
+        np.empty(0, dtype=np.int64),
+    ):
+        found = Storage(limit).argsort(keys)
+        np.testing.assert_array_equal(found, np.argsort(keys, kind="stable"))
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is told by Linux")
-def test_what_a_tree_holds_in_memory_is_bounded(tmp_path):
-    """600,000 rows of 16 columns: 19 MB of codes, several times while a tree grows."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    out = subprocess.check_output(
-        [sys.executable, "-c", CHILD, str(tmp_path)], env=environment, text=True
-    )
-    bounded, free = json.loads(out.splitlines()[-1])
-    assert free > 60
-    assert bounded < 0.5 * free
+def test_places_where_a_test_is_true():
+    marks = np.random.default_rng(0).random(200_000) < 0.3
+    for storage in (Storage(), Storage(0)):
+        found = storage.where(lambda part: marks[part], len(marks))
+        np.testing.assert_array_equal(found, np.flatnonzero(marks))
+    assert len(Storage(0).where(lambda part: marks[part], 0)) == 0
+
+
+def test_room_may_be_sent_to_a_worker():
+    storage = Storage(LIMIT)
+    kept = storage.empty(LIMIT // 8, np.float64)
+    sent = pickle.loads(pickle.dumps(storage))
+    assert (sent.limit, sent.held, storage.held) == (LIMIT, 0, kept.nbytes)

@@ -1,0 +1,112 @@
+"""What models hold while they are fitted from files does not grow with the rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Bytes of memory for each row, beside what the model itself has: labels, out-of-bag votes.
+KEPT = {
+    "nbtree": 0, "nbtree_global": 0, "flexible": 0, "c45": 0, "boosted": 0,
+    "bagged": 16, "mixture": 0, "mixture_batch": 0, "latent": 8, "latent_auto": 8,
+    "decomposition": 8,
+}  # fmt: skip
+MOST = 12.0  # more than that, and one array of numbers or two of places are not in files
+
+CHILD = """
+import gc, json, sys, threading, time, warnings
+from pathlib import Path
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+from sklearn.base import clone
+import unnaive as u
+from unnaive.table import files
+
+warnings.simplefilter("ignore")  # rows without a bag that left them out
+files.MOST_ROWS = files.LEAST_ROWS = 1 << 14
+folder, few, many = Path(sys.argv[1]), 2_000, 400_000
+seed, coarse = {"random_state": 0}, {"grid_limit": 64}
+own = {**seed, **coarse}
+MODELS = {
+    "nb": u.NaiveBayesClassifier(**coarse),
+    "nbtree": u.NBTreeClassifier(max_depth=1, cv=2, **own),
+    "nbtree_global": u.NBTreeClassifier(max_depth=1, cv=2, discretize="global", **own),
+    "flexible": u.FlexibleNBTreeClassifier(max_depth=1, cv=2, bandwidth=0.1, **own),
+    "c45": u.C45Classifier(max_depth=6, **coarse),
+    "boosted": u.BoostedNaiveBayesClassifier(
+        n_estimators=3, early_stopping=True, validation_fraction=0.5, **own
+    ),
+    "bagged": u.BaggedNaiveBayesClassifier(n_estimators=3, oob_score=True, **own),
+    "mixture": u.HierarchicalMixtureClassifier(n_sweeps=1, layers="grow", max_experts=2, cv=2,
+                                               **own),
+    "mixture_batch": u.HierarchicalMixtureClassifier(n_sweeps=1, training="batch", **own),
+    "latent": u.LatentClassClusterer(2, n_init=1, max_iter=2, **seed),
+    "latent_auto": u.LatentClassClusterer(max_clusters=2, cv=3, n_init=1, max_iter=2, **seed),
+    "decomposition": u.ClassDecompositionClassifier(
+        clusterer=u.LatentClassClusterer(2, n_init=1, max_iter=2), **seed
+    ),
+}
+rng = np.random.default_rng(0)
+y = rng.integers(0, 2, many)
+X = {f"real{j}": rng.normal(0.3 * j * y, 1, many).round(3) for j in range(3)}
+X["gap"] = pa.array(rng.normal(y, 1, many), mask=rng.random(many) < 0.1)
+for j in range(2):  # a pair that only a tree sees through
+    values = np.where(rng.random(many) < 0.8, (y + j) % 2, rng.integers(0, 5, many))
+    X[f"text{j}"] = pa.array(np.array(list("abcde"))[values])
+table = pa.table({**X, "y": pa.array(np.where(y == 1, "yes", "no"))})
+for n in (few, many):
+    pq.write_table(table.slice(0, n), folder / f"{n}.parquet", row_group_size=16_384)
+del table, X, y
+
+def anonymous():
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssAnon"):
+            return 1024 * int(line.split()[1])
+
+def peak(model, n, limit):
+    gc.collect()
+    most, going, before = 0, True, anonymous()
+    def watch():
+        nonlocal most
+        while going:
+            most = max(most, anonymous())
+            time.sleep(0.001)
+    thread = threading.Thread(target=watch)
+    thread.start()
+    clone(model).fit(u.scan(folder / f"{n}.parquet", "y", memory_limit=limit))
+    going = False
+    thread.join()
+    return most - before
+
+found = {}
+for name, model in MODELS.items():
+    peak(model, few, 0)
+    found[name] = [peak(model, many, limit) / many for limit in (0, "10GB")]
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory):
+    """Most memory of each fit, in bytes for each row: with no room for rows, and with all."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("memory is told by Linux")
+    # What is freed goes back at once, so that one fit does not hide what the next one takes.
+    settings = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536",
+                "MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system",
+                "PYTHONPATH": os.pathsep.join(sys.path)}  # fmt: skip
+    command = [sys.executable, "-c", CHILD, str(tmp_path_factory.mktemp("memory"))]
+    out = subprocess.check_output(command, env={**os.environ, **settings}, text=True)
+    return json.loads(out.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_rows_are_not_held_in_memory_beyond_the_limit(held, name):
+    reading = held["nb"][0]  # which holds no rows: blocks on their way
+    bounded, free = held[name]
+    assert bounded < reading + KEPT[name] + MOST
+    assert free > bounded + 8.0
