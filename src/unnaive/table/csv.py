@@ -64,7 +64,9 @@ class CsvBatches:
         """
         import pyarrow as pa
 
-        take_apart = StretchParser(parse_options(path), self._convert(columns, self.types), self.headers[path])
+        take_apart = StretchParser(
+            parse_options(path), self._convert(columns, self.types), self.headers[path]
+        )
         seen = 0
         with pa.input_stream(path, compression="detect") as stream:
             for table in in_order(take_apart, stretches(stream, BLOCK_BYTES), -1):

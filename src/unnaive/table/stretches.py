@@ -1,7 +1,8 @@
 """A CSV file in stretches of whole rows, so that threads can take several apart at a time.
 
-Where rows end is guessed: quotes come in pairs, which is wrong of a value such as ``5" pipe``. Whoever
-takes a stretch apart asks `Stretch.is_whole`; as long as all before it were whole, so is the guess.
+Where rows end is guessed: quotes come in pairs, which is wrong of a value such as ``5" pipe``.
+Whoever takes a stretch apart asks `Stretch.is_whole`; while all before it were, it begins with
+a row.
 """
 
 # mypy: disable-error-code="untyped-decorator"
