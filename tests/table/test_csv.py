@@ -21,6 +21,7 @@ ODD = {
     "doubled": ['"a ""word"""', '""""', '"""x"', '"x"""', '"\n"""'],
     "loose": ['5" pipe', 'a""b', '"a"b"c"', '"a" ', ' "a', 'x"'],
     "loose with breaks": ['5" pipe', '"two\nlines"', 'x"'],
+    "marks": ["\ufeffred", "\ufeff"],
     "long": ["x" * 3000, "y"],
 }
 
@@ -127,6 +128,12 @@ def test_quotes_that_pair_are_told_from_others():
         assert whole == (pairs and not inside)
         n_whole += whole
     assert 300 < n_whole < 2700
+
+
+def test_a_mark_inside_the_file_is_part_of_its_value():
+    mark = np.frombuffer("\ufeffa,b\n".encode() + b"\n" * 8, np.uint8)
+    assert not Stretch(mark, 7, False).is_whole(",")
+    assert Stretch(mark[3:].copy(), 4, False).is_whole(",")
 
 
 def test_stretches_are_the_file():

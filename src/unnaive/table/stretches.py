@@ -40,6 +40,8 @@ class Stretch:
 
     def is_whole(self, delimiter: str) -> bool:
         """Whether the last row ends here, if the first one begins here; no may be wrong."""
+        if self.rows[: len(BYTE_ORDER_MARK)].tobytes() == BYTE_ORDER_MARK:
+            return False  # part of a value here, but pyarrow would take it for the file's
         words = self.bytes[: -(-self.size // 8) * 8].view(np.uint64)
         return bool(_quotes_pair(words, np.uint64(ord(delimiter))))
 
