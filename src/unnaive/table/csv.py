@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from unnaive.table.batches import refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
 from unnaive.table.dialect import parse_options
 from unnaive.table.files import Piece
+from unnaive.table.parallel import in_order
 from unnaive.table.scan import Scan
+from unnaive.table.stretches import Stretch, stretches
 
 FIRST_BYTES = 1 << 20  # of the first file that types are inferred from
 BLOCK_BYTES = 1 << 21  # larger ones are slower to parse
@@ -29,9 +32,9 @@ class CsvBatches:
 
     def __init__(self, paths: list[str], scan: Scan) -> None:
         self.paths = paths
-        headers = [self._header(path) for path in paths]
-        self.names = headers[0]
-        for path, names in zip(paths, headers, strict=True):
+        self.headers = {path: self._header(path) for path in paths}
+        self.names = self.headers[paths[0]]
+        for path, names in self.headers.items():
             refuse_other_columns(scan, paths[0], self.names, path, names)
         twice = [name for name in self.names if self.names.count(name) > 1]
         if twice:
@@ -48,33 +51,49 @@ class CsvBatches:
         for path in self.paths:
             first = 0
             try:
-                reader = self._open(path, columns, self.types)
-                while True:
-                    batch = next(reader, None)
-                    if batch is None:
-                        break
-                    if len(batch):
-                        yield Piece(pa.Table.from_batches([batch]), len(batch), path, first)
-                        first += len(batch)
+                for table in self._tables(path, columns):
+                    if len(table):
+                        yield Piece(table, len(table), path, first)
+                        first += len(table)
             except (pa.ArrowException, OSError) as error:
                 raise self._place(path, error, first) from error
 
-    def _open(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
+    def _tables(self, path: str, columns: list[str]) -> Iterator[Any]:
+        """All rows of a file: stretches in threads, or one after the other from where those cannot
+        be told apart or hold something wrong.
+        """
+        import pyarrow as pa
+
+        take_apart = StretchParser(
+            parse_options(path), self._convert(columns, self.types), self.headers[path]
+        )
+        seen = 0
+        with pa.input_stream(path, compression="detect") as stream:
+            for table in in_order(take_apart, stretches(stream, BLOCK_BYTES), -1):
+                if table is None:
+                    break
+                yield table
+                seen += len(table)
+            else:
+                return
+        for batch in self._open(path, columns, self.types):
+            yield pa.Table.from_batches([batch.slice(min(seen, len(batch)))])
+            seen -= min(seen, len(batch))
+
+    def _convert(self, columns: list[str], types: dict[str, Any]) -> Any:
         from pyarrow import csv
 
-        convert = csv.ConvertOptions(
+        return csv.ConvertOptions(
             column_types={name: types[name] for name in columns if name in types},
             include_columns=columns,
             strings_can_be_null=True,
         )
-        return iter(
-            csv.open_csv(
-                path,
-                csv.ReadOptions(block_size=BLOCK_BYTES),
-                parse_options(path),
-                convert,
-            )
-        )
+
+    def _open(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
+        from pyarrow import csv
+
+        read = csv.ReadOptions(block_size=BLOCK_BYTES)
+        return iter(csv.open_csv(path, read, parse_options(path), self._convert(columns, types)))
 
     def _texts(self, path: str, columns: list[str], types: dict[str, Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -146,6 +165,31 @@ class CsvBatches:
                     )
             row += len(batch)
         return unreadable(path, error, first, None)
+
+
+@dataclass(frozen=True, slots=True)
+class StretchParser:
+    """Takes stretches of one file apart; None for one that only all of the file explains."""
+
+    parse: Any
+    convert: Any
+    names: list[str]
+
+    def __call__(self, stretch: Stretch | None) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        if stretch is None or not stretch.is_whole(self.parse.delimiter):
+            return None
+        read = csv.ReadOptions(
+            use_threads=False,
+            block_size=stretch.size,
+            column_names=None if stretch.first else self.names,
+        )
+        try:
+            return csv.read_csv(pa.py_buffer(stretch.rows), read, self.parse, self.convert)
+        except pa.ArrowException:
+            return None
 
 
 def _widened(kind: Any, keep_whole: bool) -> Any:
