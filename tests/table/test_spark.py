@@ -141,9 +141,9 @@ def test_a_python_worker_killed_in_mid_fit_does_not_change_the_model(
         sizes.append(real(self, lambda block: [block.n_rows], list.__add__)[-1])
         return real(self, dies_once(fn, str(marker), sizes[-1]), *add)
 
-    def dying_later(self, fn):
+    def dying_later(self, fn, *name):
         sizes.append(list(real(self, lambda block: block.n_rows))[-1])
-        return real(self, dies_once(fn, str(marker), sizes[-1]))
+        return real(self, dies_once(fn, str(marker), sizes[-1]), *name)
 
     monkeypatch.setattr(SparkSource, method, dying if method == "reduce" else dying_later)
     assert_same_model(*both(NBTreeClassifier(random_state=0), table, seven))

@@ -86,6 +86,7 @@ def learn(
 ) -> tuple[Any, Comparison | None]:
     """The fitted model, and how it did under cross-validation."""
     from unnaive.choose import AutoClassifier, compare
+    from unnaive.cli.console import passes_to
 
     found = None
     if cv == 1:
@@ -106,9 +107,13 @@ def learn(
             return found.best_, found
         model = next(r.estimator for r in found.results if r.name == found.best_name_)
     tell("learning")
-    if rows.complete:
-        return model.fit(rows.features, rows.labels, rows.weight), found
-    return model.fit(rows.scan), found
+    model.set_callbacks(passes_to(tell))
+    try:
+        if rows.complete:
+            return model.fit(rows.features, rows.labels, rows.weight), found
+        return model.fit(rows.scan), found
+    finally:
+        model.set_callbacks()
 
 
 def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> None:

@@ -4,6 +4,8 @@ from unnaive.counts.additive import AdditiveEstimator, Shrinkage, TableEstimator
 from unnaive.counts.coded import GRAIN, CodedRows, add_lanes, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
+from unnaive.counts.progress import Progress, Telling, told, within
+from unnaive.counts.row_progress import RowProgress
 from unnaive.counts.summary import (
     Coder,
     Summary,
@@ -22,10 +24,13 @@ __all__ = [
     "Coder",
     "CountTable",
     "Moments",
+    "Progress",
+    "RowProgress",
     "Shrinkage",
     "Spread",
     "Summary",
     "TableEstimator",
+    "Telling",
     "Wanted",
     "add_lanes",
     "add_marginals",
@@ -37,4 +42,6 @@ __all__ = [
     "row_factor",
     "size_words",
     "slot_offsets",
+    "told",
+    "within",
 ]

@@ -19,7 +19,7 @@ from unnaive.bayes import (
     probabilities,
     stack_scorers,
 )
-from unnaive.counts import CodedRows, CountTable
+from unnaive.counts import CodedRows, CountTable, Progress, told
 from unnaive.encode import GRID_LIMIT, draw_uniform
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
 from unnaive.models.ensemble.rounds import Booster, Rules, class_scores
@@ -169,6 +169,7 @@ grid_limit :
 
     # Learning -------------------------------------------------------------------------------
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take the rounds.
 
@@ -198,11 +199,17 @@ grid_limit :
         def build(counts: CountTable) -> Scorer:
             return start.scorer(counts, smoothing, least)
 
-        booster = Booster(
-            rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage
+        n = self.n_estimators
+        progress = Progress(
+            self, "round", n, task="boosting", unit="rounds", steps=n, n_rows=start.summary.n_rows
         )
+        booster = Booster(
+            rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage,
+            progress,
+        )  # fmt: skip
         plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
         found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
+        progress.end()
         added = self.algorithm == "real"
         self.scorer_ = (
             add_scorers(found.scorers, found.votes) if added else stack_scorers(found.scorers)

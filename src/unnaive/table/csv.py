@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from unnaive.table.batches import refuse_other_columns, unreadable
+from unnaive.table.batches import PACKED, refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
 from unnaive.table.dialect import parse_options
 from unnaive.table.files import Piece
@@ -26,6 +27,8 @@ class CsvBatches:
     """
 
     ordered = True
+    n_rows: int | None = None
+    measured = True
 
     def __init__(self, paths: list[str], scan: Scan) -> None:
         self.paths = paths
@@ -41,23 +44,28 @@ class CsvBatches:
         read = [*(scan.columns or self.names), *scan.aside]
         self.types = self._infer([n for n in self.names if n in set(read)], scan)
         self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
+        self.sizes = [_text_size(path) for path in paths]
 
     def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:  # noqa: ARG002
         import pyarrow as pa
 
-        for path in self.paths:
-            first = 0
+        read, whole = 0, max(1, sum(self.sizes))
+        for path, size in zip(self.paths, self.sizes, strict=True):
+            first = blocks = 0
             try:
                 reader = self._open(path, columns, self.types)
                 while True:
                     batch = next(reader, None)
                     if batch is None:
                         break
+                    blocks += 1  # a batch is what a block of the text holds
+                    share = (read + min(blocks * BLOCK_BYTES, size)) / whole
                     if len(batch):
-                        yield Piece(pa.Table.from_batches([batch]), len(batch), path, first)
+                        yield Piece(pa.Table.from_batches([batch]), len(batch), path, first, share)
                         first += len(batch)
             except (pa.ArrowException, OSError) as error:
                 raise self._place(path, error, first) from error
+            read += size
 
     def _open(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
         from pyarrow import csv
@@ -146,6 +154,21 @@ class CsvBatches:
                     )
             row += len(batch)
         return unreadable(path, error, first, None)
+
+
+def _text_size(path: str) -> int:
+    """Bytes of a file's text; of a packed one, what its beginning suggests."""
+    import pyarrow as pa
+
+    size = os.path.getsize(path)
+    if not path.lower().endswith(PACKED):
+        return size
+    with (
+        pa.OSFile(path) as raw,
+        pa.CompressedInputStream(raw, pa.Codec.detect(path.lower()).name) as stream,
+    ):
+        text = len(stream.read(FIRST_BYTES))
+        return int(size * text / max(1, raw.tell()))
 
 
 def _widened(kind: Any, keep_whole: bool) -> Any:

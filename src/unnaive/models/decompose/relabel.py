@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
+from unnaive.counts import Telling, within
 from unnaive.table import take_rows
 
 NUMBER_NAMES = ("n_clusters", "n_components")
@@ -69,19 +70,29 @@ class ClassRows:
             return np.flatnonzero(self.groups == c)
         return among[self.groups[among] == c]
 
-    def cluster(self, c: int, rows: NDArray[np.intp], number: int | None) -> Clustering:
-        """Clusters of rows of class number c: so many, or as the clusterer itself says."""
+    def cluster(
+        self, c: int, rows: NDArray[np.intp], number: int | None, telling: Telling | None = None
+    ) -> Clustering:
+        """Clusters of rows of class number c: so many, or as the clusterer itself says.
+
+        Those who watch are told of each class.
+        """
         if number == 1 or len(rows) < self.min_rows:
             return Clustering(np.zeros(len(rows), dtype=np.intp), 1)
         label = self.labels[c : c + 1].tolist()[0]
-        return cluster(self.clusterer, self.X, rows, label, number, self.params)
+        own = clone(self.clusterer)
+        with within(telling, own, f"clusters of {label!r}"):
+            return cluster(own, self.X, rows, label, number, self.params)
 
     def cluster_each(
-        self, numbers: Mapping[int, int | None], n_jobs: int | None
+        self,
+        numbers: Mapping[int, int | None],
+        n_jobs: int | None,
+        telling: Telling | None = None,
     ) -> list[Clustering]:
         """Clusters of all rows of some classes."""
         found = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(self.cluster)(c, self.own(c), number) for c, number in numbers.items()
+            delayed(self.cluster)(c, self.own(c), number, telling) for c, number in numbers.items()
         )
         return list(found)
 
@@ -114,14 +125,13 @@ def number_parameter(clusterer: Any) -> str | None:
 
 
 def cluster(
-    clusterer: Any, X: Any, rows: NDArray[np.intp], label: Any, number: int | None, params: Any
+    own: Any, X: Any, rows: NDArray[np.intp], label: Any, number: int | None, params: Any
 ) -> Clustering:
-    """Cluster some rows of a table with a fresh copy of a clusterer.
+    """Cluster some rows of a table with a fresh clusterer.
 
     ``number`` replaces the clusterer's own number of clusters; ``params`` go to its ``fit``, those
     with one entry per row cut to the rows.
     """
-    own = clone(clusterer)
     name = number_parameter(own)
     if name is not None:
         asked = own.get_params()[name] if number is None else number

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, coded_scores, judge, log_probabilities
-from unnaive.counts import CodedRows, CountTable, count_coded
+from unnaive.counts import CodedRows, CountTable, Progress, count_coded
 from unnaive.encode import AnyCoder, branch_seeds
 from unnaive.models.ensemble.weights import STEEPEST, RowWeights
 from unnaive.table import Storage
@@ -76,7 +76,7 @@ def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> ND
 
 
 class Booster:
-    """Takes rounds. ``build`` makes a scorer of counts."""
+    """Takes rounds. ``build`` makes a scorer of counts; ``progress`` is told, and may stop them."""
 
     def __init__(
         self,
@@ -87,8 +87,9 @@ class Booster:
         rules: Rules,
         n_jobs: int | None = None,
         storage: Storage | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        self.storage = storage
+        self.storage, self.progress = storage, progress
         self.blocks, self.held_out, self.coders = blocks, held_out, coders
         self.build, self.rules, self.n_jobs = build, rules, n_jobs
         self.weights = RowWeights(blocks, n_jobs, storage)
@@ -120,7 +121,9 @@ class Booster:
             vote = self._vote(error, n_classes)
             found.keep(scorer, vote, error)
             self._look_ahead(scorer, vote)
-            if error == 0.0 or len(found.scorers) == self.rules.n_rounds or self._hopeless():
+            stopped = self._tell()
+            done = len(found.scorers) == self.rules.n_rounds or self._hopeless()
+            if error == 0.0 or done or stopped:
                 break
             if real:
                 self.weights.lower_by_margins(margins, vote)
@@ -134,6 +137,12 @@ class Booster:
         if found.losses:
             found.cut(int(np.argmin(found.losses)) + 1)
         return found
+
+    def _tell(self) -> bool:
+        """A round is taken; whether to take no other."""
+        if self.progress is not None:
+            self.progress.add(1)
+        return self.progress is not None and self.progress.stopped
 
     def _be_sure(self) -> None:
         """Where rounds ended early, those taken are together as sure as one naive Bayes would be,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import GRAIN, CountTable
+from unnaive.counts import GRAIN, CountTable, Progress
 from unnaive.encode import (
     AnyCoder,
     Labels,
@@ -87,7 +87,7 @@ class Counters:
     """The counters of all units, slots x units, as kernels need them; without pseudo-counts."""
 
     def __init__(self, shape: Shape, sizes: Sequence[int]) -> None:
-        self.shape = shape
+        self.shape, self.n_sweeps = shape, 0
         padded = -(-shape.n_units // kernels.PADDING) * kernels.PADDING
         self.empty = CountTable.empty(1, sizes)
         self.offsets = self.empty.offsets
@@ -193,11 +193,17 @@ def train(
     seed: int,
     kept: NDArray[np.bool_] | None = None,
     n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Counters:
-    """All sweeps, over all rows or those that are kept."""
+    """All sweeps, over all rows or those that are kept; ``progress`` is told, and may stop them."""
     table = first_table(shape, coders, manner.noise, seed)
     counters = Counters.of_table(shape, coders, table)
     for own in branch_seeds(seed, n_sweeps):
         visits = manner.visits(rows, int(own))
         counters.sweep(rows, visits if kept is None else visits[kept[visits]], manner, n_jobs)
+        counters.n_sweeps += 1
+        if progress is not None:
+            progress.add(1)
+            if progress.stopped:
+                break
     return counters
