@@ -47,6 +47,10 @@ class Telling:
     (``_n_passes``) and how many tasks come after them (``_n_tasks``). In memory there are no
     passes, and a fit of one task is that task.
 
+    A callback that asks to stop at a step stops the task of that step; at the end of a task, those
+    that follow. While rows are read for the first time there is no model that could be kept, and
+    the pass raises an error. Passes that come after work has begun complete the model: they go on.
+
     Parameters
     ----------
     estimator : TableEstimator
@@ -62,7 +66,7 @@ class Telling:
         n_tasks, n_passes = estimator._n_tasks(), estimator._n_passes if scanned else 0
         self.alone = n_tasks == 1 and not scanned
         self.n_tasks = None if n_tasks is None or n_passes is None else n_tasks + n_passes
-        self.stopped = False
+        self.stopped = self.worked = False
         self.lock = RLock()
         self._root: Any = None
         self._reading: Progress | None = None
@@ -106,11 +110,12 @@ class Telling:
                 self._reading.end()
             else:
                 self._reading.tell()
-        return self.stopped
+        return self._reading.stopped and not self.worked
 
     def leaf(self, name: str) -> Any:
         """The context of a task without steps."""
         with self.lock:
+            self.worked = True
             return self._begin(self.n_tasks).subcontext(task_name=name)
 
     def end(self) -> None:
@@ -173,7 +178,9 @@ class Progress:
         self.work = Pass(task, whole, unit, n_rows) if work is None else work
         self._estimator, self._step, self._steps, self._n = estimator, step, steps, 0
         self._telling: Telling | None = estimator._telling
+        self._stopped = False
         if self._telling is not None:
+            self._telling.worked |= work is None
             self._context = self._telling.begin(self, steps)
             if not self._telling.owns(self._context):
                 self._context.call_on_fit_task_begin(estimator=estimator, metadata=self.facts)
@@ -186,7 +193,7 @@ class Progress:
     @property
     def stopped(self) -> bool:
         """Whether a callback has asked to stop."""
-        return self._telling is not None and self._telling.stopped
+        return self._stopped or (self._telling is not None and self._telling.stopped)
 
     def add(self, done: float) -> None:
         """So much more is done."""
@@ -203,13 +210,12 @@ class Progress:
             self._tell_upto(int(self._steps * (self.work.share or 0.0) + 1e-9))
 
     def _tell_upto(self, n: int) -> None:
-        assert self._telling is not None
         while self._n < (n if self._steps is None else min(n, self._steps)):
             self._n += 1
             step = self._context.subcontext(task_name=self._step)
             step.call_on_fit_task_begin(estimator=self._estimator)
-            self._telling.stopped |= step.call_on_fit_task_end(
-                estimator=self._estimator, metadata=self.facts
+            self._stopped |= step.call_on_fit_task_end(
+                estimator=self._estimator, metadata=lambda: self.facts() | {"finished": False}
             )
 
     def facts(self) -> dict[str, Any]:

@@ -23,11 +23,12 @@ class RowProgress:
     ----------
     show : callable or None, default=None
         Is called with the facts of a pass whenever there is news, instead of writing text: a dict
-        with ``estimator``, ``within`` (for which task of another estimator, if any), ``task`` (what is done), ``number`` (which task of how many), ``done``,
-        ``total`` (None where it is not known) and their ``unit`` (rows, or rounds that each visit
-        all rows), ``estimated`` (whether the total is a guess), ``share`` (from 0 to 1),
-        ``seconds``, ``rows_per_second``, ``seconds_left``, ``finished``, and ``text``, which says
-        it in a line. What it returns is the answer to whether the fit should stop.
+        with ``estimator``, ``within`` (the task of another estimator that it is fitted for, if
+        any), ``task`` (what is done), ``number`` (which task of how many), ``done``, ``total``
+        (None where it is not known) and their ``unit`` (rows, or rounds that each visit all rows),
+        ``estimated`` (whether the total is a guess), ``share`` (from 0 to 1), ``seconds``,
+        ``rows_per_second``, ``seconds_left``, ``finished`` (once, when a task is done) and
+        ``text``, which says it in a line. If it returns True, the fit is asked to stop.
     every : float, default=10
         Least seconds between two lines of the same pass where there is no terminal.
     max_propagation_depth : int or None, default=None
@@ -112,14 +113,15 @@ class RowProgress:
             if facts["finished"]:
                 del self._told[key]
             if terminal:
-                self._draw(line, facts["finished"])
+                self._draw(line, f"{facts['number']} {facts['text']}", facts["finished"])
             else:
                 self._write(line + "\n")
         return False
 
-    def _draw(self, line: str, finished: bool) -> None:
-        """Put a line in the place of the last one."""
-        line = line[: max(20, shutil.get_terminal_size().columns - 1)]
+    def _draw(self, line: str, short: str, finished: bool) -> None:
+        """Put a line in the place of the last one, a short one where it would not fit."""
+        width = max(20, shutil.get_terminal_size().columns - 1)
+        line = (line if len(line) <= width else short.strip())[:width]
         blank = " " * (self._drawn - len(line))
         self._write(f"\r{line}{blank}" + ("\n" if finished else ""))
         self._drawn = 0 if finished else len(line)

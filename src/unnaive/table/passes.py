@@ -120,10 +120,10 @@ class Pass:
         elif self.total is None:
             parts[0] += f" {self.unit}"
         else:
-            about = "about " if self.estimated else ""
-            parts[0] += f" of {about}{round(self.total):,} {self.unit}"
+            whole = f"about {count_words(self.total)}" if self.estimated else f"{self.total:,.0f}"
+            parts[0] += f" of {whole} {self.unit}"
             parts[0] += f" ({100 * (self.share or 0.0):.0f} %)"
-        parts.append(f"{self.rate:,.0f} rows/s")
+        parts.append(f"{count_words(self.rate)} rows/s")
         if not self.finished and self.left is not None:
             parts.append(f"{span_words(self.left)} left")
         return ", ".join(parts)
@@ -255,3 +255,12 @@ def span_words(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
+
+
+def count_words(n: float) -> str:
+    """A number of which only the size matters, for people."""
+    for unit in ("", "k", "M"):
+        if n < 999.5:
+            return f"{n:.3g}{unit}"
+        n /= 1000
+    return f"{n:.3g}G"
