@@ -18,10 +18,13 @@ class SplitSource:
         self.storage = Storage()
         self.blocks = [block.slice(a, b) for a, b in pairwise(edges)]
 
-    def reduce(self, fn, add):
+    def watch(self, watch):
+        pass
+
+    def reduce(self, fn, add, name=""):
         return reduce(add, [fn(block) for block in reversed(self.blocks)])
 
-    def each(self, fn):
+    def each(self, fn, name=""):
         yield from (fn(block) for block in self.blocks)
 
     def map(self, fn, names=None):

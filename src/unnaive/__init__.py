@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unnaive.choose import AutoClassifier, Comparison, compare
+    from unnaive.counts import RowProgress
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
     from unnaive.explain import (
@@ -62,6 +63,7 @@ _LATER = {
     "NBTreeClassifier": "unnaive.models",
     "NaiveBayesClassifier": "unnaive.models",
     "NomogramDisplay": "unnaive.explain",
+    "RowProgress": "unnaive.counts",
     "TreeDisplay": "unnaive.explain",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
@@ -98,6 +100,7 @@ __all__ = [
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "NomogramDisplay",
+    "RowProgress",
     "TreeDisplay",
     "__version__",
     "bayes_measure",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import dask
 import dask.array
 import dask.dataframe as dd
 import numpy as np
@@ -16,6 +17,7 @@ from helpers import assert_same_model, mixed_table
 from registry import ESTIMATORS
 from unnaive import Discretizer, LatentClassClusterer, NaiveBayesClassifier, NBTreeClassifier, scan
 from unnaive.table.dask import DaskSource
+from watching import Record
 
 pytestmark = pytest.mark.usefixtures("dask_client")
 
@@ -158,3 +160,26 @@ def test_errors_name_the_partition_and_what_is_wrong():
     model = NaiveBayesClassifier().fit(X, np.arange(100) % 2)
     with pytest.raises(ValueError, match="column 'age' held numbers .* but now holds text"):
         model.predict(frame.assign(age=frame["city"])).compute()
+
+
+@pytest.mark.parametrize("scheduler", ["cluster", "threads", "processes"])
+def test_passes_tell_the_partitions_that_are_read(scheduler):
+    table = awkward_table()
+    frame = parted(as_pandas(table), PARTS[7])
+    own = scan(frame, "label", columns=features(table).column_names)
+    record = Record()  # which cannot be sent to workers
+    model = NBTreeClassifier(random_state=0).set_callbacks(record)
+    chosen = {} if scheduler == "cluster" else {"scheduler": scheduler}
+    if scheduler == "processes":  # only sums cross: a tree would send its rows
+        model = NaiveBayesClassifier().set_callbacks(record)
+    with dask.config.set(**chosen):
+        assert_same_model(clone(model).set_callbacks().fit(own), model.fit(own))
+    passes = [task for task in record.tasks() if task[-1]["task"] in ("counting", "coding rows")]
+    assert len(passes) == model._n_passes
+    for task in passes:
+        done = [facts["done"] for facts in task]
+        assert done == sorted(done)
+        assert (done[-1], len(task)) == (400, 101)
+    if scheduler != "processes":  # seven partitions, five of them with rows
+        assert {facts["estimated"] for facts in passes[0]} == {True, False}
+        assert len({facts["done"] for facts in passes[0]}) > 2

@@ -13,6 +13,7 @@ from helpers import assert_same_model
 from registry import BAGGED, BOOSTED, CLUSTERERS, META, MIXTURES, TREES
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, scan
 from unnaive.table.spark import SparkSource
+from watching import Record
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
 FAMILIES = [
@@ -141,9 +142,9 @@ def test_a_python_worker_killed_in_mid_fit_does_not_change_the_model(
         sizes.append(real(self, lambda block: [block.n_rows], list.__add__)[-1])
         return real(self, dies_once(fn, str(marker), sizes[-1]), *add)
 
-    def dying_later(self, fn):
+    def dying_later(self, fn, *name):
         sizes.append(list(real(self, lambda block: block.n_rows))[-1])
-        return real(self, dies_once(fn, str(marker), sizes[-1]))
+        return real(self, dies_once(fn, str(marker), sizes[-1]), *name)
 
     monkeypatch.setattr(SparkSource, method, dying if method == "reduce" else dying_later)
     assert_same_model(*both(NBTreeClassifier(random_state=0), table, seven))
@@ -163,3 +164,18 @@ def test_errors_name_the_partition_and_what_is_wrong(spark, seven):
         NBTreeClassifier().fit(scan(frame.selectExpr("x", "x as z", "'a' as y"), "y", row_id="x"))
     with pytest.raises(TypeError, match="DataFrames of pyspark.sql; got a Spark RDD"):
         NaiveBayesClassifier().fit(frame.rdd, "y")
+
+
+def test_passes_tell_the_tasks_that_are_done(table, seven, monkeypatch):
+    monkeypatch.setattr("unnaive.table.passes.LOOK", 0.001)
+    X, record = features(table), Record()  # which cannot be sent to workers
+    own = scan(seven, "label", columns=X.column_names, row_id="id")
+    model = NBTreeClassifier(random_state=0).set_callbacks(record)
+    assert_same_model(NBTreeClassifier(random_state=0).fit(X, table["label"]), model.fit(own))
+    counting, coding = record.tasks()[:2]
+    for task in (counting, coding):
+        done = [facts["done"] for facts in task]
+        assert done == sorted(done)
+        assert (done[-1], len(task)) == (400, 101)
+    assert {facts["total"] for facts in coding} == {400}
+    assert len({facts["done"] for facts in [*counting, *coding]}) > 2

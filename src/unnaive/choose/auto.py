@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.choose.compare import compare
-from unnaive.counts import TableEstimator, Wanted
+from unnaive.counts import TableEstimator, Wanted, told
 from unnaive.table import Schema
 
 
@@ -105,6 +105,7 @@ class AutoClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def _wanted(self, schema: Schema) -> Wanted:
         raise NotImplementedError("the estimators that are tried read the table themselves.")
 
+    @told
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try all, then fit the best.
 

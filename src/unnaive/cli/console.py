@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from unnaive.counts import RowProgress
+    from unnaive.table import Pass
+
+STEPS = 1000  # of a bar
 
 
 class Bar(Protocol):
@@ -42,6 +48,27 @@ def show_table(
     from unnaive.choose.comparison import align
 
     print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
+
+
+def tell_pass(tell: Bar, passed: Pass) -> None:
+    """Show how far a pass over rows has come."""
+    tell_facts(tell, passed.facts())
+
+
+def tell_facts(tell: Bar, facts: dict[str, Any]) -> None:
+    share, words = facts["share"], (facts.get("number"), facts["text"])
+    what = " ".join(word for word in words if word)
+    if share is None:
+        tell(what)
+    else:
+        tell(what, round(STEPS * share), STEPS)
+
+
+def passes_to(tell: Bar) -> RowProgress:
+    """A callback that shows the passes of a fit."""
+    from unnaive.counts import RowProgress
+
+    return RowProgress(lambda facts: tell_facts(tell, facts))
 
 
 @contextmanager

@@ -72,7 +72,7 @@ def judge(
     total: QualitySums | None = None
     n_rows = without = 0
     others = [target, *([weight] if weight else [])]
-    for X, aside in pieces_for(model.schema_, paths, others):
+    for X, aside in pieces_for(model.schema_, paths, others, tell):
         labels = aside[target].to_pylist()
         # A class may be a number in one file and text in another.
         groups = np.array(
@@ -88,7 +88,6 @@ def judge(
         new = QualitySums.of(p[known], groups[known], w)
         total = new if total is None else total + new
         n_rows += int(known.sum())
-        tell(f"judging, {n_rows:,} rows")
     if total is None or not total.confusion.sum():
         raise ValueError(f"no row has a class in column {target!r}, or all weights are 0.")
     if not total.confusion[-1].any():  # all classes are known

@@ -117,6 +117,7 @@ def learn(
 ) -> tuple[Any, Comparison | None]:
     """The fitted model, and how it did under cross-validation."""
     from unnaive.choose import AutoClassifier, compare
+    from unnaive.cli.console import passes_to
 
     found = None
     if cv == 1:
@@ -137,9 +138,13 @@ def learn(
             return found.best_, found
         model = next(r.estimator for r in found.results if r.name == found.best_name_)
     tell("learning")
-    if not rows.from_files:
-        return model.fit(rows.features, rows.labels, rows.weight), found
-    return model.fit(rows.scan), found
+    model.set_callbacks(passes_to(tell))
+    try:
+        if not rows.from_files:
+            return model.fit(rows.features, rows.labels, rows.weight), found
+        return model.fit(rows.scan), found
+    finally:
+        model.set_callbacks()
 
 
 def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> None:

@@ -54,10 +54,9 @@ def predict(
         fitted.set_params(n_jobs=jobs)
     n_rows = 0
     with paths_of(data) as paths, progress(quiet or out == "-") as tell, writing(out) as write:
-        for X, aside in pieces_for(fitted.schema_, paths, keep or []):
+        for X, aside in pieces_for(fitted.schema_, paths, keep or [], tell):
             write(answers(fitted, X, aside, proba))
             n_rows += len(X)
-            tell(f"answering, {n_rows:,} rows")
     if not quiet and out != "-":
         print(f"{n_rows:,} rows written to {out}")
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.cli.console import Bar
+from unnaive.cli.console import Bar, tell_pass
 from unnaive.encode import draw_uniform
-from unnaive.table import Schema
+from unnaive.table import Pass, Schema
 from unnaive.table.batches import open_batches
 from unnaive.table.scan import Scan, scan
 
@@ -111,14 +111,15 @@ def read_rows(
     features = [name for name in columns if name not in {target, weight}]
     sample = Sample(whole.limit)
     missing = dict.fromkeys(columns, 0)
-    n_rows = 0
+    n_rows, reading = 0, Pass("reading", batches.n_rows)
     for piece in batches.pieces(columns, PIECE_ROWS):
         for name in columns:
             missing[name] += _missing(piece.table[name])
         sample.add(_plain(piece.table, batches.coded), n_rows)
         n_rows += piece.n_rows
+        reading.reach(n_rows, piece.share)
         if tell is not None:
-            tell(f"reading, {n_rows:,} rows")
+            tell_pass(tell, reading)
     if n_rows == 0:
         raise ValueError(f"{_named(paths)} has no rows.")
     if missing[target]:
@@ -163,7 +164,7 @@ class Sample:
 
 
 def pieces_for(
-    schema: Schema, paths: list[str], others: Sequence[str] = ()
+    schema: Schema, paths: list[str], others: Sequence[str] = (), tell: Bar | None = None
 ) -> Iterator[tuple[pa.Table, pa.Table]]:
     """A model's columns, and the other ones that are asked for, piece by piece."""
     import pyarrow as pa
@@ -178,13 +179,15 @@ def pieces_for(
     }
     batches = open_batches(scan(paths, columns=types))
     _refuse_unknown(batches.names, [*names, *others], paths, "the model needs it; ")
-    some = False
+    answering = Pass("answering", batches.n_rows)
     for piece in batches.pieces(list(dict.fromkeys([*names, *others])), PIECE_ROWS):
         table = _plain(piece.table, batches.coded)
-        some |= len(table) > 0
         if len(table):
             yield table.select(names), table.select(list(others)) if others else pa.table({})
-    if not some:
+            answering.reach(answering.done + len(table), piece.share)
+            if tell is not None:
+                tell_pass(tell, answering)
+    if not answering.done:
         raise ValueError(f"{_named(paths)} has no rows.")
 
 

@@ -27,7 +27,7 @@ def update(
 
     [bold]Example:[/] unnaive update loans.unv march.csv --target outcome
     """
-    from unnaive.cli.console import progress
+    from unnaive.cli.console import passes_to, progress
     from unnaive.cli.models import check_place, load_model, save_model
     from unnaive.cli.rows import learning_scan, paths_of, target_among
 
@@ -43,7 +43,8 @@ def update(
         tell("learning")
         label = target_among(fitted.schema_, paths, target)
         assert label is not None
-        fitted.partial_fit(learning_scan(fitted.schema_, paths, label, weight), None)
+        rows = learning_scan(fitted.schema_, paths, label, weight)
+        fitted.set_callbacks(passes_to(tell)).partial_fit(rows, None)
     save_model(fitted, place)
     if not quiet:
         print(f"{place} has learned the new rows")

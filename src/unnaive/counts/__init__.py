@@ -11,6 +11,8 @@ from unnaive.counts.additive import (
 from unnaive.counts.coded import GRAIN, CodedRows, add_lanes, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Moments, Spread
+from unnaive.counts.progress import Progress, Telling, told, within
+from unnaive.counts.row_progress import RowProgress
 from unnaive.counts.summary import (
     Coder,
     Summary,
@@ -30,10 +32,13 @@ __all__ = [
     "Coder",
     "CountTable",
     "Moments",
+    "Progress",
+    "RowProgress",
     "Shrinkage",
     "Spread",
     "Summary",
     "TableEstimator",
+    "Telling",
     "Wanted",
     "add_lanes",
     "add_marginals",
@@ -46,4 +51,6 @@ __all__ = [
     "row_factor",
     "size_words",
     "slot_offsets",
+    "told",
+    "within",
 ]

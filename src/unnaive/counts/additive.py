@@ -11,17 +11,23 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.counts.gather import gather
+from unnaive.counts.progress import Telling
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
 from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of
+
+# What scikit-learn and we keep in an estimator while callbacks watch it.
+UNSENT = {"_telling", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
+          "_parent_callback_ctx"}  # fmt: skip
 
 # Named in errors only: the classes say it of themselves, and a test holds the two together.
 KEEP_CHECKPOINTS = (
@@ -63,7 +69,7 @@ def size_words(n: float) -> str:
     return f"{n:.3g} GB"
 
 
-class TableEstimator(BaseEstimator):  # type: ignore[misc]
+class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Base of everything that learns from tables: reads rows and takes the first pass over them.
 
     Subclasses have the parameters ``categorical_features``, ``grid_limit`` and ``n_jobs``, and
@@ -72,6 +78,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     """
 
     max_categories: int | None = None
+    # How often fit reads rows that are not in memory; None where that depends on the rows.
+    _n_passes: ClassVar[int | None] = 1
+    _telling: Telling | None = None  # in a fit that callbacks watch
     _refuses_identifiers = True
     _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
     _sometimes = frozenset({"feature_names_in_"})  # learned, but not by every fit
@@ -103,6 +112,10 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
         """Whether rows are counted by the classes in y."""
         return True
+
+    def _n_tasks(self) -> int | None:
+        """How many tasks fit tells of once rows are read; None where that depends on them."""
+        return 0
 
     def _remember(self, schema: Schema) -> None:
         """What scikit-learn expects to know about the columns, once learning has succeeded."""
@@ -136,7 +149,8 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         if self.max_categories is not None:
             check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
         source = self._rows_to_learn(X, y, sample_weight, fitted)
-        wanted = clone(self)._wanted  # what was learned before need not be sent to workers
+        # What was learned before need not be sent to workers, nor those who watch.
+        wanted = clone(self).set_callbacks()._wanted
 
         def take() -> Summary:
             return gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
@@ -149,6 +163,9 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None = None
     ) -> Source:
         """The rows that ``fit(X, y, sample_weight)`` means, in memory or not."""
+        return self._watched(self._open_to_learn(X, y, sample_weight, fitted))
+
+    def _open_to_learn(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Source:
         own: dict[str, Any] = {"categorical_features": self.categorical_features, "fitted": fitted}
         scan = scan_of(X, y, sample_weight)
         if scan is None:
@@ -171,7 +188,20 @@ class TableEstimator(BaseEstimator):  # type: ignore[misc]
         scan = scan_of(X)
         if scan is not None:  # weights say nothing about the rows to answer for
             X = replace(scan.unlabelled, weight=None)
-        return open_table(self, X, fitted=self.schema_)
+        return self._watched(open_table(self, X, fitted=self.schema_))
+
+    def _watched(self, source: Source) -> Source:
+        """A source whose passes are told while fit is watched."""
+        if self._telling is not None:
+            source.watch(self._telling.watch)
+        return source
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if self._telling is None:
+            return state
+        # A copy in the middle of a fit goes to workers: it tells nobody.
+        return {k: v for k, v in state.items() if k not in UNSENT}
 
     @property
     def _sent(self) -> Self:

@@ -28,7 +28,7 @@ from unnaive.encode import (
     label_groups,
     number_values,
 )
-from unnaive.table import Block, Column, RawCodes, Schema, Source, in_threads
+from unnaive.table import COUNTING, Block, Column, RawCodes, Schema, Source, in_threads
 
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
@@ -42,13 +42,14 @@ def gather(
     *,
     grid_limit: int = GRID_LIMIT,
     n_jobs: int | None = None,
+    name: str = COUNTING,
 ) -> Summary:
     """One pass over the rows of a source; ``wanted`` says what to collect of columns."""
 
     def summarize(block: Block) -> Summary:
         return _summarize(block, wanted(block.schema), grid_limit, n_jobs)
 
-    return source.reduce(summarize, Summary.__add__)
+    return source.reduce(summarize, Summary.__add__, name)
 
 
 def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None) -> Summary:

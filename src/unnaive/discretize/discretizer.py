@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from unnaive.counts import AdditiveEstimator, Summary, Wanted
+from unnaive.counts import AdditiveEstimator, Summary, Wanted, told
 from unnaive.density import check_bandwidth
 from unnaive.discretize.coarse import coarsen
 from unnaive.discretize.cuts import METHODS, SUPERVISED
@@ -101,6 +101,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
     _refuses_identifiers = False  # categories pass through, however many there are
     cuts_: list[NDArray[np.float64] | None]
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cuts.
 
@@ -118,6 +119,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self._check_parameters()
         return self._learn(self._gather(X, y, sample_weight, None))
 
+    @told
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; after all parts, the cuts equal those of the whole.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, Smoothing, Votes, probabilities, stack_scorers
-from unnaive.counts import CodedRows, CountTable
+from unnaive.counts import CodedRows, CountTable, Progress, told
 from unnaive.encode import GRID_LIMIT, branch_seeds
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
@@ -125,6 +125,7 @@ grid_limit :
 
     # Learning -------------------------------------------------------------------------------
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Draw the bags and count them.
 
@@ -147,9 +148,13 @@ grid_limit :
         tables = [whole] * self.n_estimators
         if self.bootstrap:
             rows = start.rows()
+            n_rows = start.summary.n_rows
+            progress = Progress(self, "hundredth of the rows", n_rows, task="counting bags")
             drawn = count_bags(
-                rows, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs
-            )
+                rows, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs,
+                progress,
+            )  # fmt: skip
+            progress.end()
             # In a tiny table a bag may come out empty: it then holds all rows, and judges none.
             tables = [table if table.totals.any() else whole for table in drawn]
             fair = np.array([table.totals.any() for table in drawn])

@@ -19,7 +19,7 @@ from unnaive.bayes import (
     probabilities,
     stack_scorers,
 )
-from unnaive.counts import CodedRows, CountTable
+from unnaive.counts import CodedRows, CountTable, Progress, told
 from unnaive.encode import GRID_LIMIT, draw_uniform
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start, answer_together
@@ -180,6 +180,7 @@ grid_limit :
 
     # Learning -------------------------------------------------------------------------------
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take the rounds.
 
@@ -212,12 +213,17 @@ grid_limit :
         def build(counts: CountTable) -> Scorer:
             return start.scorer(counts, smoothing, least)
 
+        n = self.n_estimators
+        progress = Progress(
+            self, "round", n, task="boosting", unit="rounds", steps=n, n_rows=start.summary.n_rows
+        )
         booster = Booster(
             rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage,
-            kept,
+            kept, progress,
         )  # fmt: skip
         plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
         found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
+        progress.end()
         added = self.algorithm == "real"
         self.scorer_ = (
             add_scorers(found.scorers, found.votes) if added else stack_scorers(found.scorers)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.counts import Progress, told
 from unnaive.encode import GRID_LIMIT
 from unnaive.models.tree.c45 import C45Rules, grow_c45
 from unnaive.models.tree.class_tree import ClassTree
@@ -127,6 +128,7 @@ class C45Classifier(TreeClassifier):
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow and prune the tree.
 
@@ -145,7 +147,10 @@ class C45Classifier(TreeClassifier):
         source, summary, own = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, own)
         rows = join(source, lambda block: encoded(block, coders, summary, own), summary.n_rows)
+        growing = Progress(self, "tree", task="growing and pruning", steps=0)
         self.tree_ = grow_c45(rows, coders, len(summary.labels), rules, source.storage)
+        growing.work.reach(summary.n_rows)
+        growing.end()
         self.classes_ = summary.labels.classes
         self._remember(summary.schema)
         return self

@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
 
 from unnaive.bayes import Evidence
-from unnaive.counts import TableEstimator, Wanted
+from unnaive.counts import Progress, TableEstimator, Wanted, told, within
 from unnaive.encode import GRID_LIMIT, Labels, assign_folds, groups_of
 from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import seeded
@@ -136,6 +136,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
     categorical_features = "from_dtype"  # for profiles; estimators have their own
     grid_limit = GRID_LIMIT
     _refuses_identifiers = False
+    _n_passes = None
     classes_: NDArray[Any]
     estimator_: BaseEstimator
     owner_: NDArray[np.intp]
@@ -167,6 +168,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
 
     # Learning -------------------------------------------------------------------------------
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Cluster every class, then learn the pairs.
 
@@ -186,7 +188,9 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         self._check_parameters()
         source, summary = self._read(X, y, sample_weight)
         classes = summary.labels.classes
-        known = join(source, lambda block: _known(block, summary.labels), summary.n_rows)
+        known = join(
+            source, lambda block: _known(block, summary.labels), summary.n_rows, "reading classes"
+        )
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
@@ -209,13 +213,17 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         room = source.storage
         given = (clusterer, X, known.groups, classes, self.min_rows, routed.clusterer)
         rows = ClassRows(*given, room)
-        found = rows.cluster_each(dict.fromkeys(range(len(classes))), self.n_jobs)
+        every = dict.fromkeys(range(len(classes)))
+        found = rows.cluster_each(every, self.n_jobs, self._telling)
         if self.select == "accuracy":
             judge = self._judge(rows, estimator, routed.estimator, known, seed)
+            choosing = Progress(self, "choice", task="choosing numbers of clusters", steps=0)
             self._choose(judge, found)
+            choosing.end()
         parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
         pairs, owner = join_pairs(parts, summary.n_rows, room)
-        self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
+        with within(self._telling, estimator, "learning pairs"):
+            self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         self.classes_, self.owner_ = classes, owner
         self.clusterers_ = [clusters.clusterer for clusters in found]
         self.clusters_ = self._describe(source, Picked(known.row_ids, room, pairs), found)
@@ -233,6 +241,9 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         target = None if drawn else rows.labels[known.groups]
         folds, _ = assign_folds(self.cv, seed, known.row_ids, target, room)
         return Judge(rows, estimator, params, weight, folds, self._fold_pairs, self.n_jobs)
+
+    def _n_tasks(self) -> int | None:
+        return None
 
     def _choose(self, judge: Judge, found: list[Clustering]) -> None:
         """Put other clusterings in place where held-out accuracy says so."""

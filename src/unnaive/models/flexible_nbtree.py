@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unnaive.counts import Summary
+from unnaive.counts import Progress, Summary
 from unnaive.density import check_bandwidth
 from unnaive.encode import GRID_LIMIT, Categories, Grid
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models._progress import Progress
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Rows, Rules

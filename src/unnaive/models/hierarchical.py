@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
-from unnaive.counts import CountTable, refuse_new
+from unnaive.counts import CountTable, Progress, refuse_new, told
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import (
     GRID_LIMIT,
@@ -44,6 +44,9 @@ def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
             "layers='grow' judges architectures on all rows: call fit, or give the layers."
         )
     return True
+
+
+UNTRIED = float("-inf")  # accuracy of architectures that come after a callback has asked to stop
 
 
 class HierarchicalMixtureClassifier(EnsembleClassifier):
@@ -172,6 +175,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sweep over the rows.
 
@@ -195,14 +199,21 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         else:
             layers = check_layers(self.layers)
         shape = Shape.of(layers, start.n_classes)
-        counters = train(
-            rows, shape, coders, self._manner(), self.n_sweeps, start.seed, n_jobs=self.n_jobs
+        n = self.n_sweeps
+        progress = Progress(
+            self, "sweep", n, task="training", unit="sweeps", steps=n, n_rows=len(rows.groups)
         )
-        self.growth_, self.n_sweeps_ = growth, self.n_sweeps
+        counters = train(
+            rows, shape, coders, self._manner(), n, start.seed, n_jobs=self.n_jobs,
+            progress=progress,
+        )  # fmt: skip
+        progress.end()
+        self.growth_, self.n_sweeps_ = growth, counters.n_sweeps
         self._know(start)
         return self._settle(shape, counters)
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
+    @told
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -251,6 +262,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         counters.sweep(rows, manner.visits(rows, seed), manner, self.n_jobs)
         return self._settle(shape, counters)
 
+    def _n_tasks(self) -> int | None:
+        return 2 if isinstance(self.layers, str) else 1
+
     def _check_parameters(self) -> None:
         for name, low in (("n_sweeps", 1), ("n_bins", 2), ("max_experts", 1)):
             check_number(self, name, low, whole=True)
@@ -284,7 +298,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             refuse_new(labels, label_groups(block.target)[0])
             return block.n_rows
 
-        n_rows = source.reduce(look, int.__add__)
+        n_rows = source.reduce(look, int.__add__, "looking at classes")
         return slot_rows(source, self.coders_, labels, self.factor_, n_rows)
 
     def _know(self, start: Start) -> None:
@@ -305,13 +319,25 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             check_layers(self.layers)
         folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups, rows.storage)
 
+        n_rows = len(rows.groups) * self.n_sweeps * folds[1]
+        progress = Progress(
+            self, "architecture", task="choosing layers", unit="architectures", steps=None,
+            n_rows=n_rows,
+        )  # fmt: skip
+
         def judge(layers: tuple[int, ...]) -> float:
-            return held_out_accuracy(
+            if progress.stopped:
+                return UNTRIED
+            found = held_out_accuracy(
                 rows, layers, start.coarse.coders, self._manner(), self.n_sweeps, start.seed,
                 folds, start.n_classes, self.n_jobs,
             )  # fmt: skip
+            progress.add(1)
+            return found
 
-        return grow_layers(judge, self.max_experts)
+        best, tried = grow_layers(judge, self.max_experts)
+        progress.end()
+        return best, [pair for pair in tried if pair[1] != UNTRIED]
 
     def _settle(self, shape: Shape, counters: Counters) -> Self:
         """Counters to a mixture that answers."""

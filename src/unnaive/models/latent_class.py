@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 
 from unnaive.bayes import SMALLEST_VARIANCE, GaussianTerm, Scorer, TableTerm, Term, probabilities
-from unnaive.counts import Summary, TableEstimator, Wanted, row_factor
+from unnaive.counts import Progress, Summary, TableEstimator, Wanted, row_factor, told
 from unnaive.discretize import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.models._seeding import draw_seed
@@ -94,6 +94,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     """
 
     grid_limit = GRID_LIMIT  # numbers are summed, not counted
+    _n_passes = 3
     scorer_: Scorer
     n_clusters_: int
     labels_: NDArray[np.intp]
@@ -136,6 +137,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     # Learning -------------------------------------------------------------------------------
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters.
 
@@ -162,7 +164,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        labels = self._open(X).each(self._sent._label)
+        labels = self._open(X).each(self._sent._label, "labelling")
         self.labels_ = np.concatenate([source.storage.copy(own) for own in labels])
         return self
 
@@ -177,11 +179,17 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     def _search(self, latent: Latent, seed: int) -> tuple[Fitted, list[float]]:
         prior = Prior(float(self.alpha), float(self.prior_alpha), float(self.min_variance))
         rules = Rules(prior, self.n_init, self.max_iter, float(self.tol), seed)
+
+        def begin(n: int) -> Progress:
+            task = f"EM of {n} cluster{'s' if n > 1 else ''}"
+            steps, rows = self.max_iter, latent.n_rows
+            return Progress(self, "step", task=task, unit="steps", steps=steps, n_rows=rows)
+
         if self.n_clusters != "auto":
-            return fit_number(latent, int(self.n_clusters), rules, self.n_jobs), []
+            return fit_number(latent, int(self.n_clusters), rules, self.n_jobs, begin), []
         if latent.n_folds == 0:
-            return fit_number(latent, 1, rules, self.n_jobs), []
-        return fit_growing(latent, self.max_clusters, rules, self.n_jobs)
+            return fit_number(latent, 1, rules, self.n_jobs, begin), []
+        return fit_growing(latent, self.max_clusters, rules, self.n_jobs, begin)
 
     def _keep(
         self,
@@ -236,6 +244,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
             found = getattr(self, name)
             check_values(name, found, (found.size,), nan=True)
         expect(self.n_iter_ == len(self.lower_bounds_), "steps are not those that were taken.")
+
+    def _n_tasks(self) -> int | None:
+        return None if self.n_clusters == "auto" else 1
 
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
         return False

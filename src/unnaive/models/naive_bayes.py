@@ -17,7 +17,7 @@ from unnaive.bayes import (
     given_priors,
     log_prior,
 )
-from unnaive.counts import AdditiveEstimator, CountTable, Summary, Wanted
+from unnaive.counts import AdditiveEstimator, CountTable, Summary, Wanted, told
 from unnaive.density import check_bandwidth
 from unnaive.discretize import METHODS, CoarseCoder, coarsen
 from unnaive.encode import GRID_LIMIT, check_coders, label_groups, read_target
@@ -158,6 +158,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
 
     # Learning -------------------------------------------------------------------------------
 
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table.
 
@@ -179,6 +180,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         check_class_weight(self.class_weight, summary.labels.classes)
         return self._learn(summary)
 
+    @told
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import Summary
+from unnaive.counts import Progress, Summary
 from unnaive.discretize import coarsen
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid, coder_sizes
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier

@@ -9,6 +9,7 @@ from typing import Any
 from unnaive.papers.claims import ORDER, UNKNOWN
 from unnaive.papers.run import Outcome, Plan, plan, run
 from unnaive.papers.study import NO_SET, Task
+from unnaive.table import span_words
 
 INK = {"reproduced": "green", "partly": "yellow", "not": "red", UNKNOWN: "dim"}
 
@@ -68,17 +69,13 @@ def _say_plan(console: Any, work: Plan, jobs: int) -> None:
     console.print(f"{len(work.tasks):,} tasks, {len(work.done):,} done before.")
     for key, seconds in left.items():
         if seconds:
-            console.print(f"  {key}: about {_span(seconds)} to go on {jobs} process(es)")
+            console.print(f"  {key}: about {span_words(seconds)} to go on {jobs} process(es)")
     if len(left) > 1:
-        console.print(f"  all: about {_span(sum(left.values()))}")
+        console.print(f"  all: about {span_words(sum(left.values()))}")
     for study in work.studies:
         wanted = {name for part in study.parts.values() for name in part.sets}
         if missing := sorted(wanted - {*work.shelf.names(), NO_SET}):
             console.print(f"  {study.key}: no data for {', '.join(missing)}", style="yellow")
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 def _run_with_bar(console: Any, work: Plan, results: Path, jobs: int) -> Outcome:
@@ -93,7 +90,7 @@ def _run_with_bar(console: Any, work: Plan, results: Path, jobs: int) -> Outcome
 
         def progress(task: Task | None, done: int, _total: int, left: float) -> None:
             words = f"{task.paper} {task.part}: {task.method} on {task.set}" if task else ""
-            bar.update(row, completed=done, description=words, left=f"{_span(left)} left")
+            bar.update(row, completed=done, description=words, left=f"{span_words(left)} left")
 
         return run(work, results, jobs=jobs, progress=progress)
 

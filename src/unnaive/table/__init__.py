@@ -15,6 +15,7 @@ from unnaive.table.checks import (
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.kept import KeptBlock
 from unnaive.table.parallel import in_order, in_threads, thread_count
+from unnaive.table.passes import COUNTING, Pass, StoppedError, span_words
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan_of
@@ -24,6 +25,7 @@ from unnaive.table.storage import Storage, join, keep, stretches
 from unnaive.table.writing import write_parquet
 
 __all__ = [
+    "COUNTING",
     "FINITE",
     "HEAVIEST",
     "LARGEST",
@@ -31,12 +33,14 @@ __all__ = [
     "Column",
     "KeptBlock",
     "MemorySource",
+    "Pass",
     "Picked",
     "PickedSource",
     "RawCodes",
     "Scan",
     "Schema",
     "Source",
+    "StoppedError",
     "Storage",
     "as_objects",
     "check_ascending",
@@ -57,6 +61,7 @@ __all__ = [
     "read_weight",
     "replacing",
     "scan_of",
+    "span_words",
     "stretches",
     "take_rows",
     "thread_count",

@@ -104,9 +104,11 @@ class ParquetBatches:
     """Parquet files, one after the other."""
 
     ordered = True
+    measured = True
 
     def __init__(self, paths: list[str], scan: Scan) -> None:
         self.paths = paths
+        self.n_rows: int | None = None
         schemas = [self._schema(path) for path in paths]
         self.names = list(schemas[0].names)
         texts = [{field.name for field in schema if _is_text(field.type)} for schema in schemas]
@@ -115,7 +117,9 @@ class ParquetBatches:
             refuse_other_columns(scan, paths[0], self.names, path, schema.names)
 
     def _schema(self, path: str) -> Any:
-        return self._open(path).schema_arrow
+        file = self._open(path)
+        self.n_rows = (self.n_rows or 0) + file.metadata.num_rows
+        return file.schema_arrow
 
     def _open(self, path: str) -> Any:
         import pyarrow as pa
@@ -151,6 +155,8 @@ class DatasetBatches:
 
     ordered = True
     coded: frozenset[str] = frozenset()
+    n_rows: int | None = None  # counting may mean reading, as in the other lazy tables
+    measured = False
 
     def __init__(self, dataset: Any) -> None:
         self.dataset = dataset
@@ -169,6 +175,8 @@ class StreamBatches:
     """Streams that a function starts anew each time."""
 
     coded: frozenset[str] = frozenset()
+    n_rows: int | None = None
+    measured = False
 
     def __init__(
         self, start: Callable[[], Any], names: list[str] | None = None, *, ordered: bool = True
@@ -202,6 +210,8 @@ class LazyBatches:
 
     ordered = True
     coded: frozenset[str] = frozenset()
+    n_rows: int | None = None
+    measured = False
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame

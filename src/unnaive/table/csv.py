@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from unnaive.table.batches import refuse_other_columns, unreadable
+from unnaive.table.batches import PACKED, refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
 from unnaive.table.dialect import parse_options
 from unnaive.table.files import Piece
@@ -29,6 +30,8 @@ class CsvBatches:
     """
 
     ordered = True
+    n_rows: int | None = None
+    measured = True
 
     def __init__(self, paths: list[str], scan: Scan) -> None:
         self.paths = paths
@@ -44,19 +47,24 @@ class CsvBatches:
         read = [*(scan.columns or self.names), *scan.aside]
         self.types = self._infer([n for n in self.names if n in set(read)], scan)
         self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
+        self.sizes = [_text_size(path) for path in paths]
 
     def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:  # noqa: ARG002
         import pyarrow as pa
 
-        for path in self.paths:
-            first = 0
+        read, whole = 0, max(1, sum(self.sizes))
+        for path, size in zip(self.paths, self.sizes, strict=True):
+            first = blocks = 0
             try:
                 for table in self._tables(path, columns):
                     if len(table):
-                        yield Piece(table, len(table), path, first)
+                        blocks += 1  # a table is what a block of the text holds
+                        share = (read + min(blocks * BLOCK_BYTES, size)) / whole
+                        yield Piece(table, len(table), path, first, share)
                         first += len(table)
             except (pa.ArrowException, OSError) as error:
                 raise self._place(path, error, first) from error
+            read += size
 
     def _tables(self, path: str, columns: list[str]) -> Iterator[Any]:
         """All rows of a file: stretches in threads, or one after the other from where those cannot
@@ -190,6 +198,21 @@ class StretchParser:
             return csv.read_csv(pa.py_buffer(stretch.rows), read, self.parse, self.convert)
         except pa.ArrowException:
             return None
+
+
+def _text_size(path: str) -> int:
+    """Bytes of a file's text; of a packed one, what its beginning suggests."""
+    import pyarrow as pa
+
+    size = os.path.getsize(path)
+    if not path.lower().endswith(PACKED):
+        return size
+    with (
+        pa.OSFile(path) as raw,
+        pa.CompressedInputStream(raw, pa.Codec.detect(path.lower()).name) as stream,
+    ):
+        text = len(stream.read(FIRST_BYTES))
+        return int(size * text / max(1, raw.tell()))
 
 
 def _widened(kind: Any, keep_whole: bool) -> Any:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import accumulate
 from typing import Any, TypeAlias, TypeVar
+from uuid import uuid4
 
 import numpy as np
 
 from unnaive.table.answers import answer_columns, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.packets import sum_of
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Reading, Watched
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -20,6 +24,7 @@ from unnaive.table.storage import Storage
 
 T = TypeVar("T")
 Found: TypeAlias = tuple[list[T], list[int]]  # a result, if there are rows, and rows of partitions
+Say: TypeAlias = Callable[[int, int], None]  # of a partition that is done: its number and rows
 
 FAN = 4  # results that one task adds
 
@@ -41,7 +46,7 @@ def open_scan(
     return source
 
 
-class DaskSource:
+class DaskSource(Watched):
     """A Dask DataFrame on whatever scheduler Dask uses: a cluster, or threads of this process.
 
     A row's number is its place in the order of the partitions. How long the partitions are is
@@ -52,8 +57,9 @@ class DaskSource:
         self.frame, self.reader, self.storage = frame, reader, storage
         self._parts = frame[reader.columns].to_delayed()
         self._lengths: list[int] | None = None
+        self.passes = Passes()
 
-    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         from dask.delayed import delayed
 
         def add_all(parts: Sequence[Found[T]]) -> Found[T]:
@@ -61,32 +67,37 @@ class DaskSource:
             return sum_of(found, add), [n for _, lengths in parts for n in lengths]
 
         adding = delayed(add_all, pure=False)
-        level = self._tasks(fn)
-        while len(level) > 1:
-            level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
-        ((found, self._lengths),) = _compute(level)
-        if not found:
-            raise no_rows(sum(self._lengths))
+        with self.passes.begin(name) as reading:
+            with _hearing(reading, len(self._parts)) as say:
+                level = self._tasks(fn, say)
+                while len(level) > 1:
+                    level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
+                ((found, self._lengths),) = _compute(level)
+            if not found:
+                raise no_rows(sum(self._lengths))
+            reading.reach(sum(self._lengths))
         return found[0]
 
-    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
-        lengths = self.number()
+    def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
+        self.passes.n_rows = sum(self.number())
         tasks = self._tasks(fn)
         step = _threads()  # results of so many partitions are held here at a time
         some = False
-        for k in range(0, len(tasks), step):
-            for found, _ in _compute(tasks[k : k + step]):
-                some |= bool(found)
-                yield from found
-        if not some:
-            raise no_rows(sum(lengths))
+        with self.passes.begin(name) as reading:
+            for k in range(0, len(tasks), step):
+                for found, lengths in _compute(tasks[k : k + step]):
+                    some |= bool(found)
+                    yield from found
+                    reading.add(sum(lengths))
+            if not some:
+                raise no_rows(self.passes.n_rows)
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """A Dask Series or DataFrame with the index of the rows, computed when it is asked for."""
         own, reader = self.frame[list(self.reader.features)], self.reader
         first = first_answer(reader, fn, own._meta.reindex([0]))
         if first is None:
-            return join_answers(self.each(fn))
+            return join_answers(self.each(fn, ANSWERING))
 
         def answer(table: Any) -> Any:
             block = reader.read(table)
@@ -103,7 +114,7 @@ class DaskSource:
             self._lengths = [int(n) for n in lengths.compute()]
         return self._lengths
 
-    def _tasks(self, fn: Callable[[Block], T]) -> list[Any]:
+    def _tasks(self, fn: Callable[[Block], T], say: Say | None = None) -> list[Any]:
         """``fn`` of every partition, as tasks that are not started."""
         from dask.delayed import delayed
 
@@ -112,9 +123,12 @@ class DaskSource:
         def visit(table: Any, k: int, first_row: int) -> Found[T]:
             try:
                 block = reader.read(table, first_row)
-                return [] if block is None else [fn(block)], [len(table)]
+                found = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise type(error)(f"{error} [partition {k}]") from error
+            if say is not None:
+                say(k, len(table))
+            return found, [len(table)]
 
         # What fn holds may be large: as a value of the graph it is sent to a worker once.
         shared = delayed(visit, pure=False)
@@ -126,6 +140,35 @@ class DaskSource:
 
 def _call(visit: Callable[..., T], table: Any, k: int, first_row: int) -> T:
     return visit(table, k, first_row)
+
+
+@contextmanager
+def _hearing(reading: Reading, n_parts: int) -> Iterator[Say | None]:
+    """What tasks call when they are done with a partition, if anybody watches."""
+    from dask.base import get_scheduler
+
+    def heard(k: int, n_rows: int) -> None:
+        reading.hear({k: n_rows}, n_parts)
+
+    scheduler = get_scheduler()
+    client = getattr(scheduler, "__self__", None)
+    if not reading.watched or getattr(scheduler, "__module__", "") == "dask.multiprocessing":
+        yield None  # processes without a cluster say nothing on their way
+    elif client is None:  # threads of this process
+        yield heard
+    else:
+        topic = f"unnaive-{uuid4()}"
+        client.subscribe_topic(topic, lambda event: heard(*event[1]))
+        try:
+            yield partial(_say, topic)
+        finally:
+            client.unsubscribe_topic(topic)
+
+
+def _say(topic: str, k: int, n_rows: int) -> None:
+    from distributed import get_worker
+
+    get_worker().log_event(topic, (k, n_rows))
 
 
 def _compute(tasks: Sequence[Any]) -> Any:

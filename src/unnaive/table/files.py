@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.parallel import in_order
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Watched
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -29,6 +30,8 @@ class Piece:
     n_rows: int
     name: str | None = None
     first: int = 0
+    share: float | None = None
+    """How much of everything is read with this piece, where the number of rows is not known."""
 
     def __str__(self) -> str:
         rows = f"rows {self.first + 1:,} to {self.first + self.n_rows:,}"
@@ -44,6 +47,10 @@ class Batches(Protocol):
     """Whether rows come in the same order each time."""
     coded: frozenset[str]
     """Columns of text that come as dictionaries only because that is quicker to read."""
+    n_rows: int | None
+    """How many rows there are, where that is known before reading them."""
+    measured: bool
+    """Whether pieces say how much of everything is read, where it is not known."""
 
     def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:
         """All rows, in order, about so many at a time."""
@@ -61,7 +68,7 @@ def open_scan(
     return FileSource(found, replace(reader, coded=found.coded), Storage(scan.limit), n_jobs)
 
 
-class FileSource:
+class FileSource(Watched):
     """Rows in files or in a lazy table, read block by block.
 
     Blocks are read ahead while others are worked on in threads. Their size depends on the number of
@@ -73,15 +80,16 @@ class FileSource:
     ) -> None:
         self.batches, self.reader = batches, reader
         self.storage, self.n_jobs = storage, n_jobs
+        self.passes = Passes(batches.n_rows, measured=batches.measured)
 
-    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
-        found = self._each(fn)
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
+        found = self._each(fn, name)
         total = next(found)
         for part in found:
             total = add(total, part)
         return total
 
-    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+    def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         if not self.batches.ordered and self.reader.row_id is None:
             warnings.warn(
                 "these rows have no order of their own, so that random choices about them (folds, "
@@ -89,26 +97,29 @@ class FileSource:
                 UserWarning,
                 stacklevel=2,
             )
-        return self._each(fn)
+        return self._each(fn, name)
 
-    def _each(self, fn: Callable[[Block], T]) -> Iterator[T]:
-        def visit(task: tuple[list[Piece], int]) -> list[T]:
+    def _each(self, fn: Callable[[Block], T], name: str) -> Iterator[T]:
+        def visit(task: tuple[list[Piece], int]) -> tuple[list[T], int, float | None]:
             pieces, first_row = task
             try:
                 block = self.reader.read(_table(pieces), first_row)
-                return [] if block is None else [fn(block)]
+                found = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise type(error)(f"{error} [{_where(pieces)}]") from error
+            return found, sum(piece.n_rows for piece in pieces), pieces[-1].share
 
         some = False
-        for found in in_order(visit, self._blocks(), self.n_jobs):
-            some |= bool(found)
-            yield from found
-        if not some:
-            raise self._no_rows()
+        with self.passes.begin(name) as reading:
+            for found, n_rows, share in in_order(visit, self._blocks(), self.n_jobs):
+                some |= bool(found)
+                yield from found
+                reading.add(n_rows, share)
+            if not some:
+                raise self._no_rows()
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
-        return join_answers(self._each(fn))
+        return join_answers(self._each(fn, ANSWERING))
 
     def _blocks(self) -> Iterator[tuple[list[Piece], int]]:
         """Pieces whose tables go together, enough for a block, and their first row's number."""

@@ -61,3 +61,13 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
             yield pack(0, seen, error)
 
     return visit
+
+
+class Union:
+    """How Spark adds up what tasks tell it beside their results: as dictionaries."""
+
+    def zero(self, value: dict[Any, Any]) -> dict[Any, Any]:  # noqa: ARG002
+        return {}
+
+    def addInPlace(self, a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:  # noqa: N802
+        return {**a, **b}

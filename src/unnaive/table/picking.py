@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Watch
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, Source, join_answers, keep_rows
@@ -107,18 +108,21 @@ class PickedSource:
 
         return visit
 
-    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+    def watch(self, watch: Watch | None) -> None:
+        self.source.watch(watch)
+
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         def both(a: list[T], b: list[T]) -> list[T]:
             return [add(a[0], b[0])] if a and b else a or b
 
-        return self.source.reduce(self._some(fn), both)[0]
+        return self.source.reduce(self._some(fn), both, name)[0]
 
-    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
-        for found in self.source.each(self._some(fn)):
+    def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
+        for found in self.source.each(self._some(fn), name):
             yield from found
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
-        return join_answers(self.each(fn))
+        return join_answers(self.each(fn, ANSWERING))
 
 
 def take_rows(X: Any, rows: NDArray[Any]) -> Any:

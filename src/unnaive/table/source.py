@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.table.columns import Native, RawCodes, read_categorical, read_numeric
+from unnaive.table.passes import CODING, COUNTING, Watch
 from unnaive.table.schema import Schema
 from unnaive.table.storage import Storage, join_records
 
@@ -179,11 +180,18 @@ class Source(Protocol):
     storage: Storage
     """Where arrays with an entry for each row go."""
 
-    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
-        """Apply ``fn`` to every block and sum the results with ``add``, in any order."""
+    def watch(self, watch: Watch | None) -> None:
+        """Who is told of passes that read rows from elsewhere; see `Passes`."""
         ...
 
-    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
+        """Apply ``fn`` to every block and sum the results with ``add``, in any order.
+
+        ``name`` says what the pass does, for those who watch.
+        """
+        ...
+
+    def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         """``fn`` of every block that has rows, in the order of the rows."""
         ...
 
@@ -202,10 +210,18 @@ class MemorySource:
         self.block, self.schema = block, block.schema
         self.storage = Storage()
 
-    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:  # noqa: ARG002
+    def watch(self, watch: Watch | None) -> None:
+        """Rows in memory need no reading: there is nothing to tell."""
+
+    def reduce(
+        self,
+        fn: Callable[[Block], T],
+        add: Callable[[T, T], T],  # noqa: ARG002
+        name: str = COUNTING,  # noqa: ARG002
+    ) -> T:
         return fn(self.block)  # one block: nothing to add
 
-    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+    def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:  # noqa: ARG002
         yield fn(self.block)
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002

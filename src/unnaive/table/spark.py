@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from unnaive.table.answers import answer_table, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import block_rows
-from unnaive.table.packets import FOUND, adder, pack, sum_of, tables, unpack
+from unnaive.table.packets import FOUND, Union, adder, pack, sum_of, tables, unpack
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Reading, Watched, looking
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -44,7 +46,7 @@ def open_scan(
     return SparkSource(frame, reader, Storage(scan.limit))
 
 
-class SparkSource:
+class SparkSource(Watched):
     """A Spark DataFrame.
 
     Rows have no order: ``row_id`` of the scan names a column that numbers them. Without it a row's
@@ -53,21 +55,26 @@ class SparkSource:
 
     def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
         self.frame, self.reader, self.storage = frame, reader, storage
+        self.passes = Passes()
 
-    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T]) -> T:
+    def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         tasks = TASKS * _cores(self.frame)
         rows = _numbered(self.frame, self.reader.columns).coalesce(tasks)
-        level = rows.mapInArrow(_visitor(self.reader, fn, add), FOUND)
-        while tasks > FAN:
-            tasks = -(-tasks // FAN)
-            level = level.repartition(tasks, "part").mapInArrow(adder(add), FOUND)
-        parts = level.collect()
-        total = sum_of([unpack(part.found) for part in parts if part.found], add)
-        if not total:
-            raise no_rows(sum(part.seen for part in parts))
+        with self.passes.begin(name) as reading:
+            with _hearing(reading, self.frame) as heard:
+                level = rows.mapInArrow(_visitor(self.reader, fn, heard, add), FOUND)
+                while tasks > FAN:
+                    tasks = -(-tasks // FAN)
+                    level = level.repartition(tasks, "part").mapInArrow(adder(add), FOUND)
+                parts = level.collect()
+            total = sum_of([unpack(part.found) for part in parts if part.found], add)
+            seen = sum(part.seen for part in parts)
+            if not total:
+                raise no_rows(seen)
+            reading.reach(seen)
         return total[0]
 
-    def each(self, fn: Callable[[Block], T]) -> Iterator[T]:
+    def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         from pyspark import StorageLevel
 
         reader, frame = self.reader, _numbered(self.frame, self.reader.columns)
@@ -82,19 +89,22 @@ class SparkSource:
             frame = frame.orderBy(frame.columns[reader.columns.index(reader.row_id)])
 
         # Workers do their share at the same time, and keep it until it is fetched, in order.
-        kept = frame.mapInArrow(_visitor(reader, fn), FOUND).persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            kept.count()
-            some, seen = False, 0
-            for row in kept.toLocalIterator(prefetchPartitions=True):
-                seen += row.seen
-                if row.found:
-                    some = True
-                    yield unpack(row.found)
-            if not some:
-                raise no_rows(seen)
-        finally:
-            kept.unpersist()
+        with self.passes.begin(name) as reading, _hearing(reading, frame) as heard:
+            kept = frame.mapInArrow(_visitor(reader, fn, heard), FOUND)
+            kept.persist(StorageLevel.MEMORY_AND_DISK)
+            try:
+                kept.count()
+                some, seen = False, 0
+                for row in kept.toLocalIterator(prefetchPartitions=True):
+                    seen += row.seen
+                    if row.found:
+                        some = True
+                        yield unpack(row.found)
+                if not some:
+                    raise no_rows(seen)
+                reading.reach(seen)
+            finally:
+                kept.unpersist()
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """The DataFrame with columns for the answers, computed when it is asked for."""
@@ -106,7 +116,7 @@ class SparkSource:
         nothing = [pa.nulls(1, kind) for kind in kinds]
         first = first_answer(reader, fn, pa.table(nothing, names=list(reader.features)))
         if first is None:
-            return join_answers(self.each(fn))
+            return join_answers(self.each(fn, ANSWERING))
         new, old = answer_table(first, names), frame.columns
         taken = [name for name in new.column_names if name in old and name not in reader.features]
         if taken:
@@ -128,7 +138,10 @@ class SparkSource:
 
 
 def _visitor(
-    reader: BlockReader, fn: Callable[[Block], T], add: Callable[[T, T], T] | None = None
+    reader: BlockReader,
+    fn: Callable[[Block], T],
+    heard: Any,
+    add: Callable[[T, T], T] | None = None,
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does with its batches: the results of blocks, or their sum, and the rows seen."""
 
@@ -149,11 +162,32 @@ def _visitor(
                     yield from (pack(part, 0, result) for result in found)
                 else:
                     total = sum_of([*total, *found], add)
+            if heard is not None:
+                heard.add({part: (at - first, context.stageId())})
             yield pack(part, at - first, *total)
         except (ValueError, TypeError) as error:  # the data are wrong, and will be the next time
             yield pack(part, 0, type(error)(f"{error} [partition {part}]"))
 
     return visit
+
+
+@contextmanager
+def _hearing(reading: Reading, frame: Any) -> Iterator[Any]:
+    """What tasks add their rows to when they are done, if anybody watches."""
+    context = getattr(frame.sparkSession, "sparkContext", None)  # Spark Connect has none
+    if not reading.watched or context is None:
+        yield None
+        return
+    heard = context.accumulator({}, Union())
+
+    def look() -> None:
+        found = heard.value
+        stages = {context.statusTracker().getStageInfo(stage) for _, stage in found.values()}
+        for stage in stages - {None}:
+            reading.hear({part: n for part, (n, _) in found.items()}, stage.numTasks)
+
+    with looking(look):
+        yield heard
 
 
 def _numbered(frame: Any, names: Sequence[str]) -> Any:

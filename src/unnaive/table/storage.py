@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from unnaive.table.passes import CODING
 from unnaive.table.sorting import ascending
 
 if TYPE_CHECKING:
@@ -156,18 +157,22 @@ def keep(source: Source, fn: Callable[[Block], T]) -> list[T]:
     return [_each_array(record, stored) for record in source.each(fn)]
 
 
-def join(source: Source, fn: Callable[[Block], T], n_rows: int) -> T:
+def join(source: Source, fn: Callable[[Block], T], n_rows: int, name: str = CODING) -> T:
     """One record of all rows, in their order; of one block, ``fn`` of it without a copy.
 
     ``n_rows`` is how many there are. What is not ``PER_ROW`` must be the same in all blocks.
     """
     whole: T | None = None
     at = 0
-    for record in source.each(fn):
+    for record in source.each(fn, name):
         n = _length(record)
+        if at + n > n_rows:
+            at += n
+            break
+        if whole is None and n == n_rows:
+            whole, at = record, n  # what comes after it, if anything, has no rows of any weight
+            continue
         if whole is None:
-            if n == n_rows:
-                return record
 
             def room(array: NDArray[Any], axis: int) -> NDArray[Any]:
                 shape = (*array.shape[:axis], n_rows, *array.shape[axis + 1 :])

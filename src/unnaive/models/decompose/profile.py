@@ -61,7 +61,8 @@ def summarize_pairs(
     source: Source, pairs: Picked, wanted: Callable[[Schema], Wanted], n_jobs: int | None
 ) -> Summary:
     """Counts and moments of the rows of every (class, cluster) pair."""
-    return gather(PickedSource(source, pairs), wanted, n_jobs=n_jobs)
+    picked = PickedSource(source, pairs)
+    return gather(picked, wanted, n_jobs=n_jobs, name="describing clusters")
 
 
 def describe_class(

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
+from unnaive.counts import Telling, within
 from unnaive.table import Storage, stretches, take_rows
 
 NUMBER_NAMES = ("n_clusters", "n_components")
@@ -74,20 +75,29 @@ class ClassRows:
         places = room.where(lambda part: groups[among[part]] == c, len(among))
         return room.take(among, places)
 
-    def cluster(self, c: int, rows: NDArray[np.intp], number: int | None) -> Clustering:
-        """Clusters of rows of class number c: so many, or as the clusterer itself says."""
+    def cluster(
+        self, c: int, rows: NDArray[np.intp], number: int | None, telling: Telling | None = None
+    ) -> Clustering:
+        """Clusters of rows of class number c: so many, or as the clusterer itself says.
+
+        Those who watch are told of each class.
+        """
         if number == 1 or len(rows) < self.min_rows:
             return Clustering(self.storage.zeros(len(rows), np.intp), 1)
         label = self.labels[c : c + 1].tolist()[0]
-        given = (self.clusterer, self.X, rows, label, number, self.params)
-        return cluster(*given, self.storage)
+        own = clone(self.clusterer)
+        with within(telling, own, f"clusters of {label!r}"):
+            return cluster(own, self.X, rows, label, number, self.params, self.storage)
 
     def cluster_each(
-        self, numbers: Mapping[int, int | None], n_jobs: int | None
+        self,
+        numbers: Mapping[int, int | None],
+        n_jobs: int | None,
+        telling: Telling | None = None,
     ) -> list[Clustering]:
         """Clusters of all rows of some classes."""
         found = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(self.cluster)(c, self.own(c), number) for c, number in numbers.items()
+            delayed(self.cluster)(c, self.own(c), number, telling) for c, number in numbers.items()
         )
         return list(found)
 
@@ -121,7 +131,7 @@ def number_parameter(clusterer: Any) -> str | None:
 
 
 def cluster(
-    clusterer: Any,
+    own: Any,
     X: Any,
     rows: NDArray[np.intp],
     label: Any,
@@ -129,12 +139,11 @@ def cluster(
     params: Any,
     storage: Storage,
 ) -> Clustering:
-    """Cluster some rows of a table with a fresh copy of a clusterer.
+    """Cluster some rows of a table with a fresh clusterer.
 
     ``number`` replaces the clusterer's own number of clusters; ``params`` go to its ``fit``, those
     with one entry per row cut to the rows.
     """
-    own = clone(clusterer)
     name = number_parameter(own)
     if name is not None:
         asked = own.get_params()[name] if number is None else number

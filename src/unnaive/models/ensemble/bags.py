@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, coded_scores
-from unnaive.counts import CodedRows, CountTable, add_lanes, add_marginals
+from unnaive.counts import CodedRows, CountTable, Progress, add_lanes, add_marginals
 from unnaive.encode import LANE_ROWS as ROWS
 from unnaive.encode import AnyCoder, coder_sizes, draw_poisson, lane
 from unnaive.table import in_threads
@@ -22,8 +22,9 @@ def count_bags(
     seeds: NDArray[np.uint64],
     mean: float,
     n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> list[CountTable]:
-    """The table of each bag, all counted in one pass over the rows."""
+    """The table of each bag, all counted in one pass over the rows; ``progress`` is told of it."""
     tables = [CountTable.empty(n_groups, coder_sizes(coders)) for _ in seeds]
     for rows in blocks:
 
@@ -43,6 +44,8 @@ def count_bags(
                 whole += found
         for table, own in zip(tables, whole, strict=True):
             add_marginals(rows.joint, own, table)
+        if progress is not None:
+            progress.add(rows.n_rows)
     return tables
 
 

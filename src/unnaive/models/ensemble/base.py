@@ -70,6 +70,10 @@ class EnsembleClassifier(TableClassifier):
     n_bins: int
     class_weight: Any
     random_state: Any
+    _n_passes = 2
+
+    def _n_tasks(self) -> int | None:
+        return 1
 
     def _methods(self, schema: Schema) -> dict[int, str]:
         return column_methods("numeric", self.numeric, schema, METHODS)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, coded_scores, judge, log_probabilities
-from unnaive.counts import CodedRows, CountTable, count_coded
+from unnaive.counts import CodedRows, CountTable, Progress, count_coded
 from unnaive.encode import AnyCoder, branch_seeds
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.weights import STEEPEST, RowWeights
@@ -94,7 +94,11 @@ def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> ND
 
 
 class Booster:
-    """Takes rounds. ``build`` makes a scorer of counts, ``kept`` knows rounds taken before."""
+    """Takes rounds.
+
+    ``build`` makes a scorer of counts, ``kept`` knows rounds taken before, ``progress`` is told and
+    may stop them.
+    """
 
     def __init__(
         self,
@@ -106,8 +110,9 @@ class Booster:
         n_jobs: int | None = None,
         storage: Storage | None = None,
         kept: Checkpoint | None = None,
+        progress: Progress | None = None,
     ) -> None:
-        self.storage = storage or Storage()
+        self.storage, self.progress = storage or Storage(), progress
         self.kept = kept if kept is not None and kept.active else None
         self.blocks, self.held_out, self.coders = blocks, held_out, coders
         self.build, self.rules, self.n_jobs = build, rules, n_jobs
@@ -139,7 +144,9 @@ class Booster:
             vote = self._vote(error, n_classes)
             found.keep(scorer, vote, error)
             self._look_ahead(scorer, vote)
-            if error == 0.0 or len(found.scorers) == self.rules.n_rounds or self._hopeless():
+            stopped = self._tell()
+            done = len(found.scorers) == self.rules.n_rounds or self._hopeless()
+            if error == 0.0 or done or stopped:
                 break
             self._lower(vote, margins, hits)
             scorer = self._next(n_classes, vote, error)
@@ -200,6 +207,12 @@ class Booster:
             loss = self.found.losses[-1] if self.found.losses and vote is not None else None
             self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
         return self.build(counts)
+
+    def _tell(self) -> bool:
+        """A round is taken; whether to take no other."""
+        if self.progress is not None:
+            self.progress.add(1)
+        return self.progress is not None and self.progress.stopped
 
     def _be_sure(self) -> None:
         """Where rounds ended early, those taken are together as sure as one naive Bayes would be,

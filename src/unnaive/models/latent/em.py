@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.counts import Progress
 from unnaive.encode import row_bits
 from unnaive.models.latent import kernels, starts
 from unnaive.models.latent.rows import Latent
 from unnaive.models.latent.state import Mixtures, Prior, Sums
 from unnaive.table import in_threads, stretches, thread_count
 
+Begin: TypeAlias = Callable[[int], Progress]
 STRETCH = 8192  # rows visited by one task, at least,
 MOST_PARTS = 16  # and no more tasks than this: each has sums of its own
 
@@ -58,10 +62,14 @@ class Fitted:
 
 
 class Search:
-    """Mixtures with one component after another, for every fold, all rows, and every start."""
+    """Mixtures with one component after another, for every fold, all rows, and every start.
 
-    def __init__(self, latent: Latent, rules: Rules, n_jobs: int | None) -> None:
+    ``begin`` says who is told of the steps with so many components, and may stop them.
+    """
+
+    def __init__(self, latent: Latent, rules: Rules, n_jobs: int | None, begin: Begin) -> None:
         self.latent, self.rules, self.n_jobs = latent, rules, n_jobs
+        self.begin, self.stopped = begin, False
         folds = latent.n_folds + 1
         # Mixtures stand fold by fold; the last fold is all rows.
         self.fold = np.repeat(np.arange(folds), rules.n_init)
@@ -104,7 +112,10 @@ class Search:
         chosen = np.flatnonzero(self.start == 0) if n_components == 1 else np.arange(len(self.fold))
         fold = self.fold[chosen]
         mixtures = self._begin(self.seeds[chosen])
-        sums, history = self._run(mixtures, fold)
+        progress = self.begin(n_components)
+        sums, history = self._run(mixtures, fold, progress)
+        progress.end()
+        self.stopped = progress.stopped
         taken = (~np.isnan(history)).sum(axis=1)
         final = history[np.arange(len(chosen)), taken - 1]
         best = [int(f[final[f].argmax()]) for f in self._by_fold(fold)]
@@ -130,7 +141,9 @@ class Search:
         )
         return mixtures
 
-    def _run(self, mixtures: Mixtures, fold: NDArray[np.intp]) -> tuple[Sums, NDArray[np.float64]]:
+    def _run(
+        self, mixtures: Mixtures, fold: NDArray[np.intp], progress: Progress
+    ) -> tuple[Sums, NDArray[np.float64]]:
         latent, rules = self.latent, self.rules
         weight = latent.rows.weight
         rest = latent.storage.empty(len(weight), np.float64)
@@ -144,7 +157,7 @@ class Search:
         parts, whole = _empty_sums(mixtures, n_parts), _empty_sums(mixtures)
         history = np.full((len(fold), rules.max_iter), np.nan)
         active = np.ones(len(fold), dtype=np.bool_)
-        if thread_count(self.n_jobs, n_parts) == 1:
+        if thread_count(self.n_jobs, n_parts) == 1 and not progress.watched:
             kernels.run(
                 latent.rows, latent.packs, mixtures, fold, edges, rounding, unit, rules.prior,
                 rules.tol, trained, history, active, parts, whole,
@@ -165,7 +178,8 @@ class Search:
                 latent.packs, whole, unit, rules.prior, rules.tol, trained, step, history, active,
                 mixtures,
             )  # fmt: skip
-            if not moving:
+            progress.add(1)
+            if not moving or progress.stopped:
                 break
         return whole, history
 
@@ -200,27 +214,33 @@ def _empty_sums(mixtures: Mixtures, *parts: int) -> Sums:
     )
 
 
-def fit_number(latent: Latent, n_components: int, rules: Rules, n_jobs: int | None) -> Fitted:
+def fit_number(
+    latent: Latent, n_components: int, rules: Rules, n_jobs: int | None, begin: Begin
+) -> Fitted:
     """A mixture of so many components, or of as many as there are different rows."""
-    search = Search(latent, rules, n_jobs)
+    search = Search(latent, rules, n_jobs, begin)
     while search.seeds.shape[1] < n_components and search.add_seeds():
         pass
     return search.fit()
 
 
 def fit_growing(
-    latent: Latent, most: int, rules: Rules, n_jobs: int | None
+    latent: Latent, most: int, rules: Rules, n_jobs: int | None, begin: Begin
 ) -> tuple[Fitted, list[float]]:
     """One component more while held-out rows become likelier; also their likelihoods on the way."""
-    search = Search(latent, rules, n_jobs)
+    search = Search(latent, rules, n_jobs, begin)
     best: Fitted | None = None
     tried: list[float] = []
     while len(tried) < most and search.add_seeds():
         fitted = search.fit()
+        if search.stopped and best is not None:  # one that has come to its end is better
+            break
         tried.append(fitted.held_out)
         if best is not None and not fitted.held_out > best.held_out:
             break
         best = fitted
+        if search.stopped:
+            break
     if best is None:
         raise ValueError("cv has a fold that leaves no rows to learn from; use another splitter.")
     return best, tried

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import GRAIN, CountTable
+from unnaive.counts import GRAIN, CountTable, Progress
 from unnaive.encode import (
     AnyCoder,
     Labels,
@@ -100,7 +100,7 @@ class Counters:
     """The counters of all units, slots x units, as kernels need them; without pseudo-counts."""
 
     def __init__(self, shape: Shape, sizes: Sequence[int]) -> None:
-        self.shape = shape
+        self.shape, self.n_sweeps = shape, 0
         padded = -(-shape.n_units // kernels.PADDING) * kernels.PADDING
         self.empty = CountTable.empty(1, sizes)
         self.offsets = self.empty.offsets
@@ -207,10 +207,16 @@ def train(
     fold: NDArray[np.int64] | None = None,
     without: int = -1,
     n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Counters:
-    """All sweeps, over all rows or those without a fold."""
+    """All sweeps, over all rows or those without a fold; ``progress`` is told and may stop them."""
     table = first_table(shape, coders, manner.noise, seed)
     counters = Counters.of_table(shape, coders, table)
     for own in branch_seeds(seed, n_sweeps):
         counters.sweep(rows, manner.visits(rows, int(own), fold, without), manner, n_jobs)
+        counters.n_sweeps += 1
+        if progress is not None:
+            progress.add(1)
+            if progress.stopped:
+                break
     return counters

@@ -25,8 +25,12 @@ class TreeClassifier(TableClassifier):
     Subclasses have the parameters ``class_weight`` and ``max_categories``.
     """
 
+    _n_passes = 2
     tree_: Tree
     class_weight: Any
+
+    def _n_tasks(self) -> int | None:
+        return 1
 
     def _check_learned(self) -> None:
         super()._check_learned()

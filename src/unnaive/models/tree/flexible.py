@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import validate
+from unnaive.counts import Progress
 from unnaive.density import FLOOR, Scale, choose_widths, delta, middles
 from unnaive.density import kernels as density_kernels
 from unnaive.discretize import kernels as cut_kernels
 from unnaive.encode import Categories, Grid, coder_sizes
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.decided import Test
 from unnaive.models.tree.grow import Grower, Node, Rows, Rules, Split

@@ -9,13 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-from unnaive.counts import Summary
+from unnaive.counts import Progress, Summary, told
 from unnaive.encode import Categories, Grid, assign_folds
 from unnaive.models._base import EvidenceClassifier
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models._progress import Progress
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
 from unnaive.models.tree.tree import BayesTree
@@ -32,7 +30,7 @@ class _Folded:
     folds: NDArray[Any]
 
 
-class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassifier):  # type: ignore[misc]
+class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
     """A tree of naive Bayes classifiers, whose splits are judged by cross-validation.
 
     Subclasses have the parameters of `NBTreeClassifier` but ``discretize``, and say how the tree is
@@ -66,7 +64,7 @@ class FoldedTreeClassifier(CallbackSupportMixin, EvidenceClassifier, TreeClassif
 
     # Learning -------------------------------------------------------------------------------
 
-    @with_callbacks  # type: ignore[untyped-decorator]
+    @told
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import validate
+from unnaive.counts import Progress
 from unnaive.discretize import part_kernels
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models._progress import Progress
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.decided import Decided, Test
 from unnaive.models.tree.view import View

@@ -1,0 +1,379 @@
+"""Callbacks are told rows, rate and time left of every pass, and change nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import logging
+import pickle
+import re
+import signal
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.cluster import KMeans
+from sklearn.model_selection import GridSearchCV
+
+from helpers import assert_same_model, mixed_table
+from registry import BOOSTED, CHOOSERS, ESTIMATORS
+from unnaive import (
+    BoostedNaiveBayesClassifier,
+    C45Classifier,
+    ClassDecompositionClassifier,
+    HierarchicalMixtureClassifier,
+    LatentClassClusterer,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+    RowProgress,
+    scan,
+)
+from unnaive.table import Pass, StoppedError, csv, files
+from unnaive.table.passes import count_words, span_words
+from watching import Record
+
+ROWS = 420
+PASSES = {"counting", "coding rows", "labelling", "reading classes", "describing clusters"}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return mixed_table(ROWS, classes=3)
+
+
+@pytest.fixture(scope="module")
+def folder(table, tmp_path_factory):
+    """The table in three files, one of them empty."""
+    X, y = table
+    place = tmp_path_factory.mktemp("rows")
+    whole = pa.Table.from_pandas(X.assign(label=y), preserve_index=False)
+    for k, (a, b) in enumerate(pairwise([0, 150, 150, ROWS])):
+        pq.write_table(whole.slice(a, b - a), place / f"{k}.parquet")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(files, "MOST_ROWS", 100)
+    monkeypatch.setattr(files, "LEAST_ROWS", 100)
+
+
+def check_task(task):
+    """What holds for all that is told of one task."""
+    for before, after in pairwise(task):
+        assert before["done"] <= after["done"]
+        assert before["seconds"] <= after["seconds"]
+        assert (before["share"] or 0) <= (after["share"] or 1)
+    for facts in task:
+        assert facts["total"] is None or facts["done"] <= facts["total"]
+        assert facts["seconds_left"] is None or facts["seconds_left"] >= 0
+    last = task[-1]
+    assert (last["done"], last["share"], last["seconds_left"]) == (last["total"], 1.0, 0.0)
+    assert not last["estimated"]
+
+
+def quicker(estimator):
+    """A copy that tries fewer numbers of clusters: each is several passes."""
+    few = {"cv": 2, "max_clusters": 2} if getattr(estimator, "select", 0) == "accuracy" else {}
+    return clone(estimator).set_params(**few)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_every_pass_tells_all_its_rows_and_changes_no_model(estimator, folder):
+    record = Record()
+    model = quicker(estimator).set_callbacks(record).fit(scan(folder, "label"))
+    assert_same_model(quicker(estimator).fit(scan(folder, "label")), model)
+    tasks = record.tasks()
+    own = [t for t in tasks if t[-1]["estimator"] == type(model).__name__]
+    passes = [task for task in tasks if task[-1]["task"] in PASSES]
+    for task in tasks:
+        check_task(task)
+    for task in passes:
+        assert (task[-1]["done"], task[-1]["unit"]) == (ROWS, "rows")
+        assert len(task) == 101  # every hundredth, and the end
+        assert {facts["total"] for facts in task} == {ROWS}  # Parquet knows it
+    told = [task for task in own if task in passes]
+    assert model._n_passes in (None, len(told))  # as the guide says
+    assert record.root.max_subtasks in (None, len(own))
+    assert sorted(map(id, record.began)) == sorted(map(id, record.ended))
+    assert record.set_up == record.torn_down == 1
+    left = {"_telling", "_callback_fit_ctx", "_parent_callback_ctx"} & set(model.__dict__)
+    assert not left
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS], ids=repr)
+def test_in_memory_there_are_no_passes_but_the_same_work(estimator, table):
+    X, y = table
+    record = Record()
+    model = quicker(estimator).set_callbacks(record).fit(X, y)
+    assert_same_model(quicker(estimator).fit(X, y), model)
+    for task in record.tasks():
+        check_task(task)
+        assert task[-1]["task"] not in PASSES
+    assert record.ended[-1] is record.root
+    assert len(record.began) == len(record.ended)
+    assert record.torn_down == 1
+
+
+def test_work_is_told_in_its_own_steps(folder):
+    told = {}
+    for estimator in (
+        BoostedNaiveBayesClassifier(n_estimators=4),
+        HierarchicalMixtureClassifier(n_sweeps=3, random_state=0),
+        LatentClassClusterer(2, max_iter=5, tol=0.0, random_state=0),
+    ):
+        record = Record()
+        model = estimator.set_callbacks(record).fit(scan(folder, "label"))
+        (task,) = (task for task in record.tasks() if task[-1]["unit"] != "rows")
+        told[task[-1]["task"]] = [facts["done"] for facts in task]
+    assert told == {
+        "boosting": [1, 2, 3, 4, 4],
+        "training": [1, 2, 3, 3],
+        "EM of 2 clusters": [1, 2, 3, 4, 5, 5],
+    }
+    assert model.n_iter_ == 5
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_rows_of_csv_are_estimated_until_all_are_read(packed, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(csv, "BLOCK_BYTES", 1 << 12)
+    X, y = table
+    text = X.assign(label=y).to_csv(index=False).encode()
+    for k in range(2):
+        place = tmp_path / f"{k}.csv{'.gz' if packed else ''}"
+        place.write_bytes(gzip.compress(text) if packed else text)
+    record = Record()
+    NBTreeClassifier(max_depth=1, random_state=0).set_callbacks(record).fit(tmp_path, "label")
+    first, second, _ = record.tasks()
+    for task in (first, second):
+        check_task(task)
+        assert task[-1]["done"] == 2 * ROWS
+        assert len(task) == 101
+    guesses = [facts["total"] for facts in first if facts["estimated"]]
+    assert len(guesses) > 50
+    assert all(abs(guess / (2 * ROWS) - 1) < 0.25 for guess in guesses)
+    assert {facts["total"] for facts in second} == {2 * ROWS}  # known by then
+    assert "of about" in first[0]["text"]
+    assert "of about" not in second[0]["text"]
+
+
+def test_lazy_tables_know_their_rows_after_the_first_pass(folder):
+    import polars as pl
+
+    for data in (pl.scan_parquet(folder / "[02].parquet"), pyarrow.dataset.dataset(folder)):
+        record = Record()
+        C45Classifier().set_callbacks(record).fit(data, "label")
+        first, second, _ = record.tasks()
+        assert {facts["total"] for facts in first[:-1]} == {None}
+        assert {facts["seconds_left"] for facts in first[:-1]} == {None}
+        assert {facts["total"] for facts in second} == {ROWS}
+        check_task(first)
+        check_task(second)
+
+
+def test_estimators_inside_others_are_watched(folder):
+    record = Record()
+    model = ClassDecompositionClassifier(LatentClassifier(), random_state=0, n_jobs=2)
+    model.set_callbacks(record).fit(folder, "label")
+    within = {c.source_task_name for c in record.began if c.source_task_name}
+    clusters = {f"clusters of {label!r}" for label in model.classes_.tolist()}
+    assert within == clusters | {"learning pairs"}
+    assert not hasattr(model.estimator_, "_skl_callbacks")
+
+
+class LatentClassifier(NaiveBayesClassifier):
+    """An estimator of a user's own."""
+
+
+def test_estimators_without_callbacks_are_a_task_without_steps(table):
+    X, y = table
+    numbers = X[["age", "income"]].fillna(0)
+    record = Record()
+    ClassDecompositionClassifier(clusterer=KMeans(2), random_state=0).set_callbacks(record).fit(
+        numbers, y
+    )
+    names = [context.task_name for context in record.ended]
+    assert sum(name.startswith("clusters of") for name in names) == 3
+
+
+# Stopping ------------------------------------------------------------------------------------
+
+
+def test_a_stop_while_rows_are_read_leaves_no_model(folder):
+    for n_jobs in (None, 2):
+        record = Record(lambda facts: facts["done"] >= 200)
+        model = NaiveBayesClassifier(n_jobs=n_jobs).set_callbacks(record)
+        with pytest.raises(StoppedError, match=r"asked to stop .*counting: \d+ of 420 rows"):
+            model.fit(folder, "label")
+        assert not hasattr(model, "schema_")
+        assert record.torn_down == 1
+        assert_same_model(
+            model.set_callbacks().fit(folder, "label"), NaiveBayesClassifier().fit(folder, "label")
+        )
+
+
+def test_a_stop_between_passes_stops_before_the_next(folder):
+    def when_done(facts):
+        return facts["finished"]
+
+    NaiveBayesClassifier().set_callbacks(Record(when_done)).fit(folder, "label")  # it has all
+    with pytest.raises(StoppedError, match="coding rows"):
+        NBTreeClassifier().set_callbacks(Record(when_done)).fit(folder, "label")
+
+
+def test_a_stop_of_work_keeps_what_is_done(folder, table):
+    X, y = table
+
+    def after_two(facts):
+        return facts["unit"] in ("rounds", "sweeps", "steps") and facts["done"] == 2
+
+    for rows in ((X, y), (folder, "label")):
+        boosted = BoostedNaiveBayesClassifier().set_callbacks(Record(after_two)).fit(*rows)
+        two = BoostedNaiveBayesClassifier(n_estimators=2).fit(X, y)
+        assert (boosted.estimator_errors_ == two.estimator_errors_).all()
+        mixture = HierarchicalMixtureClassifier(random_state=0)
+        stopped = clone(mixture).set_callbacks(Record(after_two)).fit(*rows)
+        assert_same_model(stopped, clone(mixture).set_params(n_sweeps=2).fit(X, y))
+        latent = LatentClassClusterer(3, random_state=0)
+        stopped = clone(latent).set_callbacks(Record(after_two)).fit(*rows)
+        two = clone(latent).set_params(max_iter=2).fit(X, y)
+        assert (stopped.lower_bounds_ == two.lower_bounds_).all()
+        assert np.isfinite(stopped.predict_proba(X)).all()
+    grown = LatentClassClusterer(random_state=0).set_callbacks(
+        Record(lambda facts: facts["task"] == "EM of 3 clusters")
+    )
+    assert grown.fit(X).n_clusters_ == 2
+    layers = HierarchicalMixtureClassifier(layers="grow", cv=2, random_state=0)
+    layers.set_callbacks(Record(lambda facts: facts["unit"] == "architectures")).fit(X, y)
+    assert [tried for tried, _ in layers.growth_] == [(1,)]
+    assert layers.n_sweeps_ == 1
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_ctrl_c_in_a_pass_ends_the_fit_and_what_is_shown(n_jobs, folder, capsys):
+    def interrupt(facts):
+        if facts["done"] >= 200:
+            signal.raise_signal(signal.SIGINT)
+
+    record = Record(interrupt)
+    model = C45Classifier(n_jobs=n_jobs).set_callbacks(record, RowProgress())
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(folder, "label")
+    assert record.torn_down == 1
+    assert not hasattr(model, "tree_")
+    assert "_telling" not in model.__dict__
+    model.set_callbacks().fit(folder, "label")
+
+
+# Showing -------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_lines_for_a_log(folder, capsys):
+    NBTreeClassifier(random_state=0).set_callbacks(RowProgress(every=0)).fit(folder, "label")
+    lines = capsys.readouterr().err.splitlines()
+    number = r"[\d.]+[kMG]?"
+    for k, task in ((1, "counting"), (2, "coding rows")):
+        own = [line for line in lines if line.startswith(f"NBTreeClassifier {k}/3 {task}")]
+        way = rf": [\d,]+ of 420 rows \(\d+ %\), {number} rows/s, {number} s left"
+        assert all(re.fullmatch(f".*{task}{way}", line) for line in own[1:-1])
+        assert re.fullmatch(rf".*{task}: 420 rows in {number} s, {number} rows/s", own[-1])
+    NBTreeClassifier(random_state=0).set_callbacks(RowProgress()).fit(folder, "label")
+    assert len(capsys.readouterr().err.splitlines()) == 3  # a fast pass has one line
+
+
+def test_a_line_of_a_terminal_is_drawn_in_place(folder, monkeypatch):
+    monkeypatch.setattr("unnaive.counts.row_progress.OFTEN", 0.0)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    for columns in (200, 70):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        sys.stderr.truncate(0)
+        C45Classifier().set_callbacks(RowProgress()).fit(folder, "label")
+        shown = sys.stderr.getvalue().split("\n")
+        assert shown.pop() == ""
+        assert len(shown) == 3
+        for k, line in enumerate(shown):
+            drawn = line.split("\r")[1:]
+            assert len(drawn) > 1
+            assert max(map(len, drawn)) < columns
+            assert all(len(a.rstrip()) <= len(b) for a, b in pairwise(drawn))  # no remains of a
+            assert drawn[-1].startswith(f"C45Classifier {k + 1}/3 ")
+            way = drawn[1:-1]
+            assert all(line.rstrip().endswith("left") for line in way)
+            assert all(("C45" in line) == (columns == 200) for line in way)
+    sys.stderr.truncate(0)
+    with pytest.raises(StoppedError):
+        C45Classifier().set_callbacks(RowProgress(), Record(lambda facts: True)).fit(
+            folder, "label"
+        )
+    assert sys.stderr.getvalue().endswith("\n")
+
+
+def test_facts_go_to_a_function_and_may_stop(folder):
+    seen = []
+    model = NaiveBayesClassifier().set_callbacks(RowProgress(seen.append)).fit(folder, "label")
+    assert seen[0]["done"] == 0
+    assert seen[-1]["finished"]
+    assert {facts["estimator"] for facts in seen} == {"NaiveBayesClassifier"}
+    with pytest.raises(StoppedError):
+        model.set_callbacks(RowProgress(lambda facts: True)).fit(folder, "label")
+    assert pickle.loads(pickle.dumps(RowProgress(every=3))).every == 3
+
+
+def test_every_pass_is_in_the_log(folder, caplog):
+    with caplog.at_level(logging.INFO, logger="unnaive"):
+        LatentClassClusterer(2, random_state=0).fit(folder)
+        NaiveBayesClassifier().fit(folder, "label").predict(folder)
+    told = [record.getMessage() for record in caplog.records if " rows in " in record.getMessage()]
+    assert [line.split(":")[0] for line in told] == [
+        "counting", "coding rows", "labelling", "counting", "answering",
+    ]  # fmt: skip
+    assert all(": 420 rows in " in line for line in told)
+
+
+def test_scikit_learns_progress_bar_shows_passes(folder, capfd):
+    clone(BOOSTED[0]).set_callbacks(ProgressBar()).fit(folder, "label")
+    shown = capfd.readouterr().out
+    for name in ("fit", "counting", "coding rows", "boosting"):
+        assert f"BoostedNaiveBayesClassifier - {name}" in shown
+
+
+def test_a_search_with_a_bar_counts_fits_of_estimators_that_have_no_steps(table):
+    X, y = table
+    record = Record()
+    search = GridSearchCV(NaiveBayesClassifier(), {"alpha": [0.1, 1.0]}, cv=2)
+    search.set_callbacks(record).fit(X, y)
+    fits = [c for c in record.ended if c.estimator_name == "NaiveBayesClassifier"]
+    assert len(fits) == 5  # two by two, and the best on all rows
+    assert all(context.source_estimator_name == "GridSearchCV" for context in fits)
+
+
+def test_what_a_pass_says():
+    passed = Pass("counting")
+    assert str(passed) == "counting"
+    passed.reach(1000)
+    assert re.fullmatch(r"counting: 1,000 rows, .* rows/s", str(passed))
+    assert passed.left is None
+    passed.reach(1500, 0.5)
+    assert (passed.total, passed.estimated) == (3000, True)
+    passed.reach(2900, 1.0)  # an estimate may be wrong: nothing is over before it is
+    assert passed.share == 0.99
+    passed.finish()
+    assert (passed.total, passed.share, passed.left) == (2900, 1.0, 0.0)
+    assert [span_words(s) for s in (0.04, 9.96, 99, 150, 7200)] == [
+        "0.0 s", "10 s", "99 s", "2 min", "2.0 h",
+    ]  # fmt: skip
+    assert [count_words(n) for n in (7, 999.6, 123_456, 5.93e6, 2e9)] == [
+        "7", "1k", "123k", "5.93M", "2G",
+    ]  # fmt: skip
+    assert np.isclose(Pass("growing", 10.0).share, 0.0)
