@@ -120,8 +120,9 @@ class CsvBatches:
                 line = stream.read(FIRST_BYTES)
             end = line.find(b"\n")
             head = line if end < 0 else line[: end + 1]
-            options = parse_options(path)
-            return list(csv.read_csv(io.BytesIO(head), parse_options=options).schema.names)
+            alone = csv.ReadOptions(use_threads=False)  # one line: threads would still be starting
+            found = csv.read_csv(pa.py_buffer(head), alone, parse_options(path))
+            return list(found.schema.names)
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, error) from error
 
