@@ -40,12 +40,11 @@ CLUSTERER_NOTE = (
 )
 ACCURACY_NOTE = (
     "The paper suggests to choose the number of clusters by naive Bayes' own performance: a class "
-    "is decomposed only while cross-validated accuracy gains. Chess, mushroom and sick are not run."
+    "is decomposed only while cross-validated accuracy gains."
 )
 LINEAR_NOTE = (
     "The paper wishes for decomposition around linear classifiers. The dash marks the decomposed "
-    "one, with the clusters of NB'. Categories are columns of zeros and ones, numbers are scaled. "
-    "Chess, mushroom and sick, whose clusters take longest to find, are left out."
+    "one, with the clusters of NB'. Categories are columns of zeros and ones, numbers are scaled."
 )
 
 
