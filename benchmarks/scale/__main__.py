@@ -44,13 +44,19 @@ def rows(options: argparse.Namespace) -> list[Row]:
         each = ours["seconds"] / peer["seconds"]
         out.append(Row(work, said, f"{name} {seconds(peer['seconds'])}", each, "<=", target))
 
-    read, nb = run("read_pyarrow", large, warm, times), run("fit_nb", large, warm, times)
-    ratio(f"NB from Parquet, {options.rows:,} rows", nb, read, "pyarrow reads", 1.3)
+    nb = run("fit_nb", large, warm, times)
+    for name, peer in (("dataset", "read_pyarrow"), ("iter_batches", "read_batches")):
+        read = run(peer, large, warm, times)
+        ratio(f"NB from Parquet, {options.rows:,} rows", nb, read, f"pyarrow {name}", 1.3)
     memory(out, f"NB, {options.rows:,} rows: extra memory in GB", nb)
     less = run("fit_nb", small, warm, times)
     n_small = max(options.rows // 50, 100_000)
     growth = math.log(nb["seconds"] / less["seconds"]) / math.log(options.rows / n_small)
     out.append(Row("NB, growth of time with rows", "", "slope", growth, "<=", 1.05))
+    more = nb["extra"] / less["extra"]
+    out.append(
+        Row(f"NB, memory of {options.rows:,} rows", "", f"{n_small:,} rows", more, "<=", 1.1)
+    )
     if options.csv_rows:
         text = make(folder, options.csv_rows, "csv")
         light = make(folder, 20_000, "csv")
@@ -61,9 +67,10 @@ def rows(options: argparse.Namespace) -> list[Row]:
     tree = run("fit_tree", middle, warm, times)
     held = run("fit_tree_memory", middle, warm, times)
     ratio(f"NBTree from Parquet, {options.tree_rows:,} rows", tree, held, "from memory", 2.0)
-    spilled = run("fit_tree_small", middle, warm, 1)
-    name = f"NBTree, {options.tree_rows:,} rows, memory_limit 100 MB: extra memory in GB"
-    memory(out, name, spilled)
+    for n_rows, path in ((options.tree_rows, middle), (options.rows, large)):
+        spilled = run("fit_tree_small", path, warm, 1)
+        name = f"NBTree, {n_rows:,} rows, memory_limit 100 MB: extra memory in GB"
+        memory(out, name, spilled)
     return out
 
 
