@@ -26,7 +26,7 @@ from unnaive import (
     NBTreeClassifier,
     scan,
 )
-from unnaive.table import files
+from unnaive.table import files, sorting, storage
 
 ROWS = 420
 UNEVEN = [0, 3, 3, 150, 151, 290, 300, ROWS]  # seven parts, one of them empty
@@ -62,6 +62,10 @@ def write(folder, X, y, edges, weight=None):
 def small_blocks(monkeypatch):
     monkeypatch.setattr(files, "MOST_ROWS", 100)
     monkeypatch.setattr(files, "LEAST_ROWS", 100)
+    # Arrays of rows are in files, visited and sorted a few rows at a time.
+    monkeypatch.setattr(storage, "_SMALL", 64)
+    monkeypatch.setattr(storage, "STRETCH", 37)
+    monkeypatch.setattr(sorting, "RUN", 41)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)

@@ -12,6 +12,7 @@ from unnaive.table.files import Batches, Piece
 from unnaive.table.scan import Scan
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv"}
+BUFFER = 1 << 20  # bytes of a column's chunk that are read at a time
 PACKED = (".gz", ".bz2", ".zst", ".lz4")  # CSV only: Parquet packs its own columns
 
 
@@ -125,8 +126,10 @@ class ParquetBatches:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        coded = sorted(getattr(self, "coded", ()))
         try:
-            return pq.ParquetFile(path, read_dictionary=sorted(getattr(self, "coded", ())))
+            # Buffering ahead keeps what has been read until the file is closed.
+            return pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False, buffer_size=BUFFER)
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, error) from error
 

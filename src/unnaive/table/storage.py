@@ -126,8 +126,9 @@ class Storage:
                 self.spilled -= size
 
 
-def stretches(n_rows: int, size: int = STRETCH) -> Iterator[slice]:
-    """Rows, so many at a time."""
+def stretches(n_rows: int, size: int | None = None) -> Iterator[slice]:
+    """Rows, so many at a time; ``STRETCH`` if nothing is said."""
+    size = size or STRETCH
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 

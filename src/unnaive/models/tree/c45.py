@@ -46,7 +46,7 @@ def grow_c45(
     """The pruned tree of the rows."""
     table = _table(rows, coders, storage)
     nodes, n_nodes = _grow(table, n_classes, rules, storage)
-    prune_kernels.collapse(nodes, n_nodes)
+    prune_kernels.collapse(nodes, storage.empty(n_nodes, np.float64))
     if rules.prune:
         _prune(table, nodes, n_nodes, rules, storage)
     return _number(nodes, coders, rules.alpha)
@@ -61,35 +61,34 @@ def _grow(table: Table, n_classes: int, rules: C45Rules, storage: Storage) -> tu
     nodes = plant(table, n_classes, *lists)
     ready = ready_bits(nodes.class_weight[0].sum())
     depth = -1 if rules.max_depth is None else rules.max_depth
-    at = np.array([0, 1, 0])  # the root is there and has no test yet
-    need = 1
-    while need:
-        nodes, need = grow(
-            table, nodes, at, rules.min_rows, depth, rules.penalty, rules.ratio, ready, *room
-        )
-        nodes = _longer_lists(nodes, need, storage)
+    at, need = np.array([0, 1, 0]), np.zeros(3, np.int64)  # the root has no test yet
+    while not grow(
+        table, nodes, at, rules.min_rows, depth, rules.penalty, rules.ratio, ready, *room, need
+    ):
+        nodes = _longer(nodes, need, storage)
     return nodes, int(at[1])
 
 
 def _prune(table: Table, nodes: Nodes, n_nodes: int, rules: C45Rules, storage: Storage) -> None:
     deviation = float(norm.ppf(1.0 - rules.confidence))
-    work = prune_kernels.begin(nodes, n_nodes)
-    need = 1
-    while need:
-        need = prune_kernels.prune(table, nodes, work, rules.confidence, deviation, rules.raising)
-        nodes = _longer_lists(nodes, need, storage)
+    work, given = prune_kernels.begin(nodes, n_nodes, storage), (rules.confidence, deviation)
+    while need := prune_kernels.prune(table, nodes, work, *given, rules.raising):
+        nodes = _longer(nodes, np.array([need, 0, 0]), storage)
 
 
-def _longer_lists(nodes: Nodes, need: int, storage: Storage) -> Nodes:
-    """The nodes with lists of rows so long, or longer."""
-    n = len(nodes.members)
-    if need <= n:
-        return nodes
-    members, fraction = (
-        storage.empty(max(need, 2 * n), old.dtype) for old in (nodes.members, nodes.fraction)
-    )
-    members[:n], fraction[:n] = nodes.members, nodes.fraction
-    return nodes._replace(members=members, fraction=fraction)
+def _longer(nodes: Nodes, need: NDArray[np.int64], storage: Storage) -> Nodes:
+    """The nodes with lists of rows, arrays of nodes and routes so long, or longer."""
+
+    def longer(name: str, array: NDArray[Any]) -> NDArray[Any]:
+        own = 0 if name in ("members", "fraction") else 2 if name == "route" else 1
+        n = len(array)
+        if need[own] <= n:
+            return array
+        out = storage.empty((max(int(need[own]), 2 * n), *array.shape[1:]), array.dtype)
+        out[:n] = array
+        return out
+
+    return nodes._replace(**{name: longer(name, array) for name, array in nodes._asdict().items()})
 
 
 def _table(rows: Encoded, coders: Sequence[Grid | Categories | None], storage: Storage) -> Table:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -58,36 +58,6 @@ class Nodes(NamedTuple):
     stop: NDArray[np.int64]
     members: NDArray[np.int32]
     fraction: NDArray[np.float32]
-
-
-@njit(cache=True, nogil=True)
-def longer(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """The array, or a copy with room for n items and more."""
-    if n <= len(array):
-        return array
-    out = np.empty((max(n, 2 * len(array)), *array.shape[1:]), array.dtype)
-    out[: len(array)] = array
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _room(nodes: Nodes, n: int, route: NDArray[np.int64]) -> Nodes:
-    """The nodes with room for n of them."""
-    return Nodes(
-        longer(nodes.attribute, n),
-        longer(nodes.cut, n),
-        longer(nodes.first, n),
-        longer(nodes.n_children, n),
-        longer(nodes.depth, n),
-        longer(nodes.worth, n),
-        longer(nodes.class_weight, n),
-        longer(nodes.route_start, n),
-        route,
-        longer(nodes.start, n),
-        longer(nodes.stop, n),
-        nodes.members,
-        nodes.fraction,
-    )
 
 
 @njit(cache=True, nogil=True)
@@ -232,9 +202,8 @@ def _route_values(
     size: int,
     route: NDArray[np.int64],
     start: int,
-) -> tuple[NDArray[np.int64], int]:
-    """The routes with one more, from ``start``: a child for each value of these rows; how many."""
-    route = longer(route, start + size)
+) -> int:
+    """One more route (OUT), from ``start``: a child for each value of these rows; how many."""
     own = route[start : start + size]
     own[:] = -1
     for row in rows:
@@ -245,7 +214,7 @@ def _route_values(
         if own[value] == 0:
             own[value] = n_children
             n_children += 1
-    return route, n_children
+    return n_children
 
 
 @njit(cache=True, nogil=True)
@@ -288,18 +257,22 @@ def grow(
     ready: NDArray[np.float64],
     groups: NDArray[np.int64],
     weight: NDArray[np.float64],
-) -> tuple[Nodes, int]:
-    """Grow the unpruned tree from where it stands, until it is whole or the lists have no room.
+    need: NDArray[np.int64],
+) -> bool:
+    """Grow the unpruned tree from where it stands, until it is whole or something has no room.
 
     at (IN, OUT) says where: the node to go on with, how many nodes and routes there are. groups and
-    weight are room for those of one node's rows. Answers the nodes and how long the lists of rows
-    must be to go on, 0 when the tree is whole.
+    weight are room for those of one node's rows. Answers whether the tree is whole; if not, need
+    (OUT) says how long the lists of rows, the nodes and the routes must be to go on.
     """
     n_classes = nodes.class_weight.shape[1]
+    widest = max(2, table.sizes.max()) if len(table.sizes) else 2
     node, n_nodes, n_routes = at
     while node < n_nodes:
         start, stop = nodes.start[node], nodes.stop[node]
-        if nodes.attribute[node] < 0:  # otherwise it has its test, but found no room
+        need[0], need[1], need[2] = 0, n_nodes + widest, n_routes + widest
+        short = need[1] > len(nodes.attribute) or need[2] > len(nodes.route)
+        if nodes.attribute[node] < 0 and not short:  # otherwise it has its test, but found no room
             own = nodes.class_weight[node]
             items = own.sum()
             few = items < 2.0 * min_rows or nodes.depth[node] == max_depth
@@ -318,17 +291,19 @@ def grow(
                 node += 1
                 continue
             nodes.attribute[node], nodes.worth[node], nodes.cut[node] = j, worth, cut
-            route, n_children = nodes.route, 2
+            nodes.first[node], nodes.n_children[node] = n_nodes, 2
             if not table.numeric[j]:
                 nodes.route_start[node], size = n_routes, table.sizes[j]
-                route, n_children = _route_values(table.codes[j], rows, size, route, n_routes)
+                nodes.n_children[node] = _route_values(
+                    table.codes[j], rows, size, nodes.route, n_routes
+                )
                 n_routes += size
-            nodes.first[node], nodes.n_children[node] = n_nodes, n_children
-            nodes = _room(nodes, n_nodes + n_children, route)
-        share, edges, _ = share_out(table, nodes, node, start, stop, nodes.stop[n_nodes - 1])
-        if edges[-1] > len(nodes.members):
+        if not short:
+            share, edges, _ = share_out(table, nodes, node, start, stop, nodes.stop[n_nodes - 1])
+            need[0] = edges[-1]
+        if short or need[0] > len(nodes.members):
             at[0], at[1], at[2] = node, n_nodes, n_routes
-            return nodes, edges[-1]
+            return False
         send(table, nodes, node, start, stop, share, edges)
         for k in range(nodes.n_children[node]):
             child = nodes.first[node] + k
@@ -339,4 +314,4 @@ def grow(
         n_nodes += nodes.n_children[node]
         node += 1
     at[0], at[1], at[2] = node, n_nodes, n_routes
-    return nodes, 0
+    return True

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive.models.tree.c45_kernels import Nodes, Table, send, share_out, weigh
 from unnaive.models.tree.gain_kernels import EPSILON
+from unnaive.table import Storage
 
 SLACK = 0.1  # errors by which a simpler tree may be worse
 
@@ -34,16 +35,18 @@ class Work(NamedTuple):
     at: NDArray[np.int64]  # how many are pending, and where lists of rows end
 
 
-def begin(nodes: Nodes, n_nodes: int) -> Work:
+def begin(nodes: Nodes, n_nodes: int, storage: Storage) -> Work:
     """Before the first node: children come before their parents."""
+    pending = storage.empty(n_nodes, np.int64)
+    pending[:] = np.arange(n_nodes)
     return Work(
-        estimate=np.zeros(n_nodes),
-        staying=np.zeros(n_nodes),
-        new_staying=np.zeros(n_nodes),
-        start=np.zeros(n_nodes, np.int64),
-        stop=np.zeros(n_nodes, np.int64),
-        class_weight=np.zeros((n_nodes, nodes.class_weight.shape[1])),
-        pending=np.arange(n_nodes),
+        estimate=storage.zeros(n_nodes),
+        staying=storage.zeros(n_nodes),
+        new_staying=storage.zeros(n_nodes),
+        start=storage.zeros(n_nodes, np.int64),
+        stop=storage.zeros(n_nodes, np.int64),
+        class_weight=storage.zeros((n_nodes, nodes.class_weight.shape[1])),
+        pending=pending,
         at=np.array([n_nodes, nodes.stop[n_nodes - 1]]),
     )
 
@@ -77,10 +80,12 @@ def _as_leaf(own: NDArray[np.float64], confidence: float, deviation: float) -> f
 
 
 @njit(cache=True, nogil=True)
-def collapse(nodes: Nodes, n_nodes: int) -> None:
-    """Make leaves (OUT) of nodes whose subtree errs as often on the training rows as they would."""
-    errors = np.zeros(n_nodes)
-    for node in range(n_nodes - 1, -1, -1):
+def collapse(nodes: Nodes, errors: NDArray[np.float64]) -> None:
+    """Make leaves (OUT) of nodes whose subtree errs as often on the training rows as they would.
+
+    errors (OUT) are those of each node, of which there are so many.
+    """
+    for node in range(len(errors) - 1, -1, -1):
         own = nodes.class_weight[node]
         errors[node] = own.sum() - own.max()
         if nodes.attribute[node] < 0:
