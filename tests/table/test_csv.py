@@ -12,7 +12,7 @@ from pyarrow import csv as arrow_csv
 
 from unnaive import NaiveBayesClassifier, scan
 from unnaive.table import csv
-from unnaive.table.stretches import Stretch, stretches
+from unnaive.table.text_cuts import Stretch, cut_text
 
 ODD = {
     "plain": ["red", "green", "blue"],
@@ -140,9 +140,9 @@ def test_stretches_are_the_file():
     rng = np.random.default_rng(1)
     text = b"".join(b'%d,"a\nb"\n' % k for k in rng.integers(0, 10**6, 5000))
     for size in (50, 777, 1 << 14, 1 << 20):
-        found = list(stretches(pa.BufferReader(text), size))
+        found = list(cut_text(pa.BufferReader(text), size))
         assert b"".join(s.rows.tobytes() for s in found) == text
         assert all(s.is_whole(",") for s in found)
         assert [s.first for s in found] == [True] + [False] * (len(found) - 1)
-    endless = list(stretches(pa.BufferReader(b'"' + b"x" * 10_000), 100))
+    endless = list(cut_text(pa.BufferReader(b'"' + b"x" * 10_000), 100))
     assert endless == [None]

@@ -15,7 +15,7 @@ from unnaive.table.dialect import parse_options
 from unnaive.table.files import Piece
 from unnaive.table.parallel import in_order
 from unnaive.table.scan import Scan
-from unnaive.table.stretches import Stretch, stretches
+from unnaive.table.text_cuts import Stretch, cut_text
 
 FIRST_BYTES = 1 << 20  # of the first file that types are inferred from
 BLOCK_BYTES = 1 << 21  # larger ones are slower to parse
@@ -77,7 +77,7 @@ class CsvBatches:
         )
         seen = 0
         with pa.input_stream(path, compression="detect") as stream:
-            for table in in_order(take_apart, stretches(stream, BLOCK_BYTES), -1):
+            for table in in_order(take_apart, cut_text(stream, BLOCK_BYTES), -1):
                 if table is None:
                     break
                 yield table

@@ -46,7 +46,7 @@ class Stretch:
         return bool(_quotes_pair(words, np.uint64(ord(delimiter))))
 
 
-def stretches(stream: Any, size: int) -> Iterator[Stretch | None]:
+def cut_text(stream: Any, size: int) -> Iterator[Stretch | None]:
     """All bytes of a file, about so many at a time; None at last where no end of a row is found."""
     left = np.frombuffer(stream.read(len(BYTE_ORDER_MARK)), np.uint8)
     if left.tobytes() == BYTE_ORDER_MARK:
