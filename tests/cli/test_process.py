@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pty
 import signal
@@ -14,6 +15,7 @@ import pytest
 
 from cli.conftest import parts, start
 from unnaive import load
+from unnaive.cli import running
 from unnaive.datasets import make_waveform
 
 
@@ -114,6 +116,20 @@ def test_ctrl_c_stops_with_130_and_leaves_nothing_half_written(large, work, seco
     assert (code, err) == (130, b"unnaive: stopped\n") or (code == -signal.SIGINT and seconds < 1)
     assert (work / "old.unv").read_bytes() == b"what was there before"
     assert parts(work) == []
+
+
+def test_ctrl_c_in_a_function_that_compiled_code_calls_is_not_lost(ctrl_c, capsys):
+    call = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+    stopped = []
+
+    def work():
+        call()
+        time.sleep(30.0)
+
+    with pytest.raises(KeyboardInterrupt), running._watching(stopped):
+        work()
+    assert stopped
+    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_while_waiting_for_rows_leaves_no_file(work):
