@@ -1,10 +1,9 @@
-"""Compiled kernels of the sources as they are, not of an earlier state; what many tests need."""
+"""Compiled kernels of the sources as they are, not of an earlier state."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import signal
 from pathlib import Path
 
 HERE = Path(__file__).parent.parent
@@ -20,7 +19,6 @@ def fingerprint() -> str:
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / fingerprint()))
 
-import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from spark_session import spark  # noqa: E402, F401
@@ -30,11 +28,3 @@ from spark_session import spark  # noqa: E402, F401
 settings.register_profile("search", derandomize=False)
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
-
-
-@pytest.fixture
-def ctrl_c():
-    """Ctrl-C means what it usually does, also where a shell in the background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)

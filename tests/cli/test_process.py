@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pty
 import signal
@@ -15,7 +14,6 @@ import pytest
 
 from cli.conftest import parts, start
 from unnaive import load
-from unnaive.cli import running
 from unnaive.datasets import make_waveform
 
 
@@ -113,30 +111,18 @@ def test_ctrl_c_stops_with_130_and_leaves_nothing_half_written(large, work, seco
     )  # fmt: skip
     assert out == b""
     # Python itself, before it has read a line of ours, dies of the signal.
-    assert (code, err) == (130, b"unnaive: stopped\n") or (code == -signal.SIGINT and seconds < 1)
+    # Numba may say that a callback of its own was interrupted, before the command says its word.
+    told = code == 130 and err.endswith(b"unnaive: stopped\n")
+    assert told or (code == -signal.SIGINT and seconds < 1)
     assert (work / "old.unv").read_bytes() == b"what was there before"
     assert parts(work) == []
-
-
-def test_ctrl_c_in_a_function_that_compiled_code_calls_is_not_lost(ctrl_c, capsys):
-    call = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
-    stopped = []
-
-    def work():
-        call()
-        time.sleep(30.0)
-
-    with pytest.raises(KeyboardInterrupt), running._watching(stopped):
-        work()
-    assert stopped
-    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_while_waiting_for_rows_leaves_no_file(work):
     reader, writer = os.pipe()
     asked = start("fit", "-", "-t", "wave", "-o", "x.unv", stdin=reader)
     os.write(writer, b"x,wave\n1,a\n")
-    time.sleep(8.0)  # until it waits, also where modules are compiled first
+    time.sleep(4.0)
     asked.send_signal(signal.SIGINT)
     _, err = asked.communicate(timeout=60)
     os.close(writer)

@@ -255,6 +255,14 @@ def test_a_stop_of_work_keeps_what_is_done(folder, table):
     assert layers.n_sweeps_ == 1
 
 
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C means what it usually does, also where a shell in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_ctrl_c_in_a_pass_ends_the_fit_and_what_is_shown(n_jobs, folder, capsys, ctrl_c):
     def interrupt(facts):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import _thread
 import os
 import signal
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
@@ -85,22 +83,11 @@ def _watching(stopped: list[int]) -> Iterator[None]:
         stopped.append(number)
         signal.default_int_handler(number, frame)
 
-    def again(lost: Any) -> None:
-        """Ctrl-C in a function that compiled code calls is lost there: it comes once more."""
-        if not isinstance(lost.exc_value, KeyboardInterrupt):
-            said(lost)
-            return
-        later = threading.Timer(0.01, _interrupt)
-        later.daemon = True
-        later.start()
-
-    said = sys.unraisablehook
     try:
         before: Any = signal.getsignal(signal.SIGINT)
         own = before is signal.default_int_handler
         if own:
             signal.signal(signal.SIGINT, note)
-            sys.unraisablehook = again
     except ValueError:  # not the main thread, as in some tests
         own = False
     try:
@@ -108,16 +95,6 @@ def _watching(stopped: list[int]) -> Iterator[None]:
     finally:
         if own:
             signal.signal(signal.SIGINT, before)
-            sys.unraisablehook = said
-
-
-def _interrupt() -> None:
-    """Ctrl-C for the main thread, whatever it waits for."""
-    main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:
-        signal.pthread_kill(main, signal.SIGINT)
-    else:  # Windows
-        _thread.interrupt_main()
 
 
 def _command(args: list[str]) -> str:
