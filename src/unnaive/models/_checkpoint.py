@@ -82,11 +82,9 @@ class Checkpoint:
 
     def _states(self) -> Any:
         """Of the files, if there are any; lists, as they come back."""
-        if self._scan is None or self._scan.kind != "files":
-            return None
         from unnaive.table.batches import file_states
 
-        return file_states(self._scan.data)
+        return None if self._scan is None else file_states(self._scan)
 
     def seed(self, random_state: Any) -> int:
         """The seed of the fit: drawn now, or as it was drawn where ``random_state`` is None."""

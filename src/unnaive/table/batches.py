@@ -72,10 +72,15 @@ def find_files(data: Any) -> list[str]:
     return found
 
 
-def file_states(data: Any) -> list[tuple[str, int, int]]:
-    """Name, size and time of the last change of each file: who sees the same, reads the same."""
+def file_states(scan: Scan) -> list[tuple[str, int, int]] | None:
+    """Name, size and time of the last change of each file: who sees the same, reads the same.
+
+    None where rows are not in files.
+    """
+    if scan.kind != "files":
+        return None
     found = []
-    for path in find_files(data):
+    for path in find_files(scan.data):
         state = os.stat(path)
         found.append((os.path.abspath(path), state.st_size, state.st_mtime_ns))
     return found
