@@ -6,6 +6,7 @@ import gzip
 import io
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv as arrow_csv
@@ -75,7 +76,10 @@ def test_rows_are_those_of_one_reader(tmp_path, monkeypatch, kind, size):
             assert begun == 1
 
 
-@pytest.mark.parametrize("how", ["mark", "returns", "empty lines", "packed", "no rows"])
+HOW = ["mark", "returns", "empty lines", "packed", "no rows", "late header"]
+
+
+@pytest.mark.parametrize("how", HOW)
 def test_files_that_are_written_in_another_way(tmp_path, monkeypatch, how):
     monkeypatch.setattr(csv, "BLOCK_BYTES", 600)
     path = write(tmp_path / "a.csv", ODD["quoted"], header='"x","text","label"')
@@ -86,6 +90,8 @@ def test_files_that_are_written_in_another_way(tmp_path, monkeypatch, how):
         path.write_bytes(write(path, ODD["plain"]).read_bytes().replace(b"\n", b"\r"))
     elif how == "empty lines":
         path.write_bytes(whole.replace(b"yes\n", b"yes\n\n\r\n\n") + b"\n" * 700)
+    elif how == "late header":
+        path.write_bytes(b"\r\n\n" + whole)
     elif how == "packed":
         path = tmp_path / "a.csv.gz"
         path.write_bytes(gzip.compress(whole))
@@ -95,6 +101,19 @@ def test_files_that_are_written_in_another_way(tmp_path, monkeypatch, how):
     assert rows == expected(path)
     assert len(rows) == (0 if how == "no rows" else 400)
     assert begun == (how == "returns")  # without a line feed, a row never ends
+
+
+@pytest.mark.parametrize("size", [100, 1 << 20])
+def test_names_may_hold_line_breaks_and_delimiters(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(csv, "BLOCK_BYTES", size)
+    name = 'width;;;\r\n""in""\nmetres'
+    path = write(tmp_path / "a.csv", ODD["quoted"], header=f'"{name}",text,label')
+    plain = write(tmp_path / "b.csv", ODD["quoted"])
+    model = NaiveBayesClassifier().fit(path, "label")
+    assert list(model.feature_names_in_) == [name.replace('""', '"'), "text"]
+    own, other = (pd.read_csv(p).drop(columns="label") for p in (path, plain))
+    expected = NaiveBayesClassifier().fit(plain, "label").predict_proba(other)
+    np.testing.assert_array_equal(model.predict_proba(own), expected)
 
 
 def test_rows_of_the_wrong_length_are_placed(tmp_path, monkeypatch):

@@ -11,13 +11,13 @@ from typing import Any
 
 from unnaive.table.batches import PACKED, refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
-from unnaive.table.dialect import parse_options
+from unnaive.table.dialect import first_line, parse_options
 from unnaive.table.files import Piece
 from unnaive.table.parallel import in_order
 from unnaive.table.scan import Scan
 from unnaive.table.text_cuts import Stretch, cut_text
 
-FIRST_BYTES = 1 << 20  # of the first file that types are inferred from
+FIRST_BYTES = 1 << 20  # of a packed file, that its length as text is told from
 BLOCK_BYTES = 1 << 21  # larger ones are slower to parse
 
 
@@ -116,12 +116,8 @@ class CsvBatches:
         from pyarrow import csv
 
         try:
-            with pa.input_stream(path, compression="detect") as stream:
-                line = stream.read(FIRST_BYTES)
-            end = line.find(b"\n")
-            head = line if end < 0 else line[: end + 1]
             alone = csv.ReadOptions(use_threads=False)  # one line: threads would still be starting
-            found = csv.read_csv(pa.py_buffer(head), alone, parse_options(path))
+            found = csv.read_csv(pa.py_buffer(first_line(path)), alone, parse_options(path))
             return list(found.schema.names)
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, error) from error

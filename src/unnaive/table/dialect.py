@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 DELIMITERS = ",;\t|"  # the first of those that stand most often in the header
+HEADER_BYTES = 1 << 20  # within which a header ends
 
 
 def parse_options(path: str) -> Any:
@@ -15,13 +16,24 @@ def parse_options(path: str) -> Any:
 
 
 def find_delimiter(path: str) -> str:
-    """The character between values, from the first line of a file."""
+    """The character between values, from the header of a file."""
     if ".tsv" in path.lower():
         return "\t"
+    # What is quoted is part of a name: every other piece between quotes.
+    outside = b"".join(first_line(path).split(b'"')[::2]).decode("utf-8", "replace")
+    return max(DELIMITERS, key=lambda sign: (outside.count(sign), -DELIMITERS.index(sign)))
+
+
+def first_line(path: str) -> bytes:
+    """The header as it is written; a quoted name may hold line breaks, empty lines are left out."""
     import pyarrow as pa
 
     with pa.input_stream(path, compression="detect") as stream:
-        line = bytes(stream.read(1 << 16)).split(b"\n", 1)[0]
-    # What is quoted is part of a name: every other piece between quotes.
-    outside = b"".join(line.split(b'"')[::2]).decode("utf-8", "replace")
-    return max(DELIMITERS, key=lambda sign: (outside.count(sign), -DELIMITERS.index(sign)))
+        text = bytes(stream.read(HEADER_BYTES)).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    end = 0
+    for number, piece in enumerate(text.split(b'"')):
+        line_break = piece.find(b"\n") if number % 2 == 0 else -1
+        if line_break >= 0:
+            return text[: end + line_break + 1]
+        end += len(piece) + 1
+    return text
