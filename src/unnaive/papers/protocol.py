@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -43,6 +44,20 @@ def halves(n_rows: int, seed: int) -> list[Split]:
     """One half to learn from and one to test, at random."""
     order = np.random.default_rng(seed).permutation(n_rows)
     return [(order[: n_rows // 2], order[n_rows // 2 :])]
+
+
+def busy() -> float:
+    """Seconds that this process and those it has waited for were at work."""
+    return sum(os.times()[:4])
+
+
+def within_patience(parts: Iterable[Split], patience: float) -> Iterator[Split]:
+    """Parts one after the other; none is begun after so many seconds of work."""
+    begun = busy()
+    for part in parts:
+        yield part
+        if busy() - begun >= patience:
+            return
 
 
 def held_out(
@@ -89,14 +104,22 @@ def c45_size(tree: Any) -> int:
 
 
 def evaluate(
-    make: Callable[[], Any], X: Any, y: NDArray[Any], parts: list[Split]
+    make: Callable[[], Any],
+    X: Any,
+    y: NDArray[Any],
+    parts: list[Split],
+    patience: float = float("inf"),
 ) -> dict[str, float]:
-    """Quality over all test rows, processor seconds of all work, bytes of the first model."""
+    """Quality over all test rows, processor seconds of all work, bytes of the first model.
+
+    Where patience ends before the parts do, ``fits`` says how many were done; seconds are those
+    that all would take.
+    """
     classes = np.unique(y)
     fit = predict = 0.0
     sums: QualitySums | None = None
-    size = 0
-    for train, test in parts:
+    size = done = 0
+    for train, test in within_patience(parts, patience):
         start = time.process_time()
         model = make().fit(X.iloc[train], y[train])
         fit += time.process_time() - start
@@ -108,5 +131,7 @@ def evaluate(
         new = QualitySums.of(p, np.searchsorted(classes, y[test]))
         sums = new if sums is None else sums + new
         size = size or len(pickle.dumps(model))
+        done += 1
     assert sums is not None
-    return {**asdict(sums.quality), "fit_s": fit, "predict_s": predict, "bytes": size}
+    times = {"fit_s": fit * len(parts) / done, "predict_s": predict * len(parts) / done}
+    return {**asdict(sums.quality), **times, "bytes": size, "fits": done, "parts": len(parts)}

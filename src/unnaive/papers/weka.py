@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from unnaive.papers.protocol import Split, within_patience
+
 
 @cache
 def weka_jar() -> Path | None:
@@ -61,16 +63,22 @@ def run(*arguments: str) -> str:
     return subprocess.run(call, capture_output=True, text=True, check=True).stdout
 
 
-def test(command: str, X: Any, y: Any, parts: list[tuple[Any, Any]]) -> dict[str, float]:
-    """Rows that a classifier gets right over all parts, and Weka's own time to build it."""
+def test(
+    command: str, X: Any, y: Any, parts: list[Split], patience: float = float("inf")
+) -> dict[str, float]:
+    """Share of rows that a classifier gets right, and Weka's own time to build it for all parts.
+
+    Where patience ends before the parts do, ``fits`` says how many were done.
+    """
     rows = X.assign(**{"class of the row": y})
     for name in rows:
         if not _is_number(rows[name]):  # both files must list the same values
             rows[name] = rows[name].astype("category")
     right = tested = built = 0.0
+    done = 0
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / "train.arff", Path(folder) / "test.arff"]
-        for part in parts:
+        for part in within_patience(parts, patience):
             for path, which in zip(paths, part, strict=True):
                 write_arff(path, rows.iloc[which])
             found = run(*command.split(), "-t", str(paths[0]), "-T", str(paths[1]))
@@ -84,7 +92,9 @@ def test(command: str, X: Any, y: Any, parts: list[tuple[Any, Any]]) -> dict[str
                 tested + len(part[1]),
                 built + float(took[1]),
             )
-    return {"accuracy": right / tested, "fit_s": built}
+            done += 1
+    times = {"fit_s": built * len(parts) / done}
+    return {"accuracy": right / tested, **times, "fits": done, "parts": len(parts)}
 
 
 def _is_number(column: Any) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from unnaive.papers.kept import Record
+from unnaive.papers.protocol import busy
 from unnaive.papers.sets import Sample, Shelf
 from unnaive.papers.study import NO_SET, Study, Task, load_study
 
@@ -24,15 +27,10 @@ def do(task: Task, study: Study, shelf: Shelf) -> Record:
     part = study.parts[task.part]
     sample = None if task.set == NO_SET else _read(shelf, task.set)
     experiment = study.module.EXPERIMENTS[part.experiment]
-    start, busy = time.perf_counter(), _busy()
+    start, before = time.perf_counter(), busy()
     figures = experiment(sample, task.method, task.seed, study, part.options)
     took = time.perf_counter() - start
-    return {**figures, "seconds": took, "cpu": min(_busy() - busy, took)}
-
-
-def _busy() -> float:
-    """Seconds that this process and those it has waited for were at work."""
-    return sum(os.times()[:4])
+    return {**figures, "seconds": took, "cpu": min(busy() - before, took)}
 
 
 _LAST: dict[tuple[Shelf, str], Sample] = {}  # tables that the next tasks will want again
@@ -84,10 +82,13 @@ def do_all(
 def _work(tasks: Connection, quick: bool, shelf: Shelf) -> None:
     """In a process of its own: tasks come in, records go out.
 
-    Libraries that bring threads of their own get one: processes are what runs side by side.
+    Libraries that bring threads of their own get one: processes are what runs side by side. It
+    leads a group, so that the programs it starts, such as Weka, end with it.
     """
     from threadpoolctl import threadpool_limits
 
+    if hasattr(os, "setpgrp"):
+        os.setpgrp()
     while (task := tasks.recv()) is not None:
         with threadpool_limits(1):
             tasks.send(attempt(task, load_study(task.paper, quick), shelf))
@@ -124,16 +125,21 @@ class _Worker:
         return record
 
     def restart(self) -> None:
+        self._kill()
+        self._start()
+
+    def _kill(self) -> None:
+        """The process, and whatever it has started."""
+        with suppress(AttributeError, ProcessLookupError):  # Windows; not yet a group's leader
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.join()
-        self._start()
 
     def stop(self) -> None:
         if self.task is None:
             self.pipe.send(None)
             self._process.join(10)
-        self._process.kill()
-        self._process.join()
+        self._kill()
 
 
 def _in_processes(

@@ -55,17 +55,17 @@ def classes(sample: Sample, told: dict[str, Any]) -> NDArray[Any]:
 
 
 def quality(
-    sample: Sample, method: str, seed: int, study: Study, _: dict[str, Any]
+    sample: Sample, method: str, seed: int, study: Study, options: dict[str, Any]
 ) -> dict[str, Any]:
     X, y = sample.X, classes(sample, study.sets.get(sample.name, {}))
-    parts = splits(y, sample.train, seed)
+    parts, patience = splits(y, sample.train, seed), options["patience"]
     if method in WEKA:
         if weka.weka_jar() is None:
             raise FileNotFoundError("Weka or Java is not installed")
-        return weka.test(WEKA[method], X, y, parts)
+        return weka.test(WEKA[method], X, y, parts, patience)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers warn of names, gaps and columns without values
-        return dict(evaluate(lambda: CONFIGURATIONS[method](seed), X, y, parts))
+        return dict(evaluate(lambda: CONFIGURATIONS[method](seed), X, y, parts, patience))
 
 
 EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {"quality": quality}
