@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
 
+from started import ProgramStarter, is_alive
+from unnaive import NaiveBayesClassifier
 from unnaive.papers.command import main
 from unnaive.papers.kept import Kept, frame
+from unnaive.papers.protocol import evaluate, folds
 from unnaive.papers.run import plan, run
 from unnaive.papers.sets import Samples
 from unnaive.papers.study import Task, load_study
+from unnaive.papers.work import do_all
 
 
 @pytest.fixture
@@ -102,6 +108,39 @@ def test_a_task_past_its_limit_is_ended_and_kept_as_such(tmp_path):
     assert "time limit of 0.01 s" in (tmp_path / "wiering.html").read_text()
     assert not work(0.01).left
     assert len(work(100.0).left) == 2  # more time is another matter
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no groups of processes")
+def test_a_program_that_a_task_started_ends_with_its_time(tmp_path):
+    shelf = ProgramStarter(tmp_path / "pid")
+    task = Task("kohavi", "accuracy", "iris", "NB", 0)
+    records = []
+    for limit in (5.0, 20.0, 80.0):  # a slow machine needs longer to begin
+        do_all(
+            [task], False, shelf, 1, lambda _, limit=limit: limit, lambda _, r: records.append(r)
+        )
+        assert records[-1]["limit"] == limit
+        if shelf.pid_file.exists():
+            break
+    pid = int(shelf.pid_file.read_text())
+    for _ in range(100):  # until whoever inherited it has noticed
+        if not is_alive(pid):
+            break
+        time.sleep(0.1)
+    assert not is_alive(pid)
+
+
+def test_no_part_is_begun_after_patience_has_ended():
+    X = pd.DataFrame({"x": np.arange(60.0)})
+    y = np.arange(60) % 2
+    parts = folds(y, 6)
+    whole = evaluate(NaiveBayesClassifier, X, y, parts)
+    assert (whole["fits"], whole["parts"]) == (6, 6)
+    short = evaluate(NaiveBayesClassifier, X, y, parts, patience=0.0)
+    assert (short["fits"], short["parts"]) == (1, 6)
+    first = evaluate(NaiveBayesClassifier, X, y, parts[:1])
+    assert short["accuracy"] == first["accuracy"]
+    assert short["log_loss"] == first["log_loss"]
 
 
 def test_records_of_failed_tasks_are_in_no_table():

@@ -63,9 +63,7 @@ def run(*arguments: str) -> str:
     return subprocess.run(call, capture_output=True, text=True, check=True).stdout
 
 
-def test(
-    command: str, X: Any, y: Any, parts: list[Split], patience: float = float("inf")
-) -> dict[str, float]:
+def test(command: str, X: Any, y: Any, parts: list[Split], patience: float) -> dict[str, float]:
     """Share of rows that a classifier gets right, and Weka's own time to build it for all parts.
 
     Where patience ends before the parts do, ``fits`` says how many were done.

@@ -118,7 +118,7 @@ class _Worker:
     def take(self) -> Record:
         try:
             record: Record = self.pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):
             code = self._process.exitcode
             record = {"error": f"its process ended with code {code}"}
             self._start()
@@ -130,6 +130,7 @@ class _Worker:
 
     def _kill(self) -> None:
         """The process, and whatever it has started."""
+        assert self._process.pid is not None
         with suppress(AttributeError, ProcessLookupError):  # Windows; not yet a group's leader
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
