@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +15,23 @@ from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    _routing_enabled,
-    process_routing,
 )
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_method_params, has_fit_parameter
+from sklearn.utils.validation import _check_method_params
 
 from unnaive.bayes import Evidence
 from unnaive.counts import Progress, TableEstimator, Wanted, told, within
-from unnaive.encode import GRID_LIMIT, Labels, assign_folds, groups_of
-from unnaive.models._base import TableClassifier
+from unnaive.encode import GRID_LIMIT, Labels, assign_folds
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
-from unnaive.models.decompose.folding import fold_logs, fold_probabilities
+from unnaive.models.decompose.folding import Folding
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
-from unnaive.models.decompose.relabel import ClassRows, Clustering, number_parameter
+from unnaive.models.decompose.relabel import ClassRows, Clustering, Known, number_parameter
 from unnaive.models.decompose.relabel import join as join_pairs
+from unnaive.models.decompose.routing import refuse_foreign, route
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import (
-    Block,
     Picked,
     Schema,
     Source,
@@ -189,22 +185,20 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         source, summary = self._read(X, y, sample_weight)
         classes = summary.labels.classes
         known = join(
-            source, lambda block: _known(block, summary.labels), summary.n_rows, "reading classes"
+            source, lambda b: Known.of(b, summary.labels), summary.n_rows, "reading classes"
         )
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
         scan = scan_of(X, y, sample_weight)
         if scan is not None:
-            _refuse_foreign(clusterer, estimator)
-            X, routed = (
-                replace(scan, picked=Picked(known.row_ids, source.storage)),
-                Bunch(estimator={}, clusterer={}),
-            )
+            refuse_foreign(clusterer, estimator)
+            X = replace(scan, picked=Picked(known.row_ids, source.storage))
+            routed = Bunch(estimator={}, clusterer={})
         else:
             if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
                 X = np.asarray(X)
-            routed = self._routed(estimator, clusterer, sample_weight, params)
+            routed = route(self, estimator, clusterer, sample_weight, params)
             if sample_weight is not None:  # rows of weight zero are the same as absent rows
                 routed = Bunch(
                     **{k: _check_method_params(X, v, known.row_ids) for k, v in routed.items()}
@@ -231,7 +225,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         return self
 
     def _judge(
-        self, rows: ClassRows, estimator: Any, params: Any, known: _Known, seed: int
+        self, rows: ClassRows, estimator: Any, params: Any, known: Known, seed: int
     ) -> Judge:
         weight, room = known.weight, rows.storage
         if weight is None:
@@ -240,7 +234,7 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         drawn = isinstance(self.cv, numbers.Integral)  # splitters ask for the labels of all rows
         target = None if drawn else rows.labels[known.groups]
         folds, _ = assign_folds(self.cv, seed, known.row_ids, target, room)
-        return Judge(rows, estimator, params, weight, folds, self._fold_pairs, self.n_jobs)
+        return Judge(rows, estimator, params, weight, folds, self.fold, self.n_jobs)
 
     def _n_tasks(self) -> int | None:
         return None
@@ -290,29 +284,6 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(frozenset(), schema.numeric)
 
-    def _routed(self, estimator: Any, clusterer: Any, sample_weight: Any, params: Any) -> Bunch:
-        """What goes to the ``fit`` of the estimator and of the clusterer."""
-        if _routing_enabled():
-            if sample_weight is not None:
-                params = {**params, "sample_weight": sample_weight}
-            routed = process_routing(self, "fit", **params)
-            return Bunch(estimator=routed.estimator.fit, clusterer=routed.clusterer.fit)
-        if params:
-            raise TypeError(
-                f"fit got {sorted(params)}, which reach the estimator and the clusterer only "
-                "with metadata routing: sklearn.set_config(enable_metadata_routing=True)."
-            )
-        if sample_weight is None:
-            return Bunch(estimator={}, clusterer={})
-        if not has_fit_parameter(estimator, "sample_weight"):
-            raise TypeError(
-                f"estimator {type(estimator).__name__} takes no sample_weight; leave the weights "
-                "out, or use an estimator that does."
-            )
-        given = {"sample_weight": np.asarray(sample_weight)}
-        takes = has_fit_parameter(clusterer, "sample_weight")
-        return Bunch(estimator=given, clusterer=given if takes else {})
-
     def get_metadata_routing(self) -> MetadataRouter:
         """Which metadata the estimator and the clusterer want.
 
@@ -355,21 +326,9 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
             for p, (c, f) in enumerate(zip(self.owner_, first, strict=True))
         ]
 
-    def _checked(self, X: Any) -> Any:
-        self._open(X)
-        return X
-
-    def _fold_pairs(self, model: Any, owner: NDArray[np.intp], X: Any) -> NDArray[np.intp]:
-        """Class numbers of rows, by an estimator fitted on pairs."""
-        if not hasattr(model, "predict_proba"):
-            return owner[model.predict(X)]
-        classes, how = np.unique(owner), self.fold
-
-        def most_probable(pairs: NDArray[np.float64]) -> NDArray[np.intp]:
-            return classes[fold_probabilities(pairs, owner, how).argmax(axis=1)]
-
-        found: NDArray[np.intp] = _folded(model, X, most_probable, ["class"])
-        return found
+    @property
+    def _folding(self) -> Folding:
+        return Folding(self.estimator_, self.owner_, self.fold)
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row.
@@ -382,16 +341,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         -------
         array of shape (n_samples,)
         """
-        X = self._checked(X)
-        if not hasattr(self.estimator_, "predict_proba"):
-            return self.classes_[self.owner_[self.estimator_.predict(X)]]
-        classes, owner, how = self.classes_, self.owner_, self.fold
-
-        def most_probable(pairs: NDArray[np.float64]) -> NDArray[Any]:
-            found: NDArray[Any] = classes[fold_probabilities(pairs, owner, how).argmax(axis=1)]
-            return found
-
-        return _folded(self.estimator_, X, most_probable, ["prediction"])
+        self._open(X)
+        return self._folding.predict(X, self.classes_, "prediction")
 
     def _names(self, word: str) -> list[str]:
         return [f"{word}_{label}" for label in self.classes_]
@@ -408,12 +359,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         -------
         array of shape (n_samples, n_classes)
         """
-        X = self._checked(X)
-        owner, how = self.owner_, self.fold
-        names = self._names("probability")
-        return _folded(
-            self.estimator_, X, lambda pairs: fold_probabilities(pairs, owner, how), names
-        )
+        self._open(X)
+        return self._folding.predict_proba(X, self._names("probability"))
 
     @_estimator_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
@@ -427,12 +374,8 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         -------
         array of shape (n_samples, n_classes)
         """
-        X = self._checked(X)
-        owner, how = self.owner_, self.fold
-        names = self._names("log_probability")
-        return _folded(
-            self.estimator_, X, lambda pairs: fold_logs(pairs, owner, how), names, logs=True
-        )
+        self._open(X)
+        return self._folding.predict_log_proba(X, self._names("log_probability"))
 
     @_estimator_has("evidence")
     def evidence(self, X: Any) -> Evidence:
@@ -447,46 +390,6 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         Evidence
             ``bars`` of shape (rows, attributes, pairs); ``classes`` are the entries of ``pairs_``.
         """
-        X = self._checked(X)
+        self._open(X)
         found: Evidence = self.estimator_.evidence(X)
         return replace(found, classes=as_objects(self.pairs_))
-
-
-def _folded(
-    model: Any,
-    X: Any,
-    fold: Callable[[NDArray[np.float64]], NDArray[Any]],
-    names: list[str],
-    logs: bool = False,
-) -> Any:
-    """An estimator's probabilities of pairs, folded where the rows are if it is one of ours."""
-    if not isinstance(model, TableClassifier):
-        return fold(model.predict_log_proba(X) if logs else model.predict_proba(X))
-    own = model._sent._log_probabilities if logs else model._sent._probabilities
-    return model._open(X).map(lambda block: fold(own(block)), names)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Known:
-    """What must be known of all rows: their classes, weights and numbers."""
-
-    PER_ROW: ClassVar = {"groups": 0, "weight": 0, "row_ids": 0}
-
-    groups: NDArray[Any]
-    weight: NDArray[np.float64] | None
-    row_ids: NDArray[np.int64]
-
-
-def _known(block: Block, labels: Labels) -> _Known:
-    assert block.target is not None
-    return _Known(groups_of(labels, block.target), block.weight, block.row_ids)
-
-
-def _refuse_foreign(*estimators: Any) -> None:
-    """Only our own estimators read rows that are not in memory."""
-    for one in estimators:
-        if not isinstance(one, TableEstimator):
-            raise TypeError(
-                f"{type(one).__name__} needs all rows in memory: read the table and pass it to "
-                "fit, or use an estimator of unnaive, such as LatentClassClusterer."
-            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
+from unnaive.models.decompose.folding import Folding
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join
 from unnaive.table import stretches, take_rows
 
@@ -31,8 +32,8 @@ class Judge:
         For the estimator's ``fit``.
     weight, folds : arrays
         The weight of each row, and the fold that holds it out.
-    fold_pairs : callable
-        From a fitted estimator, the class of each pair, and a table, to class numbers.
+    fold : str
+        How pairs become classes again.
     """
 
     rows: ClassRows
@@ -40,7 +41,7 @@ class Judge:
     params: Any
     weight: NDArray[np.float64]
     folds: NDArray[np.int64]
-    fold_pairs: Callable[[Any, NDArray[np.intp], Any], NDArray[np.intp]]
+    fold: str
     n_jobs: int | None
     scores: dict[Numbers, float] = field(default_factory=dict)
     clusters: dict[tuple[int, int, int], Clustering] = field(default_factory=dict)
@@ -66,7 +67,8 @@ class Judge:
         model = clone(self.estimator).fit(
             take_rows(X, train), pairs, **_check_method_params(X, self.params, indices=train)
         )
-        found = self.fold_pairs(model, owner, take_rows(X, test))
+        every = np.arange(len(self.rows.labels))
+        found = Folding(model, owner, self.fold).predict(take_rows(X, test), every, "class")
         right = room.where(lambda part: found[part] == groups[test[part]], len(test))
         return float(room.take(self.weight, room.take(test, right)).sum())
 

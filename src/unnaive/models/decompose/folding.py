@@ -2,9 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
+
+from unnaive.models._base import TableClassifier
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folding:
+    """What an estimator fitted on pairs says of classes.
+
+    Attributes
+    ----------
+    model : classifier
+        Fitted on pairs, numbered from 0.
+    owner : array
+        Class number of each pair; pairs stand class by class.
+    fold : str
+        How the pairs of a class become one: "sum" or "max".
+    """
+
+    model: Any
+    owner: NDArray[np.intp]
+    fold: str
+
+    def predict(self, X: Any, classes: NDArray[Any], name: str) -> Any:
+        """The most probable class of each row, out of all classes by number."""
+        if not hasattr(self.model, "predict_proba"):
+            return classes[self.owner[self.model.predict(X)]]
+        owner, fold = self.owner, self.fold
+        own = classes[np.unique(owner)]
+
+        def most_probable(pairs: NDArray[np.float64]) -> NDArray[Any]:
+            found: NDArray[Any] = own[fold_probabilities(pairs, owner, fold).argmax(axis=1)]
+            return found
+
+        return _answers(self.model, X, most_probable, [name])
+
+    def predict_proba(self, X: Any, names: list[str]) -> Any:
+        """Probability of each class for each row."""
+        owner, fold = self.owner, self.fold
+        return _answers(self.model, X, lambda pairs: fold_probabilities(pairs, owner, fold), names)
+
+    def predict_log_proba(self, X: Any, names: list[str]) -> Any:
+        """Its logarithm, also where the probability itself is 0."""
+        owner, fold = self.owner, self.fold
+        return _answers(self.model, X, lambda p: fold_logs(p, owner, fold), names, logs=True)
+
+
+def _answers(
+    model: Any,
+    X: Any,
+    fold: Callable[[NDArray[np.float64]], NDArray[Any]],
+    names: list[str],
+    logs: bool = False,
+) -> Any:
+    """An estimator's probabilities of pairs, folded where the rows are if it is one of ours."""
+    if not isinstance(model, TableClassifier):
+        return fold(model.predict_log_proba(X) if logs else model.predict_proba(X))
+    own = model._sent._log_probabilities if logs else model._sent._probabilities
+    return model._open(X).map(lambda block: fold(own(block)), names)
 
 
 def fold_probabilities(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,26 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from unnaive.counts import Telling, within
-from unnaive.table import Storage, stretches, take_rows
+from unnaive.encode import Labels, groups_of
+from unnaive.table import Block, Storage, stretches, take_rows
 
 NUMBER_NAMES = ("n_clusters", "n_components")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What must be known of all rows: their classes, weights and numbers."""
+
+    PER_ROW: ClassVar = {"groups": 0, "weight": 0, "row_ids": 0}
+
+    groups: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    row_ids: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, block: Block, labels: Labels) -> Self:
+        assert block.target is not None
+        return cls(groups_of(labels, block.target), block.weight, block.row_ids)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
