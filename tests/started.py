@@ -1,4 +1,7 @@
-"""Programs that a process starts and waits for, and whether they are still there."""
+"""Programs that a process starts and waits for, and whether they are still there.
+
+``python started.py FILE`` starts one in a task of its own process; its number is in the file.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +31,12 @@ def is_alive(pid):
         return False
     stat = Path(f"/proc/{pid}/stat")
     return not (stat.exists() and ") Z " in stat.read_text())
+
+
+if __name__ == "__main__":
+    from unnaive.papers.study import Task
+    from unnaive.papers.work import do_all
+
+    task = Task("kohavi", "accuracy", "iris", "NB", 0)
+    shelf = ProgramStarter(Path(sys.argv[1]))
+    do_all([task], False, shelf, 2, lambda _: None, lambda *_: None)

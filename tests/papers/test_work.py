@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -12,6 +14,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+import started
 from started import ProgramStarter, is_alive
 from unnaive import NaiveBayesClassifier
 from unnaive.papers.command import main
@@ -110,24 +113,43 @@ def test_a_task_past_its_limit_is_ended_and_kept_as_such(tmp_path):
     assert len(work(100.0).left) == 2  # more time is another matter
 
 
-@pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no groups of processes")
+in_groups = pytest.mark.skipif(not hasattr(os, "killpg"), reason="no groups of processes here")
+
+
+def ends(pid):
+    """Whether it is gone, as soon as whoever inherited it has noticed."""
+    for _ in range(100):
+        if not is_alive(pid):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@in_groups
 def test_a_program_that_a_task_started_ends_with_its_time(tmp_path):
     shelf = ProgramStarter(tmp_path / "pid")
     task = Task("kohavi", "accuracy", "iris", "NB", 0)
     records = []
     for limit in (5.0, 20.0, 80.0):  # a slow machine needs longer to begin
-        do_all(
-            [task], False, shelf, 1, lambda _, limit=limit: limit, lambda _, r: records.append(r)
-        )
+        do_all([task], False, shelf, 1, lambda _, s=limit: s, lambda _, r: records.append(r))
         assert records[-1]["limit"] == limit
         if shelf.pid_file.exists():
             break
-    pid = int(shelf.pid_file.read_text())
-    for _ in range(100):  # until whoever inherited it has noticed
-        if not is_alive(pid):
-            break
+    assert ends(int(shelf.pid_file.read_text()))
+
+
+@in_groups
+def test_tasks_and_their_programs_end_when_the_command_is_killed(tmp_path):
+    pid_file = tmp_path / "pid"
+    command = subprocess.Popen([sys.executable, started.__file__, pid_file])
+    while not (pid_file.exists() and pid_file.read_text()):
+        assert command.poll() is None
         time.sleep(0.1)
-    assert not is_alive(pid)
+    pid = int(pid_file.read_text())
+    assert is_alive(pid)
+    command.kill()
+    command.wait()
+    assert ends(pid)
 
 
 def test_no_part_is_begun_after_patience_has_ended():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -89,9 +90,20 @@ def _work(tasks: Connection, quick: bool, shelf: Shelf) -> None:
 
     if hasattr(os, "setpgrp"):
         os.setpgrp()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     while (task := tasks.recv()) is not None:
         with threadpool_limits(1):
             tasks.send(attempt(task, load_study(task.paper, quick), shelf))
+
+
+def _end_with_parent() -> None:
+    """Where the program itself is killed, nobody waits for the task any more."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    with suppress(AttributeError):  # Windows
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
 
 
 class _Worker:
