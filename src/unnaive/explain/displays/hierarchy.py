@@ -45,9 +45,25 @@ class GroupsDisplay(Outline):
         """
         return cls(estimator).plot(n_remarks=n_remarks, ax=ax)
 
-    @abstractmethod
     def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
-        """Draw."""
+        """Draw.
+
+        Parameters
+        ----------
+        n_remarks : int, default=3
+            Most values shown beside a group.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        The display, drawn.
+        """
+        items, what, note = self._lines(n_remarks)
+        return self._show(items, self.model.classes_, what, note, ax, say_label=False)
+
+    @abstractmethod
+    def _lines(self, n_remarks: int) -> tuple[list[Item], str, str]:
+        """The lines from the top, what they are, and a note on them."""
 
 
 class DecompositionDisplay(GroupsDisplay):
@@ -69,19 +85,7 @@ class DecompositionDisplay(GroupsDisplay):
 
     _draws = ClassDecompositionClassifier
 
-    def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        n_remarks : int, default=3
-            Most values shown beside a cluster.
-        ax : matplotlib Axes or None, default=None
-
-        Returns
-        -------
-        DecompositionDisplay
-        """
+    def _lines(self, n_remarks: int) -> tuple[list[Item], str, str]:
         model = self.model
         names = label_names(model.classes_)
         items: list[Item] = []
@@ -97,7 +101,7 @@ class DecompositionDisplay(GroupsDisplay):
                     # The bar is as long as the cluster is large.
                     items.append(replace(item, class_share=group.share * group.class_share))
         what = f"{len(names)} classes, {len(self.groups)} clusters"
-        return self._show(items, model.classes_, what, "", ax, say_label=False)
+        return items, what, ""
 
 
 class MixtureDisplay(GroupsDisplay):
@@ -119,19 +123,7 @@ class MixtureDisplay(GroupsDisplay):
 
     _draws = HierarchicalMixtureClassifier
 
-    def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        n_remarks : int, default=3
-            Most values shown beside a gate or an expert.
-        ax : matplotlib Axes or None, default=None
-
-        Returns
-        -------
-        MixtureDisplay
-        """
+    def _lines(self, n_remarks: int) -> tuple[list[Item], str, str]:
         below: dict[str, list[GroupProfile]] = {}
         for group in self.groups[1:]:
             below.setdefault(group.parent, []).append(group)
@@ -148,8 +140,7 @@ class MixtureDisplay(GroupsDisplay):
         n_experts = sum(group.name.startswith("expert") for group in self.groups)
         n_gates = len(self.groups) - n_experts
         what = f"{n_gates} gate{'s' * (n_gates != 1)}, {n_experts} expert{'s' * (n_experts != 1)}"
-        note = "rows count by responsibility, in every sweep"
-        return self._show(items, self.model.classes_, what, note, ax, say_label=False)
+        return items, what, "rows count by responsibility, in every sweep"
 
 
 def _item(
