@@ -51,8 +51,9 @@ def filled(found: Any, study: Study, figure: str) -> Any:
 
 def _means(study: Study, found: Any) -> Table:
     rows = []
-    sets = found["set"].nunique()
-    for method in study.parts["quality"].methods:
+    part, sets = study.parts["quality"], found["set"].nunique()
+    wide = found.pivot_table("accuracy", "set", "method").dropna()  # sets that all have finished
+    for method in part.methods:
         own = found[found["method"] == method]
         if own.empty:
             continue
@@ -61,15 +62,23 @@ def _means(study: Study, found: Any) -> Table:
             for figure, (_, _, factor, digits) in FIGURES.items()
         ]
         own = own.dropna(axis=1, how="all")  # what Weka does not print
+        fits = f"{own['fits'].sum():.0f} of {own['parts'].sum():.0f}"
         times = [number(own[c].sum(), 1) if c in own else "" for c in ("fit_s", "predict_s")]
         size = number(own["bytes"].median() / 1024, 0) if "bytes" in own else ""
-        rows.append([method, f"{own['set'].nunique()} of {sets}", *cells, *times, size])
-    columns = ["method", "sets", *(title for title, *_ in FIGURES.values()),
-               "fit, s in all", "predict, s in all", "model, KB (median)"]  # fmt: skip
+        common = number(100 * wide[method].mean(), 2)
+        finished = f"{own['set'].nunique()} of {sets}"
+        rows.append([method, finished, fits, *cells, common, *times, size])
+    columns = [
+        "method", "sets", "fits", *(title for title, *_ in FIGURES.values()),
+        "accuracy, %, common sets", "fit, s in all", "predict, s in all", "model, KB (median)",
+    ]  # fmt: skip
     note = (
         f"Means over {sets} distinct sets (near-copies count once), of the sets each method "
-        "finished within its time limit; times are processor seconds of one thread. Weka prints "
-        "its accuracy and its time to build only; its models are not measured."
+        f"finished: a set may take {part.limit:g} s, and no fold is begun after "
+        f"{part.options['patience']:g} s of work; folds that were not are left out of the scores. "
+        "Times are processor seconds that all fits would take, one thread, our models after a fit "
+        "that is not timed. Weka prints its accuracy and its time to build only; its models are "
+        f"not measured. Common sets are the {len(wide)} that all methods finished."
     )
     return Table("All classifiers", columns, rows, note)
 
