@@ -18,11 +18,10 @@ import started
 from started import ProgramStarter, is_alive
 from unnaive import NaiveBayesClassifier
 from unnaive.papers.command import main
-from unnaive.papers.kept import Kept, frame
+from unnaive.papers.kept import _settings, frame
 from unnaive.papers.protocol import evaluate, folds
 from unnaive.papers.run import plan, run
-from unnaive.papers.sets import Samples
-from unnaive.papers.study import Task, load_study
+from unnaive.papers.study import COMPARISON, PAPERS, Task, load_study
 from unnaive.papers.work import do_all
 
 
@@ -175,15 +174,15 @@ def test_records_of_failed_tasks_are_in_no_table():
     assert frame(study, "accuracy", records)["accuracy"].tolist() == [90.0]
 
 
-def test_keys_do_not_depend_on_the_process(tmp_path):
+@pytest.mark.parametrize("paper", [*PAPERS, COMPARISON])
+def test_keys_do_not_depend_on_the_process(paper):
     """A name of a function with its address in it would lose every record."""
-    for paper in ("wiering", "vilalta"):
-        study = load_study(paper)
-        kept = [Kept(tmp_path, load_study(paper), Samples()) for _ in range(2)]
-        for method in study.module.CONFIGURATIONS:
-            task = Task(paper, next(iter(study.parts)), "iris", method, 0)
-            assert "0x" not in repr(study.module.CONFIGURATIONS[method](0).get_params())
-            assert kept[0].key(task) == kept[1].key(task)
+    for make in load_study(paper).module.CONFIGURATIONS.values():
+        try:
+            model = make(0)
+        except ImportError:  # another library that is not here
+            continue
+        assert "0x" not in _settings(model)
 
 
 @pytest.mark.parametrize(

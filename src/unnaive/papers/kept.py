@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ def settings_key(study: Study, task: Task, shelf: Shelf) -> str:
 
 
 def _settings(model: Any) -> str:
-    return f"{type(model).__name__} {sorted((k, repr(v)) for k, v in model.get_params().items())}"
+    told = f"{type(model).__name__} {sorted((k, repr(v)) for k, v in model.get_params().items())}"
+    return re.sub(" at 0x[0-9a-fA-F]+", "", told)  # functions are told by their names
 
 
 class Kept:
