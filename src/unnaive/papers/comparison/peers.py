@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from unnaive.papers.numbers import Numbers, is_number
 
@@ -53,6 +53,17 @@ class BinnedNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         return self.model_.predict(self._codes(X))
+
+
+class WithValues(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Leaves out columns without any value, on which histogram boosting fails."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+        self.columns_ = [c for c in X if X[c].notna().any()]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        return X[self.columns_]
 
 
 def plain_names(X: Any) -> Any:
@@ -104,8 +115,14 @@ def _forest(seed: Any) -> Any:
 
 def _histogram(seed: Any) -> Any:
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
 
-    return _after(few_categories, HistGradientBoostingClassifier(random_state=seed))
+    return make_pipeline(
+        WithValues(),
+        FunctionTransformer(few_categories),
+        HistGradientBoostingClassifier(random_state=seed),
+    )
 
 
 def _lightgbm(seed: Any) -> Any:
