@@ -11,11 +11,17 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.naive_bayes import GaussianNB
 
 from helpers import assert_same_model, mixed_table
-from unnaive import Discretizer, NaiveBayesClassifier, merge
+from unnaive import (
+    BoostedNaiveBayesClassifier,
+    C45Classifier,
+    Discretizer,
+    NaiveBayesClassifier,
+    merge,
+)
 
 NB = NaiveBayesClassifier
 
@@ -51,6 +57,71 @@ def test_chunks_without_a_value_have_no_say_about_the_type():
     named = NB(categorical_features=["a"]).partial_fit(nothing, y)
     assert named.partial_fit(pd.DataFrame({"a": [1, 2] * 4}), y).coders_[0].values == (1, 2)
     assert np.isnan(Discretizer().fit(nothing, y).transform(text).astype(float)).all()
+
+
+def test_categories_without_a_category_have_no_say_about_the_type():
+    y = [0, 1] * 4
+    nothing = pd.DataFrame({"a": pd.Categorical([None] * 8)})
+    text = pd.DataFrame({"a": pd.Categorical(list("abab") * 2)})
+    whole = NB().fit(pd.DataFrame({"a": pd.Categorical([*"abab" * 2, *[None] * 8])}), y * 2)
+    assert_same_model(whole, NB().partial_fit(nothing, y).partial_fit(text, y))
+    assert_same_model(whole, merge([NB().fit(nothing, y), NB().fit(text, y)]))
+    assert (NB().fit(nothing, y).predict_proba(text) == 0.5).all()
+
+
+def test_what_is_masked_is_missing():
+    mask = np.arange(20) % 5 == 0
+    y = np.arange(20) % 2
+    for values in (y + 1, y + 0.5, y > 0, np.where(y, "b", "a"), y.astype("datetime64[D]")):
+        X = values.astype(object)[:, None]
+        X[mask, 0] = None
+        masked = np.ma.masked_array(np.where(mask, values[::-1], values), mask)[:, None]
+        assert_same_model(NB().fit(X, y), NB().fit(masked, y))
+    with pytest.raises(ValueError, match="y has 4 missing labels"):
+        NB().fit(y[:, None], np.ma.masked_array(y, mask))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.date_range("2024-01-01", periods=2, tz="UTC"),
+        pd.interval_range(0, 2),
+        [2**70, 1],
+        [1, "a"],
+        np.array(["no", "yes"], dtype=object),
+    ],
+    ids=lambda v: type(v[0]).__name__,
+)
+def test_every_label_that_can_be_learned_can_be_scored(labels):
+    y = pd.Series([labels[i % 2] for i in range(40)], dtype=object)
+    X = pd.DataFrame({"a": np.arange(40) % 2, "b": np.arange(40) % 3})
+    wrong = np.arange(40) % 4 == 0
+    said = y.where(~wrong, y.shift(-1))
+    model = NB(priors=[0.5, 0.5]).fit(X, y.to_numpy())
+    assert model.score(X, said.to_numpy()) == 0.75
+    assert model.score(X, said.to_numpy(), sample_weight=np.where(wrong, 1, 0)) == 0.0
+
+
+def test_labels_may_be_a_table_of_one_column():
+    y = ["a", "b", "a"]
+    for table in (pd.DataFrame({"y": y}), pl.DataFrame({"y": y}), pa.table({"y": y})):
+        with pytest.warns(DataConversionWarning, match="column-vector y was passed"):
+            assert NB().fit([[1], [2], [3]], table).classes_.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.MultiIndex.from_product([list("ab"), range(25)], names=["x", "y"]),
+        pd.date_range("2024-01-01", periods=50, tz="UTC", name="day"),
+        pd.CategoricalIndex(["same"] * 50),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_tables_keep_their_index(index):
+    X, y = mixed_table(50)
+    X.index = index
+    pd.testing.assert_index_equal(Discretizer().fit_transform(X, y).index, index)
 
 
 def test_gaps_do_not_switch_off_the_check_of_types():
@@ -177,6 +248,23 @@ def test_weighted_gaussians_keep_small_variances_beside_large_means():
     assert len(Discretizer("sigma").fit(X, sample_weight=w).cuts_[0]) > 4
 
 
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [(5e-324, "too little .* multiply"), (1e-200, "too little"), (1e200, "too much .* divide")],
+)
+def test_weights_that_nothing_can_be_made_of_are_refused(weight, words):
+    X, y = mixed_table(60)
+    every = np.full(60, weight)
+    for model in (NB(), NB(numeric="kernel"), C45Classifier(), BoostedNaiveBayesClassifier()):
+        with pytest.raises(ValueError, match=f"weights of all 60 rows add up to .*{words}"):
+            clone(model).fit(X, y, sample_weight=every)
+    with pytest.raises(ValueError, match=words):
+        NB(class_weight=dict.fromkeys(y, weight)).fit(X, y)
+    every[:] = np.where(np.arange(60) % 2, 1, min(weight, 1e80))
+    model = BoostedNaiveBayesClassifier().fit(X, y, sample_weight=every)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
 def test_weights_too_large_for_squares_are_refused():
     with pytest.raises(ValueError, match="column 0 holds a number beyond"):
         NB(numeric="gaussian").fit([[1e150], [2], [3]], [0, 1, 1], sample_weight=[1e10, 1, 1])
@@ -248,6 +336,14 @@ def test_labels_of_columns_that_are_not_text_are_used():
     assert (model.predict_proba(X[[7, 10]]) == model.predict_proba(X)).all()
     assert not hasattr(model, "feature_names_in_")
     assert model.evidence(X).features == [10, 7]
+
+
+def test_columns_whose_names_are_tuples_can_be_named():
+    X = pd.DataFrame({("a", "b"): [1, 2, 1, 2], ("a", "c"): [4.0, 1, 1, 4]})
+    for chosen in ([("a", "b")], X.columns[:1], {("a", "b")}):
+        model = NB(categorical_features=chosen, numeric={("a", "c"): "gaussian"})
+        model.fit(X, [0, 0, 1, 1])
+        assert [c.kind for c in model.schema_] == ["categorical", "numeric"]
 
 
 @pytest.mark.parametrize(

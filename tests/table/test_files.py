@@ -156,6 +156,7 @@ def test_row_numbers_from_a_column_make_order_irrelevant(table, tmp_path, small_
         np.arange(ROWS) % 2 == 0,
         (np.arange(ROWS) % 3).astype(float),
         pd.Categorical(np.array(["b", "a", "c"])[np.arange(ROWS) % 3]),
+        pd.date_range("2024-01-01", periods=3, tz="Asia/Tokyo")[np.arange(ROWS) % 3],
     ],
     ids=lambda labels: str(labels.dtype),
 )
@@ -166,6 +167,22 @@ def test_labels_are_read_as_in_memory(labels, table, tmp_path, small_blocks):
     model = NaiveBayesClassifier().fit(folder, "label")
     assert_same_model(whole, model)
     assert model.classes_.dtype == whole.classes_.dtype
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [NaiveBayesClassifier(), ClassDecompositionClassifier(fold="max", random_state=0)],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_files_are_scored_as_memory_is(estimator, table, tmp_path, small_blocks):
+    X, y, weight = table
+    folder = write(tmp_path, X, y, UNEVEN, weight)
+    model = clone(estimator).fit(X, y)
+    names = scan(folder, columns=[*X.columns, "label"])
+    assert model.score(names, "label") == pytest.approx(model.score(X, y), abs=1e-12)
+    weighted = model.score(folder, "label", "weight")
+    assert weighted == pytest.approx(model.score(X, y, weight), abs=1e-12)
+    assert weighted != model.score(X, y)
 
 
 def test_more_distinct_numbers_than_cells(tmp_path):
@@ -272,6 +289,13 @@ def test_text_among_numbers_of_a_csv_file_is_placed(tmp_path, monkeypatch):
     model = NaiveBayesClassifier().fit(scan(path, "label", columns={"z": "string", "x": None}))
     assert model.schema_.names == ["z", "x"]
     assert "many" in model.coders_[0].values
+
+
+def test_csv_files_that_are_not_utf_8_say_so(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("city,label\nKöln,0\nBonn,1\n".encode("latin-1"))
+    with pytest.raises(OSError, match=r"a.csv' is not written in UTF-8 .*convert it"):
+        NaiveBayesClassifier().fit(path, "label")
 
 
 def test_values_that_fit_refuses_are_placed(table, tmp_path, small_blocks):

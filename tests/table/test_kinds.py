@@ -155,6 +155,41 @@ def test_time_units_and_zones_give_the_same_numbers():
     assert len(cuts) == 1
 
 
+@pytest.mark.parametrize("unit", ["datetime64[ns]", "timedelta64[ns]"])
+def test_nanoseconds_are_the_same_numbers_and_categories_in_every_library(unit):
+    moments = (np.arange(40) * 1500).astype(unit)
+    frame = pd.DataFrame({"x": moments})
+    y = [0, 1] * 20
+    tables = (
+        frame,
+        frame.astype(object),
+        pl.DataFrame({"x": moments}),
+        pa.table({"x": moments}),
+        frame.convert_dtypes(dtype_backend="pyarrow"),
+        pd.DataFrame({"x": pd.Categorical(frame["x"])}),
+    )
+    numbers = [NaiveBayesClassifier().fit(X, y).summary_ for X in tables[:-1]]
+    assert len({s.coders[0].low.tobytes() for s in numbers}) == 1
+    models = [NaiveBayesClassifier(categorical_features=["x"]).fit(X, y) for X in tables]
+    first = models[0].predict_proba(frame)
+    assert first.std() > 0.1
+    for model in models:
+        for X in tables:
+            np.testing.assert_array_equal(model.predict_proba(X), first)
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.decimal32(3, 1), pa.decimal64(3, 1)], ids=str)
+def test_numbers_of_few_bits_are_categories_as_others_are(kind):
+    numbers = [None, 1.5, 2.0, 2.0, 3.0, 1.5]
+    values = [None if v is None else decimal.Decimal(v) for v in numbers]
+    column = pa.array(np.array(numbers, np.float16) if kind == pa.float16() else values, kind)
+    chunks = pa.table({"x": pa.chunked_array([column[:2], column[2:]])})
+    y = [0, 1, 0, 1, 1, 0]
+    model = NaiveBayesClassifier(categorical_features=["x"]).fit(chunks, y)
+    assert model.coders_[0].values == (1.5, 2, 3)
+    assert model.counts_.attribute(0)[:, :4].tolist() == [[1, 1, 1, 0], [0, 1, 1, 1]]
+
+
 @pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT])
 def test_every_way_to_say_missing_is_missing(nothing):
     X = pd.DataFrame({"t": pd.Series(["a", "b", nothing, "a"], dtype=object)})

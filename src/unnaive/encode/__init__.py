@@ -25,7 +25,14 @@ from unnaive.encode.draws import (
 )
 from unnaive.encode.grid import GRID_LIMIT, Grid, merge_grids, number_values
 from unnaive.encode.joint import JointCodes, joint_codes, joint_runs
-from unnaive.encode.labels import Labels, groups_of, label_groups, merge_labels, read_target
+from unnaive.encode.labels import (
+    Labels,
+    groups_of,
+    label_groups,
+    merge_labels,
+    read_target,
+    same_labels,
+)
 
 __all__ = [
     "GRID_LIMIT",
@@ -63,5 +70,6 @@ __all__ = [
     "number_values",
     "read_target",
     "row_bits",
+    "same_labels",
     "value_keys",
 ]

@@ -68,7 +68,10 @@ def _refuse_missing(n: int) -> None:
 
 def _as_array(y: Any) -> Any:
     """Labels in an array that keeps their types, where NumPy would turn all into text or floats."""
-    if hasattr(y, "to_pylist"):
+    if isinstance(y, np.ma.MaskedArray):
+        _refuse_missing(int(np.ma.getmaskarray(y).sum()))
+        y = y.filled()
+    if hasattr(y, "to_pylist") and not hasattr(y, "column_names"):
         return _of_one_type(y.to_pylist())
     if isinstance(y, np.ndarray) or not (hasattr(y, "tolist") or hasattr(y, "to_list")):
         return _of_one_type(y) if isinstance(y, (list, tuple)) else y
@@ -173,6 +176,13 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
     index = {v: i for i, v in enumerate(classes.tolist())}
     maps = [np.array([index[v] for v in p.classes.tolist()], dtype=np.intp) for p in parts]
     return Labels(classes), maps
+
+
+def same_labels(a: NDArray[Any] | RawCodes, b: NDArray[Any] | RawCodes) -> NDArray[np.bool_]:
+    """Where two lists of labels, of any types, agree."""
+    (first, here), (second, there) = label_groups(a), label_groups(b)
+    _, places = merge_labels([first, second])
+    return places[0][here] == places[1][there]
 
 
 @njit(cache=True, nogil=True)

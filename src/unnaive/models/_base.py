@@ -9,14 +9,63 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unnaive.bayes import Evidence, log_probabilities, probabilities
 from unnaive.counts import TableEstimator
-from unnaive.encode import Labels, label_groups, merge_labels
-from unnaive.table import Block, open_table, scan_of, write_parquet
+from unnaive.encode import Labels, read_target, same_labels
+from unnaive.table import Block, Schema, open_table, read_weight, scan_of, write_parquet
 
 
-class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
+class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]
+    """A classifier whose answers are counted where the rows are, whatever its labels are."""
+
+    classes_: NDArray[Any]
+    schema_: Schema
+
+    @abstractmethod
+    def _predict(self, block: Block) -> NDArray[Any]:
+        """The most probable class of each row."""
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows whose class is found.
+
+        Parameters
+        ----------
+        X : table, path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
+        sample_weight : array-like or None, default=None
+            Weights of the rows, or the name of a column.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        scan = scan_of(X, y, sample_weight)
+        if scan is None and self.classes_.dtype != object:
+            return float(super().score(X, y, sample_weight))
+        if scan is None:  # labels that scikit-learn's measures do not know, such as dates
+            found, target = self.predict(X), read_target(y)
+            check_consistent_length(found, target)
+            right = same_labels(found, target)
+            return float(np.average(right, weights=read_weight(sample_weight, len(right))))
+        if scan.target is None:
+            raise ValueError("y is None: name the column with the labels, as in score(data, 'y').")
+
+        def count(block: Block) -> tuple[float, float]:
+            assert block.target is not None
+            right = same_labels(self._predict(block), block.target)
+            weight = np.ones(block.n_rows) if block.weight is None else block.weight
+            return float(weight @ right), float(weight.sum())
+
+        hit, whole = open_table(self, scan, fitted=self.schema_).reduce(
+            count, lambda a, b: (a[0] + b[0], a[1] + b[1])
+        )
+        return hit / whole
+
+
+class TableClassifier(ScoredClassifier, TableEstimator):
     """A classifier of tables. Subclasses say how probable the classes of a block of rows are.
 
     They set ``classes_`` when fitted, and have the parameter ``n_jobs``.
@@ -116,40 +165,6 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             }
 
         return write_parquet(self._open(X).each(answer), path)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows whose class is found.
-
-        Parameters
-        ----------
-        X : table, path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like or None, default=None
-            Weights of the rows, or the name of a column.
-
-        Returns
-        -------
-        float
-        """
-        scan = scan_of(X, y, sample_weight)
-        if scan is None:
-            return float(super().score(X, y, sample_weight))
-        if scan.target is None:
-            raise ValueError("y is None: name the column with the labels, as in score(data, 'y').")
-
-        def count(block: Block) -> tuple[float, float]:
-            assert block.target is not None
-            labels, groups = label_groups(block.target)
-            _, places = merge_labels([Labels(self.classes_), labels])
-            found = places[0][self._probabilities(block).argmax(axis=1)]
-            weight = np.ones(block.n_rows) if block.weight is None else block.weight
-            right = found == places[1][groups]
-            return float(weight @ right), float(weight.sum())
-
-        hit, whole = open_table(self, scan, fitted=self.schema_).reduce(
-            count, lambda a, b: (a[0] + b[0], a[1] + b[1])
-        )
-        return hit / whole
 
 
 class EvidenceClassifier(TableClassifier):

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
@@ -22,9 +22,10 @@ from sklearn.utils.validation import _check_method_params
 from unnaive.bayes import Evidence
 from unnaive.counts import Progress, TableEstimator, Wanted, told, within
 from unnaive.encode import GRID_LIMIT, Labels, assign_folds
+from unnaive.models._base import ScoredClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
-from unnaive.models.decompose.folding import Folding
+from unnaive.models.decompose.folding import Folding, most_probable
 from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
 from unnaive.models.decompose.relabel import ClassRows, Clustering, Known, number_parameter
 from unnaive.models.decompose.relabel import join as join_pairs
@@ -32,6 +33,7 @@ from unnaive.models.decompose.routing import refuse_foreign, route
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import (
+    Block,
     Picked,
     Schema,
     Source,
@@ -58,7 +60,7 @@ def _estimator_has(name: str) -> Any:
     return available_if(check)
 
 
-class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEstimator):  # type: ignore[misc]
+class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEstimator):  # type: ignore[misc]
     """A classifier that learns each class as several clusters.
 
     The rows of every class are clustered, every (class, cluster) pair becomes a class of its own,
@@ -343,6 +345,11 @@ class ClassDecompositionClassifier(ClassifierMixin, MetaEstimatorMixin, TableEst
         """
         self._open(X)
         return self._folding.predict(X, self.classes_, "prediction")
+
+    def _predict(self, block: Block) -> NDArray[Any]:
+        refuse_foreign(self.estimator_)
+        pairs = self.estimator_._probabilities(block)
+        return most_probable(pairs, self.owner_, self.fold, self.classes_)
 
     def _names(self, word: str) -> list[str]:
         return [f"{word}_{label}" for label in self.classes_]

@@ -272,6 +272,11 @@ def unreadable(path: str, error: Exception, first: int = 0, until: int | None = 
         rows = f"from row {first + 1:,} on, "
     elif until:
         rows = f"rows {first + 1:,} to {until:,} of "
+    if "invalid UTF8" in str(error):
+        return OSError(
+            f"{rows}the file {path!r} is not written in UTF-8 ({str(error).rstrip('.')}); convert "
+            "it, as in iconv -f latin1 -t utf-8, or read it with pandas."
+        )
     return OSError(
         f"{rows}the file {path!r} cannot be read: {str(error).rstrip('.')}. It may be damaged or "
         "still being written; replace it, or leave it out."

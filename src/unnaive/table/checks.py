@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 LARGEST = 1e100  # of a learned logarithm: sums of millions of such numbers are still floats
 MOST_ALIKE = 100  # different values of one hash
-HEAVIEST = 1e290  # of weights of rows: sums of as many as fit in memory are still floats
+HEAVIEST = 1e90  # of all rows together: what is made of weights stays far from infinity
 FINITE = float(np.finfo(np.float64).max)
 
 

@@ -129,6 +129,8 @@ def _family_of_categories(column: nw.Series[Any], name: str | int) -> Family:
     values = getattr(native.dtype, "categories", None) if hasattr(native, "dtype") else None
     if values is None:  # a dictionary of pyarrow, in a pandas column or not
         return _family_of_objects(as_objects(_dictionary(column).values), name)
+    if not len(values):  # the type of no categories says nothing of those to come
+        return "empty"
     if isinstance(values.dtype, np.dtype) and values.dtype.kind != "O":
         return _family_of_array(values.to_numpy(), name)
     return _family_of_objects(np.asarray(values, dtype=object), name)
@@ -258,14 +260,14 @@ def _as_float(value: Any, spec: Column) -> float:
     microsecond = datetime.timedelta(microseconds=1)
     if isinstance(value, datetime.datetime):
         zone = value.tzinfo and datetime.UTC
-        return float((value - datetime.datetime(1970, 1, 1, tzinfo=zone)) / microsecond)
+        return float((value - datetime.datetime(1970, 1, 1, tzinfo=zone)) // microsecond)
     if isinstance(value, datetime.date):
-        return float((value - datetime.date(1970, 1, 1)) / microsecond)
+        return float((value - datetime.date(1970, 1, 1)) // microsecond)
     if isinstance(value, datetime.time):
         seconds = (value.hour * 60 + value.minute) * 60 + value.second
         return float(seconds * 1_000_000 + value.microsecond)
     if isinstance(value, datetime.timedelta):
-        return float(value / microsecond)
+        return float(value // microsecond)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return float(_microseconds(np.asarray([value]))[0])
     try:
@@ -296,7 +298,8 @@ def read_labels(column: nw.Series[Any]) -> NDArray[Any] | RawCodes:
     dtype = column.dtype
     if column.null_count() == 0 and (dtype.is_integer() or dtype == nw.Boolean):
         return column.to_numpy()
-    if dtype.is_float() or dtype == nw.Datetime:
+    zone = getattr(dtype, "time_zone", None)  # NumPy would forget it
+    if dtype.is_float() or (dtype == nw.Datetime and zone is None):
         array = column.to_numpy()
         missing = array != array
         values, codes = np.unique(array[~missing], return_inverse=True)
@@ -334,7 +337,7 @@ def _raw(codes: NDArray[np.signedinteger[Any]], values: Sequence[Any]) -> RawCod
 
 def _plain(value: Any) -> Any:
     """A Python scalar; whole floats become integers, for pandas turns integer columns with gaps
-    into floats.
+    into floats. Dates and durations are told apart by microseconds, as everywhere.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -342,9 +345,12 @@ def _plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, bytes):
         return value.decode(errors="replace")
-    if type(value).__module__.startswith("pandas") and not isinstance(value, datetime.datetime):
-        return value if is_missing(value) else str(value)
-    return value
+    if not type(value).__module__.startswith("pandas") or is_missing(value):
+        return value
+    if not hasattr(value, "as_unit"):  # intervals and periods have a name
+        return str(value)
+    moment = value.as_unit("us") if value.unit == "ns" else value
+    return moment.to_pytimedelta() if hasattr(moment, "to_pytimedelta") else moment
 
 
 def _dictionary(column: nw.Series[Any]) -> RawCodes:
@@ -404,7 +410,11 @@ def _dictionary_polars(series: Any) -> RawCodes:
 def _dictionary_pyarrow(array: Any) -> RawCodes:
     import pyarrow as pa
 
-    if not pa.types.is_dictionary(array.type):
+    kind = array.type
+    if pa.types.is_float16(kind) or (pa.types.is_decimal(kind) and kind.bit_width < 128):
+        # pyarrow encodes some of these types not at all, and others as their bits.
+        return _codes_of_array(as_objects(array.to_pylist()))
+    if not pa.types.is_dictionary(kind):
         array = array.dictionary_encode()
     if isinstance(array, pa.ChunkedArray):
         array = array.unify_dictionaries()

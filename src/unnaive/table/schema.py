@@ -145,7 +145,9 @@ def _chosen_as_categorical(names: Sequence[Any], parameter: Any) -> list[bool]:
             "categorical_features must be 'from_dtype', or a list of column names, "
             f"positions or a mask; got {parameter!r}."
         )
-    items = list(np.asarray(parameter, dtype=object).ravel())
+    # A list is taken as it is: NumPy would take names that are tuples apart.
+    listed = isinstance(parameter, (list, tuple, set, frozenset))
+    items = list(parameter if listed else np.asarray(parameter, dtype=object).ravel())
     if items and all(isinstance(v, (bool, np.bool_)) for v in items):
         if len(items) != n:
             raise ValueError(

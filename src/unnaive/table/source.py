@@ -99,8 +99,8 @@ class Block:
             for j, values in new.items()
         }
         if first.implementation.is_pandas_like():
-            index = first.to_native().index
-            made = {j: nw.maybe_set_index(series, index=index) for j, series in made.items()}
+            for series in made.values():  # the index itself, with its name and levels
+                series.to_native().index = first.to_native().index
         each = [made.get(j, column) for j, column in enumerate(columns)]
         return each[0].to_frame().with_columns(*each[1:]).to_native()
 

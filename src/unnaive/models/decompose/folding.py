@@ -36,13 +36,7 @@ class Folding:
         if not hasattr(self.model, "predict_proba"):
             return classes[self.owner[self.model.predict(X)]]
         owner, fold = self.owner, self.fold
-        own = classes[np.unique(owner)]
-
-        def most_probable(pairs: NDArray[np.float64]) -> NDArray[Any]:
-            found: NDArray[Any] = own[fold_probabilities(pairs, owner, fold).argmax(axis=1)]
-            return found
-
-        return _answers(self.model, X, most_probable, [name])
+        return _answers(self.model, X, lambda p: most_probable(p, owner, fold, classes), [name])
 
     def predict_proba(self, X: Any, names: list[str]) -> Any:
         """Probability of each class for each row."""
@@ -81,6 +75,15 @@ def fold_probabilities(
         return np.add.reduceat(pairs, first, axis=1)
     best = np.maximum.reduceat(pairs, first, axis=1)
     return best / best.sum(axis=1, keepdims=True)
+
+
+def most_probable(
+    pairs: NDArray[np.float64], owner: NDArray[np.intp], fold: str, classes: NDArray[Any]
+) -> NDArray[Any]:
+    """The class of each row, given its probabilities of pairs."""
+    best = fold_probabilities(pairs, owner, fold).argmax(axis=1)
+    found: NDArray[Any] = classes[np.unique(owner)][best]
+    return found
 
 
 def fold_logs(
