@@ -51,7 +51,7 @@ class ClassClusters:
         lines = [f"{self.label}: {what}"]
         for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
             name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
-            lines.append(f"  {name} ({size:g} row{'s' * (size != 1)}): {profile}")
+            lines.append(f"  {name} ({size:g} {'row' if size == 1 else 'rows'}): {profile}")
         return "\n".join(lines)
 
     __repr__ = __str__
