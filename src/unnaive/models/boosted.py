@@ -119,7 +119,7 @@ grid_limit :
 
     References
     ----------
-    C. Elkan. Boosting and Naive Bayesian Learning. UCSD technical report CS97-557, 1997.
+    C. Elkan. Naive Bayesian Learning. Adapted from UCSD technical report CS97-557, 1997.
     M. Wiering. Hierarchical Mixtures of Naive Bayesian Classifiers. UU-CS-2003-003.
 
     Examples
