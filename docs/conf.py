@@ -123,12 +123,13 @@ def formula(page: object, node: nodes.Element, *, block: bool) -> None:
 
 
 def setup(app: object) -> None:
-    """Formulas as MathML; what is inherited from scikit-learn is described there."""
+    """Formulas as MathML; what is inherited from scikit-learn or Python is described there."""
     app.add_html_math_renderer(
         "mathml", (partial(formula, block=False), None), (partial(formula, block=True), None)
     )
 
     def skip(app, what, name, obj, skipped, options):  # noqa: ARG001
-        return skipped or str(getattr(obj, "__module__", "")).startswith("sklearn")
+        foreign = str(getattr(obj, "__module__", "")).startswith("sklearn")
+        return skipped or foreign or getattr(obj, "__objclass__", None) is BaseException
 
     app.connect("autodoc-skip-member", skip)

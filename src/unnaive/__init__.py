@@ -1,4 +1,4 @@
-"""Naive Bayes that is not naive: accurate, fast, readable classifiers for tables."""
+"""Naive Bayes that is not naive: fast, exact, readable classifiers for tables."""
 
 from __future__ import annotations
 

@@ -135,6 +135,12 @@ def test_the_golf_tree_is_quinlans():
     ]
 
 
+def test_leaf_of_one_row_says_so():
+    X = pd.DataFrame({"a": list("xyy")})
+    model = C45Classifier(min_rows=1, prune=False).fit(X, list("pqq"))
+    assert export_text(model).splitlines() == ["a = x: p (1 row)", "a = y: q (2 rows)"]
+
+
 # Missing values ------------------------------------------------------------------------------
 
 

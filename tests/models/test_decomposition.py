@@ -186,6 +186,7 @@ def test_more_clusters_than_rows_and_single_rows():
     model = ClassDecompositionClassifier(clusterer=KMeans(8, n_init=1), min_rows=2, random_state=0)
     model.fit(X[NUMERIC], y)
     assert [(c.label, c.n_clusters) for c in model.clusters_][:2] == [("few", 3), ("lone", 1)]
+    assert str(model.clusters_[1]) == "lone: 1 cluster\n  cluster 0 (1 row): the whole class"
     alone = ClassDecompositionClassifier().fit(X, ["one"] * 60)
     assert (alone.predict(X) == "one").all()
 

@@ -151,7 +151,7 @@ def test_text_shows_every_leaf():
     X, y, _ = interactions(2)
     model = NBTreeClassifier(random_state=0).fit(X, y)
     text = export_text(model)
-    assert text.count("rows") == model.tree_.n_leaves
+    assert text.count(" row") == model.tree_.n_leaves
     assert " = " in text
     assert export_text(model, max_depth=0).count("\n") == 0
 

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.choose.compare import compare
+from unnaive.choose.comparison import Comparison
 from unnaive.counts import TableEstimator, Wanted, told
 from unnaive.table import Schema
 
@@ -61,6 +62,8 @@ class AutoClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     comparison_ : Comparison
         All that were tried.
     classes_ : array of shape (n_classes,)
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -80,6 +83,11 @@ class AutoClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     >>> model.score(X, y) > 0.94
     True
     """
+
+    best_estimator_: Any
+    best_name_: str
+    comparison_: Comparison
+    classes_: NDArray[Any]
 
     def __init__(
         self,

@@ -63,6 +63,10 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
     cuts_ : list of arrays
         Ascending cuts of each column; empty for columns that are not cut, None for categories.
         A value equal to a cut lies below it.
+    summary_ : Summary or None
+        The sums that updating and merging need; None after `compact`.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.

@@ -61,6 +61,8 @@ grid_limit :
     oob_decision_function_ : array of shape (n_samples, n_classes)
         Probabilities by the bags that a row is not in; NaN where it is in all of them. Rows of
         weight zero are left out.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -131,8 +133,8 @@ grid_limit :
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
             A row drawn twice counts twice its weight.
 

@@ -103,6 +103,8 @@ grid_limit :
         Log loss of the rows held out, after each round kept; empty without early stopping.
     n_restarts_ : int
         How often fresh weights were taken.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -117,7 +119,7 @@ grid_limit :
 
     References
     ----------
-    C. Elkan. Boosting and Naive Bayesian Learning. UCSD technical report CS97-557, 1997.
+    C. Elkan. Naive Bayesian Learning. Adapted from UCSD technical report CS97-557, 1997.
     M. Wiering. Hierarchical Mixtures of Naive Bayesian Classifiers. UU-CS-2003-003.
 
     Examples
@@ -186,8 +188,8 @@ grid_limit :
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
 
         Returns

@@ -56,6 +56,8 @@ class C45Classifier(TreeClassifier):
     classes_ : array of shape (n_classes,)
     tree_ : ClassTree
         Flat arrays: tests, their gain ratios, class weights and answers.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -134,8 +136,8 @@ class C45Classifier(TreeClassifier):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
 
         Returns

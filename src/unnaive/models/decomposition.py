@@ -104,6 +104,8 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
         For each class: how many clusters, their sizes, a profile of each in words.
     clusterers_ : list
         The fitted clusterer of each class; None for a class that stayed whole.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -172,8 +174,8 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each row counts: for the estimator, and for the clusterer if it takes weights.
         **params : dict

@@ -64,6 +64,8 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
     classes_ : array of shape (n_classes,)
     tree_ : KernelTree
         Flat arrays: tests, rows, utilities, width factors, and every node's naive Bayes.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.

@@ -81,7 +81,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     shuffle : bool, default=True
         Whether an online sweep visits the rows in a random order, another in each sweep, or as they
         come.
-    numeric : {"mdl", "width", "frequency", "sigma"} or dict, default="sigma"
+    numeric : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="sigma"
         How numeric columns are cut, once, before training; see `NaiveBayesClassifier`.
     n_bins, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
@@ -106,6 +106,16 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         Counters of all gates and experts, without pseudo-counts.
     mixture_ : Mixture
         Gates and experts, ready to answer.
+    coders_ : tuple
+        How each column is numbered, as in `NaiveBayesClassifier`.
+    n_sweeps_ : int
+        Sweeps made so far.
+    seed_ : int
+        What random choices depend on; later sweeps of :meth:`partial_fit` go on with it.
+    factor_ : array of shape (n_classes,)
+        What the weights of each class's rows are multiplied by.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -181,8 +191,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How much a row moves the counters.
 
@@ -224,10 +234,12 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight :
+        X, y :
             As in :meth:`fit`.
         classes : array-like or None, default=None
             All labels that will ever come; without it, those of the first call.
+        sample_weight :
+            As in :meth:`fit`.
 
         Returns
         -------

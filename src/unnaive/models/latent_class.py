@@ -73,6 +73,12 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         being the first that was no better.
     converged_ : bool
     n_iter_ : int
+    n_parameters_ : int
+        Free parameters of the mixture, for :meth:`bic`.
+    scorer_ : Scorer
+        Evidence of every cluster, ready to answer.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.

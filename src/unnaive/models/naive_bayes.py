@@ -97,6 +97,12 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         How each column is numbered: ``Bins`` with cuts, ``Categories`` with values, or None.
     counts_ : CountTable
         Weight of the rows by class, in the slots of the coders: what stands behind the evidence.
+    scorer_ : Scorer
+        The evidence of every value, ready to answer.
+    summary_ : Summary or None
+        The sums that updating and merging need; None after `compact`.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.
@@ -164,9 +170,10 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            A pandas, polars or pyarrow table, an array, or a list of rows.
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+            A pandas, polars or pyarrow table, an array, or a list of rows; or what `unnaive.scan`
+            reads: files, DuckDB, polars, Dask and Spark.
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
             Labels of any type, none missing.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each row counts.
@@ -188,11 +195,13 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
 
         Parameters
         ----------
-        X, y, sample_weight :
+        X, y :
             As in :meth:`fit`.
         classes : array-like or None, default=None
             All labels that will ever come; labels not listed are then refused. Without it, new
             labels are welcome at any time.
+        sample_weight :
+            As in :meth:`fit`.
 
         Returns
         -------

@@ -65,8 +65,10 @@ class NBTreeClassifier(FoldedTreeClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
-    tree_ : Tree
+    tree_ : BayesTree
         Flat arrays: tests, rows, utilities, what else was considered, and every node's naive Bayes.
+    schema_ : Schema
+        Names and kinds of the columns.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only when the table's columns have names.

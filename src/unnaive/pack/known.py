@@ -1,4 +1,4 @@
-"""What the rooms to the left learn, as it is stored."""
+"""What the rooms above in ARCHITECTURE.md learn, as it is stored."""
 
 from __future__ import annotations
 

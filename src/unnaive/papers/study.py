@@ -139,5 +139,15 @@ def configuration(paper: str, name: str, random_state: int | None = None) -> Any
 
 
 def configurations(paper: str) -> list[str]:
-    """Names of the models of one paper."""
+    """Names of the models of one paper, for `configuration`.
+
+    Parameters
+    ----------
+    paper : str
+        Such as ``"kohavi"``.
+
+    Returns
+    -------
+    list of str
+    """
     return list(load_study(paper).module.CONFIGURATIONS)

@@ -257,6 +257,11 @@ def span_words(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
 
 
+def row_words(weight: float) -> str:
+    """A weight of rows, for people."""
+    return f"{weight:g} {'row' if weight == 1 else 'rows'}"
+
+
 def count_words(n: float) -> str:
     """A number of which only the size matters, for people."""
     for unit in ("", "k", "M"):

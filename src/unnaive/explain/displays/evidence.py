@@ -76,10 +76,12 @@ class EvidenceDisplay:
         estimator : fitted classifier
         part : int, str or None, default=None
             Which naive Bayes of the model; see `evidence_of`.
-        label, attributes, max_attributes, max_values, ax :
+        label, attributes, max_attributes, max_values :
             As in `plot`.
         level : float, default=0.95
             Probability of the credible intervals.
+        ax :
+            As in `plot`.
 
         Returns
         -------

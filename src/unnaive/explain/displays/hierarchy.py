@@ -81,6 +81,18 @@ class DecompositionDisplay(GroupsDisplay):
         The lines drawn, from the top.
     class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
         For each line, the bar of classes and the bars of evidence.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import ClassDecompositionClassifier, DecompositionDisplay
+    >>> data = load_iris()
+    >>> kind = ["versicolor" if k == 1 else "other" for k in data.target]
+    >>> model = ClassDecompositionClassifier(clusterer=KMeans(2), random_state=0)
+    >>> display = DecompositionDisplay.from_estimator(model.fit(data.data, kind))
+    >>> [item.name for item in display.items_]
+    ['other', 'cluster 0', 'cluster 1', 'versicolor', 'cluster 0', 'cluster 1']
     """
 
     _draws = ClassDecompositionClassifier
@@ -119,6 +131,16 @@ class MixtureDisplay(GroupsDisplay):
         The lines drawn, from the top.
     class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
         For each line, the bar of classes and the bars of evidence.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from unnaive import HierarchicalMixtureClassifier, MixtureDisplay
+    >>> X = pd.DataFrame({"a": list("0011") * 10, "b": list("0101") * 10})
+    >>> model = HierarchicalMixtureClassifier(layers=(2,), n_sweeps=20, random_state=0)
+    >>> display = MixtureDisplay.from_estimator(model.fit(X, X["a"] != X["b"]))
+    >>> [item.name for item in display.items_]
+    ['gate 0', 'expert 0', 'expert 1']
     """
 
     _draws = HierarchicalMixtureClassifier

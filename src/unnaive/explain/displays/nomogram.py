@@ -135,8 +135,10 @@ class NomogramDisplay:
             most frequent against the second most frequent.
         attributes : sequence of str or None, default=None
             Which to draw; by default those with the widest scales, the widest first.
-        max_attributes, max_values : int
-            Most attributes, and most values of each, that are drawn.
+        max_attributes : int, default=12
+            Most attributes that are drawn.
+        max_values : int, default=10
+            Most values of each.
         ax : matplotlib Axes or None, default=None
 
         Returns
@@ -254,7 +256,16 @@ class NomogramDisplay:
         ax.hlines(at + 1.1, 0, 100, color="black", lw=0.8)
 
     def probability(self, points: float) -> float:
-        """What the lower rulers say about a sum of points."""
+        """What the lower rulers say about a sum of points.
+
+        Parameters
+        ----------
+        points : float
+
+        Returns
+        -------
+        float
+        """
         return float(expit(self.least_ + self.per_point_ * points))
 
 

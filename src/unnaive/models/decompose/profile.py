@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from unnaive.counts import Spread, Summary, Wanted, gather
 from unnaive.encode import Categories
-from unnaive.table import FINITE, Picked, PickedSource, Schema, Source, check_values, expect
+from unnaive.table import (
+    FINITE,
+    Picked,
+    PickedSource,
+    Schema,
+    Source,
+    check_values,
+    expect,
+    row_words,
+)
 
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
@@ -51,7 +60,7 @@ class ClassClusters:
         lines = [f"{self.label}: {what}"]
         for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
             name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
-            lines.append(f"  {name} ({size:g} row{'' if size == 1 else 's'}): {profile}")
+            lines.append(f"  {name} ({row_words(size)}): {profile}")
         return "\n".join(lines)
 
     __repr__ = __str__

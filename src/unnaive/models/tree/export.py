@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.discretize import cut_names
 from unnaive.encode import Categories
 from unnaive.models.tree.tree import Tree
-from unnaive.table import Schema
+from unnaive.table import Schema, row_words
 
 
 def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) -> str:
@@ -60,7 +60,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
         staying = tree.staying(node)
         if not leaf and staying >= 1e-3:  # less is the rounding of the shares of rows
             name = model.schema_.label(int(tree.attribute[node]))
-            lines.append(f"{indent}{name} missing: the node's own answer, {staying:.6g} rows")
+            lines.append(f"{indent}{name} missing: the node's own answer, {row_words(staying)}")
     return "\n".join(lines)
 
 

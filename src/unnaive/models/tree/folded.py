@@ -70,8 +70,8 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
 
         Returns

@@ -1,0 +1,98 @@
+"""What the pages name is there: modules, links, commands and their options, extras, targets."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from pydoc import locate
+
+import pytest
+import typer
+
+import unnaive
+from unnaive.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "unnaive"
+OWN = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "ARCHITECTURE", "CHANGELOG")]
+TEXTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (*OWN, *sorted((ROOT / "docs").rglob("*.md")))
+    if "_build" not in path.parts and "gallery" not in path.parts
+}
+
+
+def test_architecture_names_every_module_in_its_room_and_no_other():
+    rooms = dict(
+        re.findall(r"^\| `([\w/]+)/` [A-Z ]+\|[^|]*\|(.*)\|$", TEXTS["ARCHITECTURE.md"], re.M)
+    )
+    assert {room.split("/")[0] for room in rooms} == {
+        path.parent.name for path in SOURCE.glob("*/__init__.py")
+    }
+    for room, told in rooms.items():
+        there = {
+            path
+            for path in (SOURCE / room).rglob("*.*")
+            if path.suffix in (".py", ".toml", ".js") and path.name != "__init__.py"
+        }
+        there -= {path for other in rooms if other.startswith(f"{room}/")
+                  for path in (SOURCE / other).rglob("*")}  # fmt: skip
+        named = set(re.findall(r"`(\w+\.(?:py|toml|js))`", told))
+        assert named <= {path.name for path in there}, room
+        modules = {path.name for path in there if path.suffix == ".py"}
+        assert modules <= named, room
+
+
+def anchors(text):
+    """As GitHub and MyST make them of headings."""
+    heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_of_a_page_lead_somewhere(page):
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", TEXTS[page]):
+        path, _, anchor = link.partition("#")
+        goal = (ROOT / page).parent / path if path else ROOT / page
+        if "gallery/" in path:  # made of the examples when the site is built
+            goal = ROOT / "examples" / "gallery" / f"{goal.stem}.py"
+            goal = ROOT / "examples" / "gallery" if goal.stem == "index" else goal
+        assert goal.exists(), link
+        if anchor:
+            assert anchor in anchors(goal.read_text(encoding="utf-8")), link
+
+
+def test_commands_and_options_on_pages_exist():
+    commands = typer.main.get_command(app).commands
+    found = 0
+    for page, text in TEXTS.items():
+        shown = re.findall(r"^```(?:bash)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        inline = [f"{code}\n" for code in re.findall(r"`([^`\n]+)`", text)]
+        for line in re.findall(r"^unnaive ([a-z]+ .*)$", "".join(shown + inline), re.MULTILINE):
+            name, *words = line.split("#")[0].split()
+            taken = {option for own in commands[name].params for option in own.opts}
+            asked = {word for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word)}
+            assert asked <= taken, (page, line)
+            found += 1
+    assert found > 20
+
+
+def test_extras_targets_and_modules_on_pages_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    for page, text in TEXTS.items():
+        for extras in re.findall(r"(?:unnaive|\.)\[([\w,]+)\]", text):
+            assert set(extras.split(",")) <= project["optional-dependencies"].keys(), page
+        assert set(re.findall(r"(?:^|`)make ([\w-]+)", text, re.M)) <= set(targets), page
+        for module in re.findall(r"python -m (benchmarks[\w.]*)", text):
+            path = ROOT / module.replace(".", "/")
+            assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), page
+
+
+def test_reference_lists_every_public_name():
+    listed = re.findall(r"^   ([\w.]+)$", TEXTS["docs/reference/index.md"], re.MULTILINE)
+    assert len(set(listed)) == len(listed)
+    assert {name for name in listed if "." not in name} == {*unnaive.__all__} - {"__version__"}
+    for name in listed:
+        assert locate(f"unnaive.{name}").__doc__, name
