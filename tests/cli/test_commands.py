@@ -35,6 +35,14 @@ def test_help_has_an_example_of_the_command(command):
     assert re.search(rf"Examples?:.*unnaive {command} ", found.output)
 
 
+def test_paragraphs_of_help_flow_to_the_width_of_the_terminal():
+    found = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "60"})
+    lines = [line.strip() for line in found.output.splitlines()]
+    start = next(k for k, line in enumerate(lines) if line.startswith("Prints what"))
+    paragraph = lines[start : lines.index("", start)]
+    assert all(len(line) > 45 for line in paragraph[:-1])
+
+
 def test_the_runner_of_typer_gives_the_same_answers(work):
     found = CliRunner().invoke(app, ["show", "tree.unv"])
     assert found.exit_code == 0
@@ -228,7 +236,7 @@ def test_evaluate_with_classes_that_the_model_does_not_know_and_rows_without(ask
     code, out, _ = ask("evaluate", "nb.unv", "odd.csv", "--target", TARGET)
     assert code == 0
     assert "295 rows" in out
-    assert "5 rows without a class were left out" in out
+    assert "left out: 5 rows without a class" in out
     assert re.search(r"\(new to the model\) +\d+ +\d+ +0", out)
 
 
@@ -485,6 +493,45 @@ def test_awkward_csv_is_read(ask, text, columns):
     assert f"on {n} rows" in out
 
 
+def test_semicolons_with_decimal_commas_are_the_numbers_they_are(ask, work):
+    dotted = "".join(f"{a / 8},{1000 + a}.25,{c},{y}\n" for a, c, y in ROWS)
+    (work / "dots.csv").write_text("age,pay,city,y\n" + dotted)
+    commas = dotted.replace(",", ";").replace(".", ",")
+    (work / "commas.csv").write_text("age;pay;city;y\n" + commas)
+    for name in ("dots", "commas"):
+        assert ask("fit", f"{name}.csv", "-t", "y", "-o", f"{name}.unv", "--cv", 0, "-q")[0] == 0
+    assert (work / "dots.unv").read_bytes() == (work / "commas.unv").read_bytes()
+    answers = [ask("predict", "dots.unv", f"{name}.csv", "--proba") for name in ("dots", "commas")]
+    assert answers[0] == answers[1]
+    (work / "commas.csv").write_text("age;pay;city;y\n" + commas + "1.5;2;R;n\n")
+    _, out, _ = ask("fit", "commas.csv", "-t", "y", "-o", "x.unv", "--cv", 0)
+    assert re.search(r"^age +categorical \(text\)", out, re.MULTILINE)  # nobody can tell
+
+
+def test_names_and_values_with_line_breaks_stay_in_their_line(ask, work):
+    body = "".join(f"{a},{c},{y}\n" for a, c, y in ROWS).replace("O", '"O\n\x1b[31mred"')
+    (work / "odd.csv").write_text('"my\nage",city,y\n' + body)
+    code, out, _ = ask("fit", "odd.csv", "-t", "y", "-o", "odd.unv", "--cv", 0)
+    assert code == 0
+    assert re.search(r"^my age +numeric \(number\) +0 %$", out, re.MULTILINE)
+    _, out, _ = ask("show", "odd.unv")
+    assert "\x1b" not in out
+    assert re.search(r"^city .*O  \[31mred \+", out, re.MULTILINE)
+
+
+def test_one_of_a_thing_is_said_in_the_singular(ask, work):
+    (work / "one.csv").write_text("x,y\n1,a\n")
+    _, out, _ = ask("fit", "one.csv", "-t", "y", "-o", "one.unv")
+    assert "\n1 row; classes of y: a 100 %" in out
+    assert "1 column, 1 of them numeric" in ask("show", "one.unv")[1]
+    assert "on 1 row\n" in ask("evaluate", "one.unv", "one.csv")[1]
+    assert "1 row written" in ask("predict", "one.unv", "one.csv", "-o", "answers.csv")[1]
+    assert "measured on 1 row\n" in ask("explain", "one.unv", "one.csv", "-o", "one.html")[1]
+    page = (work / "one.html").read_text()
+    assert "-0.000" not in page
+    assert "0.000 by shares of classes" in page
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -493,10 +540,12 @@ def test_awkward_csv_is_read(ask, text, columns):
         (b"age,city,y\n", "odd.csv has no rows"),
         (b"age,age,y\n1,2,a\n", "several columns named 'age'"),
         (b"y\na\nb\n", "no column to learn from beside the target"),
-        (b"x,y\n1,a\n2,\n", "column 'y' has 1 rows without a class"),
+        (b"x,y\n1,a\n2,\n", "column 'y' has 1 row without a class"),
         (b"x,y\n1,0.5\n2,0.25\n3,0.7\n", "Unknown label type: continuous"),
         (b"x,y\n1,a\n2\n", "Expected 2 columns, got 1"),
-        ("x,y\nMünchen,a\n".encode("latin-1"), "the file 'odd.csv' cannot be read"),
+        ("x,y\nMünchen,a\n".encode("latin-1"), "the file 'odd.csv' is not UTF-8 text; save it"),
+        ("Größe,y\n1,a\n".encode("latin-1"), "the file 'odd.csv' is not UTF-8 text; save it"),
+        ("x,y\n1,a\n".encode("utf-16"), "the file 'odd.csv' is not UTF-8 text; save it"),
         (b"PAR1 and no more", "cannot be read"),
     ],
 )

@@ -35,7 +35,7 @@ from unnaive import (
     scan,
 )
 from unnaive.table import Pass, StoppedError, csv, files
-from unnaive.table.passes import count_words, span_words
+from unnaive.table.passes import count_words, counted, span_words
 from watching import Record
 
 ROWS = 420
@@ -381,6 +381,16 @@ def test_what_a_pass_says():
     assert [span_words(s) for s in (0.04, 9.96, 99, 150, 7200)] == [
         "0.0 s", "10 s", "99 s", "2 min", "2.0 h",
     ]  # fmt: skip
+    assert [counted(n, "row") for n in (0, 1, 2, 2.5, 1_234_567, 1e5 + 0.5)] == [
+        "0 rows",
+        "1 row",
+        "2 rows",
+        "2.5 rows",
+        "1,234,567 rows",
+        "100,000 rows",
+    ]
+    assert counted(1, "class", "classes") == "1 class"
+    assert counted(3, "class", "classes") == "3 classes"
     assert [count_words(n) for n in (7, 999.6, 123_456, 5.93e6, 2e9)] == [
         "7", "1k", "123k", "5.93M", "2G",
     ]  # fmt: skip

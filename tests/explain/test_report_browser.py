@@ -327,6 +327,36 @@ def test_the_page_fits_a_phone_and_follows_the_colour_scheme(browser, tree_page,
         assert (page.evaluate(paper) < 128) != (scheme == "dark")
 
 
+@pytest.mark.parametrize("width", [400, 1400])
+def test_names_that_differ_at_their_ends_are_told_apart(browser, tmp_path, width):
+    names = np.array([f"a class with quite a long name, number {k:02}" for k in range(12)])
+    y = names[np.arange(120) % 12]
+    table = pd.DataFrame({"x": np.arange(120) % 12, "text": [f"so {name}" for name in y]})
+    report(NaiveBayesClassifier().fit(table, y), table, y, path=tmp_path / "long.html")
+    seen = """(cells) => cells.map((cell) => {
+        const end = document.createRange(), last = cell.querySelector("bdi").lastChild;
+        end.selectNodeContents(last);
+        const [own, room] = [end.getBoundingClientRect(), cell.getBoundingClientRect()];
+        const inside = own.left >= room.left && own.right <= room.right + 1;
+        return [cell.textContent, last.textContent, inside];
+    })"""
+    with opened(browser, tmp_path / "long.html", width=width) as page:
+        for where in (
+            ".matrix thead th:has(bdi)",
+            ".matrix tbody th",
+            "#evidence .chip",
+            ".chances .name",
+        ):
+            found = page.locator(where).evaluate_all(seen)
+            assert len(found) >= 8
+            assert {text for text, _, _ in found} <= set(names)
+            assert len({end for _, end, _ in found}) == len(found)
+            assert all(inside for _, _, inside in found)
+        assert (
+            "so a class with quite a long name, number 03" in page.locator("#evidence").inner_text()
+        )
+
+
 def test_the_page_prints_without_its_controls(browser, nb_page):
     _, path = nb_page
     with opened(browser, path) as page:

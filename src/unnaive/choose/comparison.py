@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unnaive.choose.running import Result
 from unnaive.counts import size_words
-from unnaive.table import Schema
+from unnaive.table import Schema, counted, span_words
 
 # Criteria and whether less is better.
 CRITERIA = {"log_loss": True, "accuracy": False, "brier": True, "calibration_error": True}
@@ -100,7 +100,8 @@ class Comparison:
     def title(self) -> str:
         """What was compared, in a line."""
         return (
-            f"{self.n_rows:,} rows, {len(self.schema)} columns, {len(self.classes)} classes; "
+            f"{counted(self.n_rows, 'row')}, {counted(len(self.schema), 'column')}, "
+            f"{counted(len(self.classes), 'class', 'classes')}; "
             f"{self.n_folds}-fold cross-validation, sorted by {self.criterion.replace('_', ' ')}"
         )
 
@@ -215,4 +216,6 @@ def time_words(seconds: float) -> str:
     """A time, for people."""
     if seconds < 0.0995:
         return f"{1e3 * seconds:.2g} ms"
-    return f"{1e3 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.3g} s"
+    if seconds < 1:
+        return f"{1e3 * seconds:.0f} ms"
+    return f"{seconds:.3g} s" if seconds < 999.5 else span_words(seconds)

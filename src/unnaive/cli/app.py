@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated
 
 import typer
@@ -31,7 +32,9 @@ app = typer.Typer(
 )
 COMMANDS = (fit, compare, evaluate, predict, explain, show, update, merge, sql, data, papers)
 for command in COMMANDS:
-    app.command()(command)
+    # Lines of a docstring are shorter than terminals: paragraphs flow.
+    paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
+    app.command(help="\n\n".join(" ".join(text.split()) for text in paragraphs))(command)
 
 
 def _version(wanted: bool) -> None:

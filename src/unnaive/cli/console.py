@@ -34,13 +34,15 @@ def show_table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1
 ) -> None:
     """Print rows under heads; the first columns are text, others are aligned to the right."""
+    heads = [in_a_line(head) for head in heads]
+    rows = [[in_a_line(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.table import Table
         from rich.text import Text
 
         table = Table(title=title or None, title_justify="left", title_style="bold")
         for j, head in enumerate(heads):
-            table.add_column(head, justify="left" if j < left else "right")
+            table.add_column(Text(head), justify="left" if j < left else "right")
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         show(table)
@@ -48,6 +50,11 @@ def show_table(
     from unnaive.choose.comparison import align
 
     print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
+
+
+def in_a_line(text: str) -> str:
+    """Text without line breaks and signs that steer a terminal: names and values may hold any."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def tell_pass(tell: Bar, passed: Pass) -> None:

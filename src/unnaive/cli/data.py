@@ -58,13 +58,16 @@ def data(
         if Path(out).exists():
             raise FileExistsError(f"{out!r} is there already; name a file with -o to replace it.")
     from unnaive.cli.predict import check_out, writing
+    from unnaive.table import counted
 
     check_out(out)
     table, target = make(name, rows, seed)
     with writing(out) as write:
         write(table)
     if not quiet and out != "-":
-        print(f"{len(table):,} rows written to {out}; the classes are in column {target!r}")
+        print(
+            f"{counted(len(table), 'row')} written to {out}; the classes are in column {target!r}"
+        )
 
 
 def make(name: str, rows: int | None, seed: int) -> tuple[Any, str]:

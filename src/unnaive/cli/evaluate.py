@@ -26,6 +26,7 @@ def evaluate(
     from unnaive.cli.console import progress, show_table
     from unnaive.cli.models import load_model
     from unnaive.cli.rows import paths_of, target_among
+    from unnaive.table import amount, counted
 
     fitted = load_model(model)
     with paths_of(data) as paths, progress(quiet) as tell:
@@ -33,7 +34,7 @@ def evaluate(
         assert label is not None
         sums, n_rows, without = judge(fitted, paths, label, weight, tell)
     quality = sums.quality
-    print(f"{type(fitted).__name__} on {n_rows:,} rows")
+    print(f"{type(fitted).__name__} on {counted(n_rows, 'row')}")
     for name, value in (
         ("accuracy", quality.accuracy),
         ("log loss", quality.log_loss),
@@ -43,13 +44,13 @@ def evaluate(
     ):
         print(f"{name:20}{value:.4f}")
     if without:
-        print(f"{without:,} rows without a class were left out")
+        print(f"left out: {counted(without, 'row')} without a class")
     names = [str(c) for c in fitted.classes_]
     if len(sums.confusion) > len(names):
         names.append("(new to the model)")
     if not quiet and len(names) <= MOST_CLASSES:
         cells = [
-            [n, *(f"{v:g}" for v in sums.confusion[i][: len(names)])] for i, n in enumerate(names)
+            [n, *(amount(v) for v in sums.confusion[i][: len(names)])] for i, n in enumerate(names)
         ]
         print()
         show_table(["class", *(f"as {n}" for n in names)], cells)

@@ -39,6 +39,7 @@ def explain(
     from unnaive.cli.models import check_place, load_model
     from unnaive.cli.rows import nothing_known, paths_of, rows_for, target_among
     from unnaive.explain.report import report
+    from unnaive.table import counted
 
     check_place(out)
     fitted = load_model(model)
@@ -48,8 +49,8 @@ def explain(
             tell("reading")
             label = target_among(fitted.schema_, paths, target, needed=False)
             X, y = rows_for(fitted.schema_, paths, label, MOST_BYTES)
-        tell(f"explaining, {len(X):,} rows")
+        tell(f"explaining, {counted(len(X), 'row')}")
         report(fitted, X, y, title=title).save(out)
     if not quiet:
-        judged = "nothing was measured" if y is None else f"measured on {len(X):,} rows"
+        judged = "nothing was measured" if y is None else f"measured on {counted(len(X), 'row')}"
         print(f"written to {out}; {judged}")

@@ -152,7 +152,8 @@ def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> 
     from collections import Counter
 
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.console import show, show_table
+    from unnaive.cli.console import in_a_line, show, show_table
+    from unnaive.table import counted
 
     schema = model.schema_
     columns = [
@@ -164,15 +165,16 @@ def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> 
     show_table(["column", "kind", "missing"], cells, left=2)
     share = Counter(rows.labels)
     classes = ", ".join(
-        f"{label} {100 * n / len(rows.table):.3g} %" for label, n in share.most_common(10)
+        f"{in_a_line(str(label))} {100 * n / len(rows.table):.3g} %"
+        for label, n in share.most_common(10)
     )
     more = f", and {len(share) - 10} more" if len(share) > 10 else ""
-    print(f"\n{rows.n_rows:,} rows; classes of {rows.scan.target}: {classes}{more}\n")
+    print(f"\n{counted(rows.n_rows, 'row')}; classes of {rows.scan.target}: {classes}{more}\n")
     if found is None:
         print(f"learned in {time_words(seconds)}; not cross-validated")
         return
     if not rows.complete:
-        print(f"judged on {len(rows.table):,} rows, drawn at random")
+        print(f"judged on {counted(len(rows.table), 'row')}, drawn at random")
     if len(found.results) > 1:
         show(found)
     else:

@@ -28,8 +28,9 @@ def merge(
     from unnaive.cli.models import check_place, load_model, save_model
     from unnaive.counts import size_words
     from unnaive.models import merge as join
+    from unnaive.table import counted
 
     check_place(out)
     size = save_model(join([load_model(path) for path in models]), out)
     if not quiet:
-        print(f"{len(models)} models merged into {out}: {size_words(size)}")
+        print(f"{counted(len(models), 'model')} merged into {out}: {size_words(size)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -86,3 +87,5 @@ def check_place(path: Path) -> None:
         raise IsADirectoryError(f"{str(path)!r} is a folder; name a file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to write to.")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"nothing can be written to the folder {str(path.parent)!r}.")

@@ -45,6 +45,7 @@ def predict(
     from unnaive.cli.console import progress
     from unnaive.cli.models import load_model
     from unnaive.cli.rows import paths_of, pieces_for
+    from unnaive.table import counted
 
     check_out(out)
     fitted = load_model(model)
@@ -58,7 +59,7 @@ def predict(
             write(answers(fitted, X, aside, proba))
             n_rows += len(X)
     if not quiet and out != "-":
-        print(f"{n_rows:,} rows written to {out}")
+        print(f"{counted(n_rows, 'row')} written to {out}")
 
 
 def answers(model: Any, X: pa.Table, aside: pa.Table, proba: bool) -> pa.Table:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unnaive.cli.console import Bar, tell_pass
 from unnaive.encode import draw_uniform
-from unnaive.table import Pass, Schema
+from unnaive.table import Pass, Schema, counted
 from unnaive.table.batches import open_batches
 from unnaive.table.scan import Scan, scan
 
@@ -124,8 +124,8 @@ def read_rows(
         raise ValueError(f"{_named(paths)} has no rows.")
     if missing[target]:
         raise ValueError(
-            f"column {target!r} has {missing[target]:,} rows without a class; remove these rows, "
-            "or give them a class of their own."
+            f"column {target!r} has {counted(missing[target], 'row')} without a class; remove such "
+            "rows, or give them a class of their own."
         )
     again = scan(paths, target, weight=weight, columns=features, checkpoint=checkpoint)
     return Rows(again, sample.table, n_rows, missing)

@@ -8,6 +8,8 @@ import typer
 
 from unnaive.cli.options import ModelFile
 
+LONGEST = 40  # letters of a name or value
+
 
 def show(
     model: ModelFile,
@@ -22,18 +24,19 @@ def show(
 
     [bold]Example:[/] unnaive show loans.unv --columns 5
     """
-    from unnaive.cli.console import show_table
+    from unnaive.cli.console import in_a_line, show_table
     from unnaive.cli.models import load_model
     from unnaive.counts import size_words
     from unnaive.models import export_text
+    from unnaive.table import counted
 
     fitted = load_model(model)
     numeric = len(fitted.schema_.numeric)
     print(f"{fitted!r}")
-    kinds = f"{numeric} numeric, {len(fitted.schema_) - numeric} other columns"
+    kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
     print(f"{kinds}; {size_words(model.stat().st_size)}")
     if hasattr(fitted, "classes_"):
-        names = ", ".join(str(c) for c in fitted.classes_[:20])
+        names = ", ".join(in_a_line(str(c)) for c in fitted.classes_[:20])
         more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
         print(f"classes: {names}{more}")
     if hasattr(fitted, "tree_"):
@@ -50,6 +53,7 @@ def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], st
     import numpy as np
 
     from unnaive.explain import evidence_of
+    from unnaive.explain.displays.ink import shortened
 
     try:
         found = evidence_of(model)
@@ -65,9 +69,10 @@ def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], st
         for c in range(len(names)):
             weights = np.where(real, own.weights[:, c], -np.inf)
             best = int(weights.argmax())
-            cells.append(f"{own.values[best]} {weights[best]:+.2f}")
-        rows.append([own.name, f"{own.importance:.3f}", *cells])
+            cells.append(f"{shortened(own.values[best], LONGEST)} {weights[best]:+.2f}")
+        rows.append([shortened(own.name, LONGEST), f"{own.importance:.3f}", *cells])
     title = (
         f"evidence in {found.part}: how telling each column is, and what speaks most for a class"
     )
-    return ["column", "telling", *(f"for {name}" for name in names)], rows, title
+    heads = ["column", "telling", *(f"for {shortened(name, LONGEST)}" for name in names)]
+    return heads, rows, title

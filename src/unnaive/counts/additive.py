@@ -63,7 +63,7 @@ class Shrinkage:
 def size_words(n: float) -> str:
     """A number of bytes, for people."""
     for unit in ("B", "kB", "MB"):
-        if n < 1000:
+        if n < 999.5:  # as .3g rounds
             return f"{n:.3g} {unit}"
         n /= 1000
     return f"{n:.3g} GB"

@@ -15,7 +15,7 @@ from unnaive.table.checks import (
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.kept import KeptBlock
 from unnaive.table.parallel import in_order, in_threads, thread_count
-from unnaive.table.passes import COUNTING, Pass, StoppedError, row_words, span_words
+from unnaive.table.passes import COUNTING, Pass, StoppedError, amount, counted, span_words
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan_of
@@ -42,6 +42,7 @@ __all__ = [
     "Source",
     "StoppedError",
     "Storage",
+    "amount",
     "as_objects",
     "check_ascending",
     "check_hashes",
@@ -50,6 +51,7 @@ __all__ = [
     "check_word",
     "code_dtype",
     "column_methods",
+    "counted",
     "expect",
     "in_order",
     "in_threads",
@@ -60,7 +62,6 @@ __all__ = [
     "open_table",
     "read_weight",
     "replacing",
-    "row_words",
     "scan_of",
     "span_words",
     "stretches",

@@ -267,6 +267,11 @@ def unreadable(path: str, error: Exception, first: int = 0, until: int | None = 
     """The error with its file, and the rows where reading stopped; None is an unknown end."""
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(f"the file {path!r} has vanished since it was found.")
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+        return ValueError(
+            f"the file {path!r} is not UTF-8 text; save it again as UTF-8 (spreadsheets call it "
+            "CSV UTF-8)."
+        )
     rows = ""
     if until is None:
         rows = f"from row {first + 1:,} on, "

@@ -11,12 +11,18 @@ from typing import Any
 
 from unnaive.table.batches import PACKED, refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
-from unnaive.table.dialect import first_line, parse_options
+from unnaive.table.dialect import (
+    find_decimal_point,
+    find_delimiter,
+    first_line,
+    parse_options,
+)
 from unnaive.table.files import Piece
 from unnaive.table.parallel import in_order
 from unnaive.table.scan import Scan
 from unnaive.table.text_cuts import Stretch, cut_text
 
+FIRST_ROWS = 20_000  # that tell types, and what stands before fractions
 FIRST_BYTES = 1 << 20  # of a packed file, that its length as text is told from
 BLOCK_BYTES = 1 << 21  # larger ones are slower to parse
 
@@ -26,7 +32,8 @@ class CsvBatches:
 
     Types are inferred from the beginning of the first file, as pyarrow does it; whole numbers are
     read as any numbers, so that a fraction may come later. A column that is empty there is looked
-    up further on. Whatever then does not fit its type is an error, with its place.
+    up further on. Where commas do not part values, they may stand before fractions, as the
+    beginning of each file tells. Whatever then does not fit its type is an error, with its place.
     """
 
     ordered = True
@@ -45,6 +52,8 @@ class CsvBatches:
                 f"the table has several columns named {twice[0]!r}; rename or drop them."
             )
         read = [*(scan.columns or self.names), *scan.aside]
+        self.points = dict.fromkeys(paths, ".")  # before fractions
+        self.points |= {path: self._point(path) for path in paths}
         self.types = self._infer([n for n in self.names if n in set(read)], scan)
         self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
         self.sizes = [_text_size(path) for path in paths]
@@ -73,7 +82,7 @@ class CsvBatches:
         import pyarrow as pa
 
         take_apart = StretchParser(
-            parse_options(path), self._convert(columns, self.types), self.headers[path]
+            parse_options(path), self._convert(path, columns, self.types), self.headers[path]
         )
         seen = 0
         with pa.input_stream(path, compression="detect") as stream:
@@ -88,10 +97,11 @@ class CsvBatches:
             yield pa.Table.from_batches([batch.slice(min(seen, len(batch)))])
             seen -= min(seen, len(batch))
 
-    def _convert(self, columns: list[str], types: dict[str, Any]) -> Any:
+    def _convert(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
         from pyarrow import csv
 
         return csv.ConvertOptions(
+            decimal_point=self.points[path],
             column_types={name: types[name] for name in columns if name in types},
             include_columns=columns,
             strings_can_be_null=True,
@@ -101,7 +111,8 @@ class CsvBatches:
         from pyarrow import csv
 
         read = csv.ReadOptions(block_size=BLOCK_BYTES)
-        return iter(csv.open_csv(path, read, parse_options(path), self._convert(columns, types)))
+        convert = self._convert(path, columns, types)
+        return iter(csv.open_csv(path, read, parse_options(path), convert))
 
     def _texts(self, path: str, columns: list[str], types: dict[str, Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -117,10 +128,24 @@ class CsvBatches:
 
         try:
             alone = csv.ReadOptions(use_threads=False)  # one line: threads would still be starting
-            found = csv.read_csv(pa.py_buffer(first_line(path)), alone, parse_options(path))
+            line = first_line(path)
+            line.decode("utf-8")  # whatever else it is, would look damaged
+            found = csv.read_csv(pa.py_buffer(line), alone, parse_options(path))
             return list(found.schema.names)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise unreadable(path, error) from error
+
+    def _point(self, path: str) -> str:
+        """What stands before fractions in a file; a comma only if it does not part values."""
+        import pyarrow as pa
+
+        if find_delimiter(path) == ",":
+            return "."
+        names = self.headers[path]
+        as_they_are = dict.fromkeys(names, pa.binary())  # not only columns that will be read
+        for batch in self._texts(path, names, as_they_are):
+            return find_decimal_point(batch.slice(0, FIRST_ROWS).columns)
+        return "."
 
     def _infer(self, columns: list[str], scan: Scan) -> dict[str, Any]:
         """The type of each column: as given, or as the first rows that have a value suggest."""
@@ -135,14 +160,15 @@ class CsvBatches:
                 break
             texts = {name: pa.string() for name in open_ones}
             for batch in self._texts(path, open_ones, texts):
-                table = pa.table(batch.slice(0, 20_000) if len(batch) > 20_000 else batch)
+                table = pa.table(batch.slice(0, FIRST_ROWS))
                 for name in list(open_ones):
                     values = table[name].drop_null()
                     if len(values):
                         buffer = io.BytesIO()
                         csv.write_csv(pa.table({"x": values}), buffer)
                         buffer.seek(0)
-                        found = csv.read_csv(buffer).schema.field("x").type
+                        convert = csv.ConvertOptions(decimal_point=self.points[path])
+                        found = csv.read_csv(buffer, convert_options=convert).schema.field("x").type
                         keep_whole = name in (scan.target, scan.row_id)
                         types[name] = _widened(found, keep_whole)
                         open_ones.remove(name)
@@ -161,7 +187,7 @@ class CsvBatches:
         row = 0
         for batch in self._open(path, [name], {name: pa.string()}):
             for i, value in enumerate(batch.column(0).to_pylist()):
-                if not _fits(value, self.types[name]):
+                if not _fits(value, self.types[name], self.points[path]):
                     kind = "numbers" if pa.types.is_floating(self.types[name]) else found.group(2)
                     return ValueError(
                         f"column {name!r} holds {kind} at first, but {value!r} in row "
@@ -223,7 +249,7 @@ def _widened(kind: Any, keep_whole: bool) -> Any:
     return kind
 
 
-def _fits(value: str | None, kind: Any) -> bool:
+def _fits(value: str | None, kind: Any, point: str) -> bool:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -231,7 +257,7 @@ def _fits(value: str | None, kind: Any) -> bool:
         return True
     if pa.types.is_floating(kind):
         try:
-            float(value)
+            float(value if point == "." else value.replace(".", "x").replace(point, "."))
             return True
         except ValueError:
             return False

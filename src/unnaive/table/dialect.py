@@ -1,11 +1,14 @@
-"""How a CSV file is written: what stands between its values."""
+"""How a CSV file is written: what stands between its values, and before fractions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 DELIMITERS = ",;\t|"  # the first of those that stand most often in the header
 HEADER_BYTES = 1 << 20  # within which a header ends
+NUMBER = r"^\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*$"
+THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"  # or a fraction: nobody can tell
 
 
 def parse_options(path: str) -> Any:
@@ -22,6 +25,27 @@ def find_delimiter(path: str) -> str:
     # What is quoted is part of a name: every other piece between quotes.
     outside = b"".join(first_line(path).split(b'"')[::2]).decode("utf-8", "replace")
     return max(DELIMITERS, key=lambda sign: (outside.count(sign), -DELIMITERS.index(sign)))
+
+
+def find_decimal_point(columns: Iterable[Any]) -> str:
+    """A comma, if columns of numbers have it before fractions and none has a point there.
+
+    Columns are Arrow arrays of text.
+    """
+    import pyarrow.compute as pc
+
+    def holds(values: Any, pattern: str) -> Any:
+        return pc.match_substring_regex(values, pattern)
+
+    found = "."
+    for column in columns:
+        values = column.filter(holds(column, "[.,]"))  # nothing else is of interest
+        if len(values) and pc.all(holds(column, NUMBER)).as_py():
+            if pc.any(holds(values, "[.]")).as_py():
+                return "."
+            if not pc.all(holds(values, THOUSANDS)).as_py():
+                found = ","
+    return found
 
 
 def first_line(path: str) -> bytes:

@@ -257,9 +257,14 @@ def span_words(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
 
 
-def row_words(weight: float) -> str:
-    """A weight of rows, for people."""
-    return f"{weight:g} {'row' if weight == 1 else 'rows'}"
+def counted(n: float, word: str, plural: str = "") -> str:
+    """A number of things, whole or by weight, with their word: 1 row, 1,234,567 rows, 2.5 rows."""
+    return f"{amount(n)} {word if n == 1 else plural or word + 's'}"
+
+
+def amount(n: float) -> str:
+    """A number of things, whole or by weight, without an exponent."""
+    return f"{n:,.0f}" if n == round(n) or abs(n) >= 1e5 else f"{n:,.6g}"
 
 
 def count_words(n: float) -> str:

@@ -12,6 +12,7 @@ from unnaive.explain.displays.outline import Item, Outline
 from unnaive.explain.evidence import label_names
 from unnaive.explain.groups import GroupProfile, profiles_of
 from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
+from unnaive.table import counted
 
 
 class GroupsDisplay(Outline):
@@ -105,14 +106,14 @@ class DecompositionDisplay(GroupsDisplay):
             own = [self.groups[k] for k in np.flatnonzero(model.owner_ == c)]
             top = len(items)
             weight = sum(group.weight for group in own)
-            said = "1 cluster" if len(own) == 1 else f"{len(own)} clusters"
+            said = counted(len(own), "cluster")
             items.append(Item(name, 0, -1, weight, own[0].class_share, (), said))
             if len(own) > 1:
                 for k, group in enumerate(own):
                     item = _item(group, f"cluster {k}", 1, top, n_remarks, f"{group.share:.0%}")
                     # The bar is as long as the cluster is large.
                     items.append(replace(item, class_share=group.share * group.class_share))
-        what = f"{len(names)} classes, {len(self.groups)} clusters"
+        what = f"{counted(len(names), 'class', 'classes')}, {counted(len(self.groups), 'cluster')}"
         return items, what, ""
 
 

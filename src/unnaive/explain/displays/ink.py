@@ -59,11 +59,16 @@ def plain(text: Any, limit: int | None = None) -> str:
     """Text on one line, without characters that no font has, shortened in the middle."""
     words = " ".join(str(text).split())
     shown = "".join(_drawable(letter) for letter in words)
-    if limit is not None and len(shown) > limit:
-        # Names that are long often differ at their ends.
-        tail = max((limit - 1) // 3, 1)
-        shown = f"{shown[: limit - 1 - tail].rstrip()}…{shown[-tail:].lstrip()}"
-    return shown
+    return shown if limit is None else shortened(shown, limit)
+
+
+def shortened(text: str, limit: int) -> str:
+    """Text of at most so many letters, the rest left out of its middle."""
+    if len(text) <= limit:
+        return text
+    # Names that are long often differ at their ends.
+    tail = max((limit - 1) // 3, 1)
+    return f"{text[: limit - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
 
 
 def _drawable(letter: str) -> str:

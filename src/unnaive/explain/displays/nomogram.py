@@ -211,7 +211,10 @@ class NomogramDisplay:
         note = f"P({ink.plain(self.label_, 24)}) among the two classes"
         note = "" if len(self.facts.labels) == 2 else note
         if left_out > 0:
-            more = f"{left_out} attributes with narrower scales are not drawn and add nothing"
+            more = "attributes with narrower scales are not drawn and add nothing"
+            if left_out == 1:
+                more = "attribute with a narrower scale is not drawn and adds nothing"
+            more = f"{left_out} {more}"
             note = f"{note}; {more}" if note else more
         where = "" if self.facts.role == "model" else f" at {self.facts.part}"
         ink.title(

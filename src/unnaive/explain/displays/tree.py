@@ -10,6 +10,7 @@ from unnaive.explain.groups import Remark, telling
 from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import TreeNode, tree_of
+from unnaive.table import counted
 
 
 class TreeDisplay(Outline):
@@ -107,7 +108,7 @@ class TreeDisplay(Outline):
             leaf = not any(child in place for child in node.children)
             note = "" if leaf or not node.attribute else f"asks {node.attribute}"
             if leaf and node.children:
-                note = f"… {_below(self.nodes, n)} nodes below"
+                note = f"… {counted(_below(self.nodes, n), 'node')} below"
             items.append(
                 Item(
                     node.condition or "all rows",
@@ -124,7 +125,8 @@ class TreeDisplay(Outline):
         if len(self.nodes) == 1:
             what = f"{type(self.model).__name__}: a single node"
         hidden = len(self.nodes) - len(items)
-        note = f"{hidden} nodes are not drawn" if hidden else ""
+        are = "is" if hidden == 1 else "are"
+        note = f"{counted(hidden, 'node')} {are} not drawn" if hidden else ""
         return self._show(items, self.model.classes_, what, note, ax, say_label=True)
 
 

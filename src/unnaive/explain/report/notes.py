@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.encode import Bins, Categories, column_slots
-from unnaive.table import Block, Column
+from unnaive.table import Block, Column, counted
 
 THIN_CLASS = 30  # rows of a class below which its evidence is a guess
 THIN_VALUE = 5  # rows of a category below which it tells little
@@ -97,8 +97,8 @@ def _on_classes(names: Sequence[str], rows: NDArray[Any]) -> list[Note]:
         if n == 0:
             notes.append(Note(name, "No row of this class was passed: nothing here judges it."))
         elif n < THIN_CLASS:
-            word = "row" if n == 1 else "rows"
-            notes.append(Note(name, f"Only {n} {word} of this class: its figures are unsure."))
+            rows = counted(n, "row")
+            notes.append(Note(name, f"Only {rows} of this class: its figures are unsure."))
     if len(notes) > REPEATED:
         thin = len(notes) - REPEATED
         notes = [*notes[:REPEATED], Note(f"{thin} more classes", "have few rows or none.")]
@@ -126,11 +126,13 @@ def _remarks(own: ColumnFacts, column: Column, n_rows: int) -> list[tuple[int, s
             )
         )
     if own.unseen:
-        share = _percent(own.unseen / n_rows)
-        text = f"{own.unseen:,} rows ({share}) have a value that training never had"
-        found.append((2, f"{text}; it is no evidence for them."))
+        share, have = _percent(own.unseen / n_rows), "has" if own.unseen == 1 else "have"
+        text = f"{counted(own.unseen, 'row')} ({share}) {have} a value that training never had"
+        found.append((2, f"{text}; it is no evidence there."))
     if own.missing:
-        found.append((3, f"Missing in {own.missing:,} rows ({_percent(own.missing / n_rows)})."))
+        found.append(
+            (3, f"Missing in {counted(own.missing, 'row')} ({_percent(own.missing / n_rows)}).")
+        )
     if own.distinct >= MANY and own.thin > own.distinct / 2 and not own_values:
         text = f"{own.thin:,} of its {own.distinct:,} values have fewer than {THIN_VALUE} rows here"
         found.append((4, f"{text}; max_categories= would group the rarest."))

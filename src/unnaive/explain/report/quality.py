@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from unnaive.encode import label_groups, read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.quality import Quality, quality_of
+from unnaive.table import counted
 
 TINTS = 9  # shades of the confusion matrix
 
@@ -34,9 +35,8 @@ def cross_validated(model: Any, X: Any, y: Any, cv: Any) -> list[Quality]:
 def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
     """What the template shows."""
     names = label_names(facts.classes)
-    rows = "1 row" if facts.n_rows == 1 else f"{facts.n_rows:,} rows"
     return {
-        "rows": rows,
+        "rows": counted(facts.n_rows, "row"),
         "cross": {"folds": len(folds)} if folds else None,
         "figures": _figures(facts, folds),
         "names": names,
@@ -49,7 +49,7 @@ def _figures(facts: Quality, folds: list[Quality]) -> list[dict[str, str]]:
     always = f"{_percent(facts.majority)} by always giving the most frequent class"
     shares = facts.confusion.sum(axis=1) / facts.weight
     there = shares[shares > 0]
-    chance = float(-(there * np.log(there)).sum())
+    chance = float((there * -np.log(there)).sum()) + 0.0  # of one class: 0, not -0
     passed = ", on the rows you passed" if folds else ""
     figures = [
         _figure(_percent(facts.accuracy), f"of rows answered right{passed}", always),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from unnaive.explain.displays.ink import shortened
 from unnaive.models import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
@@ -16,6 +17,7 @@ from unnaive.models import (
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.tree import Tree
 from unnaive.pack import release
+from unnaive.table import counted
 
 LONG = 32  # letters of a class in the title
 SECTIONS = {
@@ -33,15 +35,14 @@ SECTIONS = {
 def title_of(names: Sequence[str], y: Any) -> str:
     """What the model tells apart."""
     target = getattr(y, "name", None)
-    short = [name if len(name) <= LONG else f"{name[: LONG - 1]}\u2026" for name in names[:3]]
+    short = [shortened(name, LONG) for name in names[:3]]
     what = " or ".join(short) if len(names) <= 3 else f"{len(names)} classes"
     return f"{target}: {what}" if isinstance(target, str) and target else what
 
 
 def model_words(model: Any, names: Sequence[str]) -> str:
     """What the model is, in a sentence or two."""
-    n = model.n_features_in_
-    columns = "1 attribute" if n == 1 else f"{n} attributes"
+    columns = counted(model.n_features_in_, "attribute")
     does = f"Tells {len(names)} classes apart by" if len(names) > 1 else "Knows one class, by"
     return f"{does} {columns}. {_inside(model)}"
 
@@ -49,22 +50,27 @@ def model_words(model: Any, names: Sequence[str]) -> str:
 def _inside(model: Any) -> str:
     tree = getattr(model, "tree_", None)
     if isinstance(tree, Tree):
-        leaves = "one leaf" if tree.n_leaves == 1 else f"{tree.n_leaves} leaves"
         what = "the shares of its classes" if isinstance(tree, ClassTree) else "a naive Bayes"
-        return f"A tree of {leaves}, each with {what}, {int(tree.depth.max())} levels deep."
+        if tree.n_leaves == 1:
+            return f"A tree that is a single leaf, with {what}."
+        levels = counted(int(tree.depth.max()), "level")
+        return f"A tree of {tree.n_leaves:,} leaves, each with {what}, {levels} deep."
     if isinstance(model, ClassDecompositionClassifier):
         inner = type(model.estimator_).__name__
-        return f"Classes are learned as {len(model.owner_)} clusters by a {inner}."
+        clusters = counted(len(model.owner_), "cluster")
+        return f"Classes are learned as {clusters} by a {inner}."
     if isinstance(model, HierarchicalMixtureClassifier):
         layers = "-".join(map(str, model.layers_))
-        return f"Gates share every row among {model.mixture_.shape.n_experts} experts ({layers})."
+        experts = counted(model.mixture_.shape.n_experts, "expert")
+        return f"Gates share every row among {experts} ({layers})."
     if isinstance(model, BoostedNaiveBayesClassifier):
-        rounds = len(model.estimator_weights_)
+        rounds = counted(len(model.estimator_weights_), "round")
         joined = "add up" if model.algorithm_ == "real" else "vote"
-        return f"{rounds} rounds of boosted naive Bayes that {joined}."
+        return f"Boosted naive Bayes: {rounds} that {joined}."
     if isinstance(model, BaggedNaiveBayesClassifier):
         joined = "average their probabilities" if model.voting == "soft" else "vote"
-        return f"{len(model.bag_weights_)} bags of naive Bayes that {joined}."
+        bags = counted(len(model.bag_weights_), "bag")
+        return f"{bags} of naive Bayes that {joined}."
     return "Every attribute adds its evidence to that of the others."
 
 

@@ -18,8 +18,8 @@ from unnaive.table import (
     Schema,
     Source,
     check_values,
+    counted,
     expect,
-    row_words,
 )
 
 MOST_REMARKS = 3
@@ -56,11 +56,10 @@ class ClassClusters:
         expect(len(self.profiles) == self.n_clusters, "profiles are not one for each cluster.")
 
     def __str__(self) -> str:
-        what = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
-        lines = [f"{self.label}: {what}"]
+        lines = [f"{self.label}: {counted(self.n_clusters, 'cluster')}"]
         for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
             name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
-            lines.append(f"  {name} ({row_words(size)}): {profile}")
+            lines.append(f"  {name} ({counted(size, 'row')}): {profile}")
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.models.tree import kernels
 from unnaive.models.tree.tree import ROWS, Tree
-from unnaive.table import Block, check_values, expect, in_threads, row_words
+from unnaive.table import Block, amount, check_values, counted, expect, in_threads
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -41,11 +41,11 @@ class ClassTree(Tree):
         own = self.class_weight[node]
         best = int(own.argmax())
         wrong = own.sum() - own[best]
-        rows = row_words(own.sum())
+        rows = counted(own.sum(), "row")
         return (
             f"{classes[best]} ({rows})"
             if wrong == 0
-            else f"{classes[best]} ({rows}, {wrong:.6g} wrong)"
+            else f"{classes[best]} ({rows}, {amount(wrong)} wrong)"
         )
 
     @property

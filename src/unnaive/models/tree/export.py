@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.discretize import cut_names
 from unnaive.encode import Categories
 from unnaive.models.tree.tree import Tree
-from unnaive.table import Schema, row_words
+from unnaive.table import Schema, counted
 
 
 def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) -> str:
@@ -60,7 +60,8 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
         staying = tree.staying(node)
         if not leaf and staying >= 1e-3:  # less is the rounding of the shares of rows
             name = model.schema_.label(int(tree.attribute[node]))
-            lines.append(f"{indent}{name} missing: the node's own answer, {row_words(staying)}")
+            rows = counted(staying, "row")
+            lines.append(f"{indent}{name} missing: the node's own answer, {rows}")
     return "\n".join(lines)
 
 

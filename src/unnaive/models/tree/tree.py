@@ -17,7 +17,7 @@ from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, check_coders, coder_sizes, column_slots
 from unnaive.models.tree import kernels
 from unnaive.models.tree.sound import check_nodes, children_of
-from unnaive.table import HEAVIEST, Block, Schema, check_values, expect, in_threads, row_words
+from unnaive.table import HEAVIEST, Block, Schema, check_values, counted, expect, in_threads
 
 ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
 
@@ -236,7 +236,7 @@ class BayesTree(Tree):
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
         present = np.flatnonzero(self.class_weight[node])
-        rows = row_words(self.weight[node])
+        rows = counted(self.weight[node], "row")
         if len(present) == 1:
             return f"always {classes[present[0]]}, {rows}"
         return f"naive Bayes: {rows}, {len(present)} classes, utility {self.utility[node]:.3f}"

@@ -32,7 +32,7 @@ U.compare = (place, data) => {
     const lines = shown.flatMap(({ text, says }) => {
       const size = 48 * Math.min(Math.abs(says) / reach, 1), first = says > 0;
       return [
-        U.el("span", { class: "name" }, U.name(text)),
+        U.el("span", { class: "name" }, U.short(text)),
         U.el("div", { class: "lanes", title: U.signed(says) }, U.el("div", { class: "lane" }, U.el("i", {
           style: { left: `${first ? 50 - size : 50}%`, width: `${size}%`, background: U.color(first ? state.a : state.b, n) === "var(--other)" ? (first ? "var(--for)" : "var(--against)") : U.color(first ? state.a : state.b, n) },
         }))),

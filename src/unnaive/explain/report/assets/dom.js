@@ -22,6 +22,15 @@ U.refill = (node, ...children) => { node.replaceChildren(); return U.fill(node, 
 // A name of the user's: kept apart from the text around it, whatever its direction.
 U.name = (text, given = {}) => U.el("bdi", { title: text, ...given }, text);
 
+// The same in one line: where room is short, the middle is left out. Long names often differ at their ends.
+U.TAIL = 6; // letters
+U.short = (text) => {
+  const letters = [...text];
+  if (letters.length <= 2 * U.TAIL) return U.name(text);
+  const head = U.el("span", {}, letters.slice(0, -U.TAIL).join(""));
+  return U.el("bdi", { class: "short", title: text }, head, letters.slice(-U.TAIL).join(""));
+};
+
 U.byId = (id) => document.getElementById(id);
 
 U.field = (label, control) => U.el("label", { class: "field" }, U.el("span", {}, label), control);
@@ -51,6 +60,8 @@ U.number = (x, digits = 4) => {
   if (size >= 1e6 || size < 1e-4) return x.toExponential(digits - 1).replace(/\.?0+e/, "e");
   return String(Number(x.toPrecision(digits)));
 };
+
+U.rows = (weight) => `${U.number(weight, 6)} ${weight === 1 ? "row" : "rows"}`;
 
 U.percent = (p) => {
   if (p > 0 && p < 0.0005) return "< 0.1 %";

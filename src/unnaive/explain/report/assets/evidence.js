@@ -34,7 +34,7 @@ U.evidence = (place, data) => {
         showChips();
         render();
       },
-    }, U.el("span", { class: "dot", style: { background: state.labels.has(c) ? color(c, labels.length) : "transparent", border: "1px solid var(--faint)" } }), U.name(label))));
+    }, U.el("span", { class: "dot", style: { background: state.labels.has(c) ? color(c, labels.length) : "transparent", border: "1px solid var(--faint)" } }), U.short(label))));
   };
 
   // Numbers of one attribute, unpacked when first looked at.
@@ -101,14 +101,14 @@ U.evidence = (place, data) => {
     const lines = kept.flatMap((v) => {
       const quiet = own.states[v] !== "v", count = countOf(own, v, n);
       return [
-        U.el("span", { class: `name${quiet ? " quiet" : ""}` }, U.name(own.values[v])),
+        U.el("span", { class: `name${quiet ? " quiet" : ""}` }, U.short(own.values[v])),
         U.el("div", { class: "lanes" }, lanesOf(own, v, n, reach)),
         state.counts ? U.el("span", { class: "count" }, Number.isNaN(count) ? "" : U.number(count, 4)) : U.el("span", {}),
       ];
     });
     const list = U.el("div", { class: "values" }, lines);
     if (kept.length < rows.length) {
-      list.append(U.el("span", {}), U.el("button", { type: "button", class: "plain", onclick: () => { state.opened.add(j); render(); } }, `${rows.length - kept.length} more values`));
+      list.append(U.el("span", {}), U.el("button", { type: "button", class: "plain", onclick: () => { state.opened.add(j); render(); } }, `${rows.length - kept.length} more ${rows.length - kept.length === 1 ? "value" : "values"}`));
     }
     return list;
   };
@@ -154,7 +154,7 @@ U.evidence = (place, data) => {
     }
     if (!found.length) more.append("No attribute or value has this in its name.");
     about.replaceChildren(`Bars reach ${U.number(reach, 2)} to either side, a factor of ${U.number(Math.exp(reach), 2)} in the odds. `,
-      Number.isFinite(now.weight) ? `${U.number(now.weight, 6)} rows of training are behind this part.` : "");
+      Number.isFinite(now.weight) ? `Behind this part: ${U.rows(now.weight)} of training.` : "");
   };
 
   // Missing and unseen are worth lines where there are such rows, or where they say something.

@@ -24,7 +24,7 @@ U.calibration = (place, curves, classes) => {
     said.forEach((p, i) => {
       picture.append(U.svg("line", { x1: at(p), x2: at(p), y1: up(low[i]), y2: up(high[i]), style: { stroke: color, "stroke-width": 1.25, opacity: 0.7 } }));
       picture.append(U.svg("circle", { cx: at(p), cy: up(found[i]), r: 2.5 + 5 * Math.sqrt(rows[i] / whole), style: { fill: color, stroke: "var(--paper)" } },
-        U.svg("title", {}, `said ${U.percent(p)}, was so in ${U.percent(found[i])} of ${U.number(rows[i])} rows`)));
+        U.svg("title", {}, `said ${U.percent(p)}, was so in ${U.percent(found[i])} of ${U.rows(rows[i])}`)));
     });
     legend.replaceChildren("Chance of ", U.name(name), ": said, and found");
   };

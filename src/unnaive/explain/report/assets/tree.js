@@ -59,7 +59,8 @@ U.tree = (place, data, way, choose) => {
 
   const shorten = (text, letters) => {
     const each = Array.from(text);
-    return each.length > letters ? `${each.slice(0, letters - 1).join("")}\u2026` : text;
+    const tail = Math.floor((letters - 1) / 3); // names differ at their ends, and tests have their values there
+    return each.length > letters ? `${each.slice(0, letters - 1 - tail).join("")}\u2026${each.slice(-tail).join("")}` : text;
   };
 
   const answerOf = (node) => {
@@ -82,10 +83,10 @@ U.tree = (place, data, way, choose) => {
 
   const drawNode = (spot) => {
     const { node, x, y } = spot, inner = way.attribute[node] >= 0;
-    const [best, share] = answerOf(node), rows = U.number(weightOf(node), 6);
+    const [best, share] = answerOf(node), rows = U.rows(weightOf(node));
     const said = inner && open.has(node)
-      ? `${rows} rows; asks ${data.columns[way.attribute[node]].name}`
-      : `${labels[best]} ${U.percent(share)} of ${rows} rows`;
+      ? `${rows}; asks ${data.columns[way.attribute[node]].name}`
+      : `${labels[best]} ${U.percent(share)} of ${rows}`;
     const group = U.svg("g", {
       class: "tree-node", role: "treeitem", tabindex: node === chosen ? 0 : -1, "data-node": node,
       "aria-level": spot.depth + 1, "aria-selected": node === chosen,
@@ -93,7 +94,7 @@ U.tree = (place, data, way, choose) => {
       "aria-label": `${tree.condition[node] || "root"}: ${said}`,
     });
     group.classList.toggle("passed", passed.has(node));
-    const text = inner && open.has(node) ? `${rows} rows` : `${shorten(labels[best], 14)} ${Math.round(100 * share)} %, ${rows} rows`;
+    const text = inner && open.has(node) ? rows : `${shorten(labels[best], 14)} ${Math.round(100 * share)} %, ${rows}`;
     const below = inner && !open.has(node) ? ` +${count(node)}` : "";
     group.append(
       U.svg("title", {}, `${tree.condition[node] || "all rows"}\n${said}`),
@@ -114,7 +115,7 @@ U.tree = (place, data, way, choose) => {
     const [width, height] = lay();
     const at = new Map(spots.map((spot) => [spot.node, spot]));
     const edges = spots.slice(1).map(({ node, x, y }) => {
-      const from = at.get(way.parent[node]), x1 = from.x + BAR + 12 + 6.1 * `${U.number(weightOf(from.node), 6)} rows`.length, y1 = from.y + 8;
+      const from = at.get(way.parent[node]), x1 = from.x + BAR + 12 + 6.1 * U.rows(weightOf(from.node)).length, y1 = from.y + 8;
       const path = U.svg("path", {
         class: "tree-edge", d: `M${x1} ${y1} C${x1 + 50} ${y1} ${x - 70} ${y + 8} ${x - 8} ${y + 8}`,
         style: { "stroke-width": Math.max(1, 7 * Math.sqrt(weightOf(node) / (weightOf(0) || 1))), opacity: 0.55 },
@@ -151,11 +152,11 @@ U.tree = (place, data, way, choose) => {
     U.refill(side, 
       U.el("h3", {}, inner ? (chosen ? "An inner node" : "The root") : nodes > 1 ? "A leaf" : "The only node"),
       path.length ? U.el("ol", {}, path.map((node) => U.el("li", {}, U.name(tree.condition[node])))) : null,
-      U.el("p", {}, `${U.number(weightOf(chosen), 6)} rows of training`,
+      U.el("p", {}, `${U.rows(weightOf(chosen))} of training`,
         inner ? ["; asks ", U.name(data.columns[way.attribute[chosen]].name)] : null,
         tree.worth ? `; ${tree.worthName} ${U.number(tree.worth[chosen], 3)}` : null, "."),
       U.el("div", { class: "bars" }, order.slice(0, 8).flatMap((c) => [
-        U.el("span", { class: "name" }, U.name(labels[c])),
+        U.el("span", { class: "name" }, U.short(labels[c])),
         U.el("span", { class: "track" }, U.el("i", { style: { width: `${(100 * weights[chosen * n + c]) / whole}%`, background: U.color(c, n) } })),
         U.el("span", { class: "value" }, U.percent(weights[chosen * n + c] / whole)),
       ])),

@@ -252,7 +252,7 @@ U.whatIf = (place, data, machine) => {
     const top = order.slice(0, 8);
     for (const c of [a, b]) if (!top.includes(c)) top.push(c);
     const rows = top.flatMap((c) => [
-      U.el("span", { class: "name" }, U.name(classes[c])),
+      U.el("span", { class: "name" }, U.short(classes[c])),
       U.el("span", { class: "track" }, U.el("i", { style: { width: `${100 * p[c]}%`, background: n <= 8 ? U.color(c, n) : c === a ? "var(--for)" : c === b ? "var(--against)" : "var(--other)" } })),
       U.el("span", { class: "value", "data-class": c, "data-p": p[c] }, U.percent(p[c])),
     ]);
@@ -260,7 +260,7 @@ U.whatIf = (place, data, machine) => {
     U.refill(answer, 
       U.el("p", { class: "verdict" }, U.name(classes[best]), `: ${U.percent(p[best])}`),
       U.el("div", { class: "chances", role: "img", "aria-label": order.slice(0, 8).map((c) => `${classes[c]} ${U.percent(p[c])}`).join(", ") }, rows),
-      top.length < n ? U.el("p", { class: "small" }, `and ${n - top.length} classes that are less probable`) : null);
+      top.length < n ? U.el("p", { class: "small" }, n - top.length === 1 ? "and a class that is less probable" : `and ${n - top.length} classes that are less probable`) : null);
     U.refill(reasons,
       machine.way && data.tree ? pathOf() : null,
       n > 1 ? scale(p, a, b, parts) : null,
@@ -308,7 +308,7 @@ U.whatIf = (place, data, machine) => {
     const said = machine.members(state.row), names = data.members;
     const most = Math.max(...said.map((own) => own.reduce((s, x) => s + x, 0)), 1e-300);
     const list = said.slice(0, 40).flatMap((own, k) => [
-      U.el("span", { class: "name" }, U.name(names[k])),
+      U.el("span", { class: "name" }, U.short(names[k])),
       U.el("span", { class: "stack" }, Array.from(own, (x, c) => U.el("i", {
         title: `${classes[c]}: ${U.number(x, 3)}`,
         style: { width: `${(100 * x) / most}%`, background: U.color(c, n) },
