@@ -543,9 +543,12 @@ def test_one_of_a_thing_is_said_in_the_singular(ask, work):
         (b"x,y\n1,a\n2,\n", "column 'y' has 1 row without a class"),
         (b"x,y\n1,0.5\n2,0.25\n3,0.7\n", "Unknown label type: continuous"),
         (b"x,y\n1,a\n2\n", "Expected 2 columns, got 1"),
-        ("x,y\nMünchen,a\n".encode("latin-1"), "the file 'odd.csv' is not UTF-8 text; save it"),
-        ("Größe,y\n1,a\n".encode("latin-1"), "the file 'odd.csv' is not UTF-8 text; save it"),
-        ("x,y\n1,a\n".encode("utf-16"), "the file 'odd.csv' is not UTF-8 text; save it"),
+        (
+            "x,y\nMünchen,a\n".encode("latin-1"),
+            "the file 'odd.csv' is not written in UTF-8; save it",
+        ),
+        ("Größe,y\n1,a\n".encode("latin-1"), "the file 'odd.csv' is not written in UTF-8; save it"),
+        ("x,y\n1,a\n".encode("utf-16"), "the file 'odd.csv' is not written in UTF-8; save it"),
         (b"PAR1 and no more", "cannot be read"),
     ],
 )

@@ -294,7 +294,7 @@ def test_text_among_numbers_of_a_csv_file_is_placed(tmp_path, monkeypatch):
 def test_csv_files_that_are_not_utf_8_say_so(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("city,label\nKöln,0\nBonn,1\n".encode("latin-1"))
-    with pytest.raises(OSError, match=r"a.csv' is not written in UTF-8 .*convert it"):
+    with pytest.raises(OSError, match=r"a.csv' is not written in UTF-8; save it"):
         NaiveBayesClassifier().fit(path, "label")
 
 

@@ -267,20 +267,15 @@ def unreadable(path: str, error: Exception, first: int = 0, until: int | None = 
     """The error with its file, and the rows where reading stopped; None is an unknown end."""
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(f"the file {path!r} has vanished since it was found.")
-    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
-        return ValueError(
-            f"the file {path!r} is not UTF-8 text; save it again as UTF-8 (spreadsheets call it "
-            "CSV UTF-8)."
-        )
     rows = ""
     if until is None:
         rows = f"from row {first + 1:,} on, "
     elif until:
         rows = f"rows {first + 1:,} to {until:,} of "
-    if "invalid UTF8" in str(error):
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
         return OSError(
-            f"{rows}the file {path!r} is not written in UTF-8 ({str(error).rstrip('.')}); convert "
-            "it, as in iconv -f latin1 -t utf-8, or read it with pandas."
+            f"{rows}the file {path!r} is not written in UTF-8; save it again as UTF-8 "
+            "(spreadsheets call it CSV UTF-8), or convert it, as in iconv -f latin1 -t utf-8."
         )
     return OSError(
         f"{rows}the file {path!r} cannot be read: {str(error).rstrip('.')}. It may be damaged or "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+from codecs import utf_8_decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -129,7 +130,7 @@ class CsvBatches:
         try:
             alone = csv.ReadOptions(use_threads=False)  # one line: threads would still be starting
             line = first_line(path)
-            line.decode("utf-8")  # whatever else it is, would look damaged
+            utf_8_decode(line)  # whatever else it is, would look damaged; its end may be cut off
             found = csv.read_csv(pa.py_buffer(line), alone, parse_options(path))
             return list(found.schema.names)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

@@ -97,8 +97,8 @@ def _on_classes(names: Sequence[str], rows: NDArray[Any]) -> list[Note]:
         if n == 0:
             notes.append(Note(name, "No row of this class was passed: nothing here judges it."))
         elif n < THIN_CLASS:
-            rows = counted(n, "row")
-            notes.append(Note(name, f"Only {rows} of this class: its figures are unsure."))
+            few = counted(n, "row")
+            notes.append(Note(name, f"Only {few} of this class: its figures are unsure."))
     if len(notes) > REPEATED:
         thin = len(notes) - REPEATED
         notes = [*notes[:REPEATED], Note(f"{thin} more classes", "have few rows or none.")]
