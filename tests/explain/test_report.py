@@ -97,6 +97,17 @@ def test_figures_on_the_page_are_those_of_the_rows_passed(model):
     assert "cross-validated" not in page.html.split("<main")[1].split('id="importance"')[0]
 
 
+def test_a_tree_without_naive_bayes_is_not_said_to_say_nothing(model):
+    tree = C45Classifier().fit(X, Y)
+    assert "says, on average" in report(model, X, Y).html
+    judged = report(tree, X, Y).html
+    assert "log loss without it rises by" in judged
+    assert "says, on average" not in judged
+    assert "how much it says" not in judged
+    assert 'id="importance"' not in report(tree, X).html
+    assert 'href="#importance"' not in report(tree, X).html
+
+
 def test_cross_validated_figures_come_from_models_that_have_not_seen_the_rows():
     table, y = X.copy(), Y
     table["noise"] = np.arange(len(y)).astype(str)  # every row known by heart

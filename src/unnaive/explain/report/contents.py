@@ -61,7 +61,10 @@ class Contents:
         self.parts = self._parts()
 
     def _importance(self, X: Any, y: Any) -> Importance | None:
-        """On all rows, or on some spread over them where each column would take long."""
+        """On all rows, or on some spread over them where each column would take long.
+
+        None where nothing can be told: without labels, and of a tree without naive Bayes.
+        """
         if self.reading is None:
             return None
         n, most = self.block.n_rows, max(500, min(MOST_JUDGED, WORK // len(self.names) ** 2))
@@ -70,7 +73,8 @@ class Contents:
             X = _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), at)
             y = None if y is None else read_target(y)[at]
         self.judging = min(n, most)
-        return importance_of(self.reading, X, y)
+        found = importance_of(self.reading, X, y)
+        return None if y is None and not found.evidence.any() else found
 
     def _parts(self) -> list[dict[str, Any]]:
         if self.reading is None:
@@ -148,6 +152,7 @@ class Contents:
         rest = len(found.features) - len(order)
         return {
             "judged": judged,
+            "speaks": bool(found.evidence.any()),
             "rows": f"{self.judging:,}",
             "all": self.judging == self.block.n_rows,
             "lines": lines,
