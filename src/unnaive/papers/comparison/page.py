@@ -62,12 +62,11 @@ def _means(study: Study, found: Any) -> Table:
             for figure, (_, _, factor, digits) in FIGURES.items()
         ]
         own = own.dropna(axis=1, how="all")  # what Weka does not print
-        fits = f"{own['fits'].sum():.0f} of {own['parts'].sum():.0f}"
         times = [number(own[c].sum(), 1) if c in own else "" for c in ("fit_s", "predict_s")]
         size = number(own["bytes"].median() / 1024, 0) if "bytes" in own else ""
         common = number(100 * wide[method].mean(), 2)
-        finished = f"{own['set'].nunique()} of {sets}"
-        rows.append([method, finished, fits, *cells, common, *times, size])
+        done = [_of(own["set"].nunique(), sets), _of(own["fits"].sum(), own["parts"].sum())]
+        rows.append([method, *done, *cells, common, *times, size])
     columns = [
         "method", "sets", "fits", *(title for title, *_ in FIGURES.values()),
         "accuracy, %, common sets", "fit, s in all", "predict, s in all", "model, KB (median)",
@@ -81,6 +80,10 @@ def _means(study: Study, found: Any) -> Table:
         f"not measured. Common sets are the {len(wide)} that all methods finished."
     )
     return Table("All classifiers", columns, rows, note)
+
+
+def _of(done: float, wanted: float) -> str:
+    return f"{done:.0f}" if done == wanted else f"{done:.0f} of {wanted:.0f}"
 
 
 def _ranks(ranking: Ranking, title: str) -> list[Block]:
