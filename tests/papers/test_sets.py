@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
+from unnaive.papers import weka
 from unnaive.papers.sets import Folder, Online, Samples, known_sets, open_shelf
 
 CLASS = "what kind?"
@@ -152,3 +153,12 @@ def test_a_set_comes_from_uci(monkeypatch, tmp_path):
     assert sorted(set(sample.y)) == ["a", "b", "c"]
     shelf.read("iris")
     assert len(asked) == 1
+
+
+def test_true_and_false_reach_weka_as_categories(tmp_path):
+    table = pd.DataFrame({"size": [1.5, np.nan], "new": [True, False], "kind": ["a", None]})
+    weka.write_arff(tmp_path / "rows.arff", table)
+    assert (tmp_path / "rows.arff").read_text().splitlines()[1:] == [
+        "@attribute a0 numeric", "@attribute a1 {v0,v1}", "@attribute a2 {v0}", "@data",
+        "1.5,v1,v0", "?,v0,?",
+    ]  # fmt: skip

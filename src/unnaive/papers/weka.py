@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from unnaive.papers.numbers import is_number
 from unnaive.papers.protocol import Split, within_patience
 
 
@@ -70,7 +71,7 @@ def test(command: str, X: Any, y: Any, parts: list[Split], patience: float) -> d
     """
     rows = X.assign(**{"class of the row": y})
     for name in rows:
-        if not _is_number(rows[name]):  # both files must list the same values
+        if not is_number(rows[name]):  # both files must list the same values
             rows[name] = rows[name].astype("category")
     right = tested = built = 0.0
     done = 0
@@ -95,12 +96,6 @@ def test(command: str, X: Any, y: Any, parts: list[Split], patience: float) -> d
     return {"accuracy": right / tested, **times, "fits": done, "parts": len(parts)}
 
 
-def _is_number(column: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_numeric_dtype(column))
-
-
 def write_arff(path: Path, table: Any) -> None:
     """The table as ARFF, with made-up names: hostile ones cannot be quoted in old Weka."""
     import pandas as pd
@@ -109,7 +104,7 @@ def write_arff(path: Path, table: Any) -> None:
     cells = []
     for i, name in enumerate(table):
         column = table[name]
-        if pd.api.types.is_numeric_dtype(column):
+        if is_number(column):
             lines.append(f"@attribute a{i} numeric")
             cells.append(column.map(repr).where(column.notna(), "?"))
         else:
