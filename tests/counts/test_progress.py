@@ -35,7 +35,7 @@ from unnaive import (
     scan,
 )
 from unnaive.table import Pass, StoppedError, csv, files
-from unnaive.table.passes import count_words, counted, span_words
+from unnaive.table.words import count_words, counted, span_words
 from watching import Record
 
 ROWS = 420

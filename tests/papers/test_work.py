@@ -15,7 +15,6 @@ import pytest
 from rich.console import Console
 
 import started
-from started import ProgramStarter, is_alive
 from unnaive import NaiveBayesClassifier
 from unnaive.papers.command import main
 from unnaive.papers.kept import _settings, frame
@@ -118,7 +117,7 @@ in_groups = pytest.mark.skipif(not hasattr(os, "killpg"), reason="no groups of p
 def ends(pid):
     """Whether it is gone, as soon as whoever inherited it has noticed."""
     for _ in range(100):
-        if not is_alive(pid):
+        if not started.is_alive(pid):
             return True
         time.sleep(0.1)
     return False
@@ -126,7 +125,7 @@ def ends(pid):
 
 @in_groups
 def test_a_program_that_a_task_started_ends_with_its_time(tmp_path):
-    shelf = ProgramStarter(tmp_path / "pid")
+    shelf = started.ProgramStarter(tmp_path / "pid")
     task = Task("kohavi", "accuracy", "iris", "NB", 0)
     records = []
     for limit in (5.0, 20.0, 80.0):  # a slow machine needs longer to begin
@@ -145,7 +144,7 @@ def test_tasks_and_their_programs_end_when_the_command_is_killed(tmp_path):
         assert command.poll() is None
         time.sleep(0.1)
     pid = int(pid_file.read_text())
-    assert is_alive(pid)
+    assert started.is_alive(pid)
     command.kill()
     command.wait()
     assert ends(pid)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.choose.running import Result
-from unnaive.counts import size_words
-from unnaive.table import Schema, counted, span_words
+from unnaive.table import Schema, counted, size_words, span_words
 
 # Criteria and whether less is better.
 CRITERIA = {"log_loss": True, "accuracy": False, "brier": True, "calibration_error": True}

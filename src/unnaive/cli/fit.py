@@ -98,7 +98,7 @@ def fit(
     size = save_model(fitted, out)
     if not quiet:
         report(fitted, rows, found, seconds)
-        from unnaive.counts import size_words
+        from unnaive.table import size_words
 
         print(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
 

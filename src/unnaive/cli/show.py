@@ -26,9 +26,8 @@ def show(
     """
     from unnaive.cli.console import in_a_line, show_table
     from unnaive.cli.models import load_model
-    from unnaive.counts import size_words
     from unnaive.models import export_text
-    from unnaive.table import counted
+    from unnaive.table import counted, size_words
 
     fitted = load_model(model)
     numeric = len(fitted.schema_.numeric)
@@ -53,7 +52,7 @@ def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], st
     import numpy as np
 
     from unnaive.explain import evidence_of
-    from unnaive.explain.displays.ink import shortened
+    from unnaive.table import shortened
 
     try:
         found = evidence_of(model)

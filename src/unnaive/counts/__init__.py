@@ -6,7 +6,6 @@ from unnaive.counts.additive import (
     Shrinkage,
     TableEstimator,
     need_checkpoints,
-    size_words,
 )
 from unnaive.counts.coded import GRAIN, CodedRows, add_lanes, add_marginals, code_rows, count_coded
 from unnaive.counts.gather import gather
@@ -49,7 +48,6 @@ __all__ = [
     "need_checkpoints",
     "refuse_new",
     "row_factor",
-    "size_words",
     "slot_offsets",
     "told",
     "within",

@@ -23,7 +23,7 @@ from unnaive.counts.gather import gather
 from unnaive.counts.progress import Telling
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT, read_target
-from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of
+from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of, size_words
 
 # What scikit-learn and we keep in an estimator while callbacks watch it.
 UNSENT = {"_telling", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
@@ -58,15 +58,6 @@ class Shrinkage:
         return f"{size_words(self.before)} -> {size_words(self.after)} ({share:.0f} % smaller)"
 
     __repr__ = __str__
-
-
-def size_words(n: float) -> str:
-    """A number of bytes, for people."""
-    for unit in ("B", "kB", "MB"):
-        if n < 999.5:  # as .3g rounds
-            return f"{n:.3g} {unit}"
-        n /= 1000
-    return f"{n:.3g} GB"
 
 
 class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]

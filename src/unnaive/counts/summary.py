@@ -23,7 +23,7 @@ from unnaive.encode import (
     merge_grids,
     merge_labels,
 )
-from unnaive.table import HEAVIEST, Schema, expect
+from unnaive.table import HEAVIEST, Schema, counted, expect
 
 # Numbering of one column; None for a column that is not counted or has no value at all.
 Coder: TypeAlias = Grid | Categories | None
@@ -127,7 +127,7 @@ def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> N
     if not summary.n_rows / HEAVIEST <= weight <= HEAVIEST:
         few = weight < 1.0
         raise ValueError(
-            f"the weights of all {summary.n_rows:,} rows add up to {weight:g}, too "
+            f"the weights of all {counted(summary.n_rows, 'row')} add up to {weight:g}, too "
             f"{'little' if few else 'much'} to compute with; {'multiply' if few else 'divide'} "
             "sample_weight or class_weight by a large number."
         )

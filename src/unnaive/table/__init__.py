@@ -15,13 +15,14 @@ from unnaive.table.checks import (
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.kept import KeptBlock
 from unnaive.table.parallel import in_order, in_threads, thread_count
-from unnaive.table.passes import COUNTING, Pass, StoppedError, amount, counted, span_words
+from unnaive.table.passes import COUNTING, Pass, StoppedError
 from unnaive.table.picking import Picked, PickedSource, take_rows
 from unnaive.table.reading import open_table, read_weight
 from unnaive.table.scan import Scan, scan_of
 from unnaive.table.schema import Column, Schema, column_methods
 from unnaive.table.source import Block, MemorySource, Source, join_answers
 from unnaive.table.storage import Storage, join, keep, stretches
+from unnaive.table.words import amount, counted, shortened, size_words, span_words
 from unnaive.table.writing import write_parquet
 
 __all__ = [
@@ -63,6 +64,8 @@ __all__ = [
     "read_weight",
     "replacing",
     "scan_of",
+    "shortened",
+    "size_words",
     "span_words",
     "stretches",
     "take_rows",

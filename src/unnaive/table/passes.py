@@ -10,6 +10,8 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
+from unnaive.table.words import count_words, span_words
+
 _log = logging.getLogger("unnaive")
 # What most passes do.
 COUNTING, CODING, ANSWERING = "counting", "coding rows", "answering"
@@ -245,32 +247,3 @@ def looking(look: Callable[[], None]) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-
-
-def span_words(seconds: float) -> str:
-    """A time to wait, for people."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.1f} h"
-
-
-def counted(n: float, word: str, plural: str = "") -> str:
-    """A number of things, whole or by weight, with their word: 1 row, 1,234,567 rows, 2.5 rows."""
-    return f"{amount(n)} {word if n == 1 else plural or word + 's'}"
-
-
-def amount(n: float) -> str:
-    """A number of things, whole or by weight, without an exponent."""
-    return f"{n:,.0f}" if n == round(n) or abs(n) >= 1e5 else f"{n:,.6g}"
-
-
-def count_words(n: float) -> str:
-    """A number of which only the size matters, for people."""
-    for unit in ("", "k", "M"):
-        if n < 999.5:
-            return f"{n:.3g}{unit}"
-        n /= 1000
-    return f"{n:.3g}G"

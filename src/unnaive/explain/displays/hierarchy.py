@@ -36,9 +36,8 @@ class GroupsDisplay(Outline):
         Parameters
         ----------
         estimator : fitted classifier
-        n_remarks : int, default=3
-            Most values shown beside a group.
-        ax : matplotlib Axes or None, default=None
+        n_remarks, ax :
+            As in `plot`.
 
         Returns
         -------

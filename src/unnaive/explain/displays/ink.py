@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.table import shortened
+
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 FOR, AGAINST, NEUTRAL = "#0072B2", "#D55E00", "#8C8C8C"
@@ -60,15 +62,6 @@ def plain(text: Any, limit: int | None = None) -> str:
     words = " ".join(str(text).split())
     shown = "".join(_drawable(letter) for letter in words)
     return shown if limit is None else shortened(shown, limit)
-
-
-def shortened(text: str, limit: int) -> str:
-    """Text of at most so many letters, the rest left out of its middle."""
-    if len(text) <= limit:
-        return text
-    # Names that are long often differ at their ends.
-    tail = max((limit - 1) // 3, 1)
-    return f"{text[: limit - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
 
 
 def _drawable(letter: str) -> str:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from unnaive.explain.displays.ink import shortened
 from unnaive.models import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
@@ -17,7 +16,7 @@ from unnaive.models import (
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.tree import Tree
 from unnaive.pack import release
-from unnaive.table import counted
+from unnaive.table import counted, shortened
 
 LONG = 32  # letters of a class in the title
 SECTIONS = {
