@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from unnaive.counts import additive
-from unnaive.table import Storage, open_table
+from unnaive.table import open_table
+from unnaive.table.storage import Storage
 
 
 class SplitSource:

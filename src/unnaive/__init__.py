@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unnaive.choose import AutoClassifier, Comparison, compare
-    from unnaive.counts import RowProgress
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
+    from unnaive.estimator import RowProgress
     from unnaive.explain import (
         DecompositionDisplay,
         EvidenceDisplay,
@@ -63,7 +63,7 @@ _LATER = {
     "NBTreeClassifier": "unnaive.models",
     "NaiveBayesClassifier": "unnaive.models",
     "NomogramDisplay": "unnaive.explain",
-    "RowProgress": "unnaive.counts",
+    "RowProgress": "unnaive.estimator",
     "TreeDisplay": "unnaive.explain",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
@@ -129,4 +129,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, brier_score_loss, confusion_matrix, log_loss
 
-from unnaive.bayes import QualitySums
+from unnaive.bayes.quality import QualitySums
 
 
 def example(seed, n=200, classes=3):

@@ -22,7 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from helpers import mixed_table
 from unnaive import AutoClassifier, NaiveBayesClassifier, compare, load, save, scan
 from unnaive.choose import FAMILY, make_model
-from unnaive.encode import deal_folds
+from unnaive.encode.draws import deal_folds
 
 CHEAP = ["nb", "gaussian", "c45"]
 

@@ -10,17 +10,12 @@ import pytest
 import reference
 from helpers import mixed_table
 from unnaive import BaggedNaiveBayesClassifier, NaiveBayesClassifier
-from unnaive.bayes import coded_scores, judge
-from unnaive.counts import CountTable, code_rows, count_coded
-from unnaive.encode import (
-    branch_seeds,
-    coder_sizes,
-    column_slots,
-    draw_poisson,
-    draw_uniform,
-    joint_runs,
-    lane,
-)
+from unnaive.bayes.coded import coded_scores, judge
+from unnaive.counts import CountTable
+from unnaive.counts.coded import code_rows, count_coded
+from unnaive.encode.coding import coder_sizes, column_slots
+from unnaive.encode.draws import branch_seeds, draw_poisson, draw_uniform, lane
+from unnaive.encode.joint import joint_runs
 from unnaive.table import open_table
 
 

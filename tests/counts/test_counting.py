@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 import reference
-from unnaive.counts import CountTable, Moments, Wanted, exact, gather, kernels
-from unnaive.encode import read_target
+from unnaive.counts import CountTable, Moments, Wanted, exact, kernels
+from unnaive.counts.gather import gather
+from unnaive.encode.labels import read_target
 from unnaive.table import open_table
 
 RNG = np.random.default_rng(0)

@@ -34,8 +34,9 @@ from unnaive import (
     RowProgress,
     scan,
 )
-from unnaive.table import Pass, StoppedError, csv, files
-from unnaive.table.words import count_words, counted, span_words
+from unnaive.common.wording import count_words, counted, span_words
+from unnaive.table import csv, files
+from unnaive.table.passes import Pass, StoppedError
 from watching import Record
 
 ROWS = 420
@@ -301,7 +302,7 @@ def test_lines_for_a_log(folder, capsys):
 
 
 def test_a_line_of_a_terminal_is_drawn_in_place(folder, monkeypatch):
-    monkeypatch.setattr("unnaive.counts.row_progress.OFTEN", 0.0)
+    monkeypatch.setattr("unnaive.estimator.row_progress.OFTEN", 0.0)
     monkeypatch.setattr(sys, "stderr", Terminal())
     for columns in (200, 70):
         monkeypatch.setenv("COLUMNS", str(columns))

@@ -9,8 +9,10 @@ import pytest
 import reference_density as reference
 from helpers import mixed_table
 from unnaive import NaiveBayesClassifier, merge
-from unnaive.density import FLOOR, choose_widths, fit_densities, kernels, widths
-from unnaive.encode import number_values
+from unnaive.density import kernels, widths
+from unnaive.density.estimate import FLOOR, fit_densities
+from unnaive.density.widths import choose_widths
+from unnaive.encode.grid import number_values
 
 SHAPES = reference.SHAPES
 

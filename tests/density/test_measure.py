@@ -9,7 +9,7 @@ import pytest
 import reference_density as reference
 from helpers import mixed_table
 from unnaive import Discretizer, NaiveBayesClassifier, bayes_measure
-from unnaive.density import FLOOR
+from unnaive.density.estimate import FLOOR
 
 SHAPES = reference.SHAPES
 

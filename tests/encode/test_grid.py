@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference import grid_cells, grid_shift
-from unnaive.encode import Bins, Grid, merge_grids, number_values
+from unnaive.encode import Bins, Grid
+from unnaive.encode.grid import merge_grids, number_values
 from unnaive.table import Column
 
 FLOATS = st.floats(allow_infinity=False, allow_nan=True)

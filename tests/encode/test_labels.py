@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from unnaive import NaiveBayesClassifier
-from unnaive.encode import Labels, label_groups, merge_labels, read_target
+from unnaive.encode import Labels
+from unnaive.encode.labels import label_groups, merge_labels, read_target
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from unnaive import (
     NaiveBayesClassifier,
     NBTreeClassifier,
 )
-from unnaive.bayes import weigh
+from unnaive.bayes.evidence import weigh
 from unnaive.explain import (
     discriminate,
     evidence_of,

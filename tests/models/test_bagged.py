@@ -12,7 +12,7 @@ import reference_boosting as reference
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BaggedNaiveBayesClassifier, NaiveBayesClassifier
-from unnaive.encode import branch_seeds, draw_poisson, lane
+from unnaive.encode.draws import branch_seeds, draw_poisson, lane
 
 BAGGED = BaggedNaiveBayesClassifier
 

@@ -29,12 +29,13 @@ from unnaive import (
     NBTreeClassifier,
     scan,
 )
-from unnaive.counts import KEEP_CHECKPOINTS
+from unnaive.estimator.base import KEEP_CHECKPOINTS
 from unnaive.models import _checkpoint
 from unnaive.models.ensemble.rounds import Booster
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.grow import Grower
-from unnaive.pack import Journal, JournalError
+from unnaive.pack import Journal
+from unnaive.pack.journal import JournalError
 from unnaive.table.files import FileSource
 
 HERE = Path(__file__).parent.parent

@@ -15,7 +15,7 @@ from helpers import (
     mixed_table,
 )
 from unnaive import FlexibleNBTreeClassifier, NaiveBayesClassifier, export_text
-from unnaive.density import FLOOR
+from unnaive.density.estimate import FLOOR
 
 
 def twin_of(model, X, y, weights, folds):

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from unnaive.pack import Journal, JournalError
-from unnaive.pack.journal import HEAD, MAGIC
+from unnaive.pack import Journal
+from unnaive.pack.journal import HEAD, MAGIC, JournalError
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from unnaive.common.atomic import replacing
 from unnaive.pack import PackError, read_pack, write_pack
 from unnaive.pack.container import ALLOWANCE, MAGIC, MOST_HEADER, MOST_RATIO, PREAMBLE
-from unnaive.table import replacing
 
 
 def packed(content, kind="test", version=1):

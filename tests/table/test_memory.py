@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
 from sklearn.base import clone
 import unnaive as u
-from unnaive.table import files, storage
+from unnaive.table import (files, storage)
 
 warnings.simplefilter("ignore")  # rows without a bag that left them out
 files.MOST_ROWS = files.LEAST_ROWS = 1 << 13  # little room for blocks on their way,

@@ -10,7 +10,8 @@ import tempfile
 import numpy as np
 import pytest
 
-from unnaive.table import Storage, sorting
+from unnaive.table import sorting
+from unnaive.table.storage import Storage
 
 LIMIT = 1 << 20
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.estimate import gaussian_parameters, log_likelihood, missing_evidence
 from unnaive.bayes.scoring import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
+from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable, Summary
-from unnaive.density import fit_densities
+from unnaive.density.estimate import fit_densities
 from unnaive.discretize import Coarse, CoarseCoder
 from unnaive.encode import Bins, Grid
-from unnaive.table import Column, Schema, in_threads
+from unnaive.table import Column, Schema
 
 SMALLEST_VARIANCE = 1e-280  # below this, a column is constant: squares are no longer floats
 

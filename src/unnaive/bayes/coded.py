@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
 from unnaive.bayes.scoring import Scorer, TableTerm
-from unnaive.counts import CodedRows
-from unnaive.encode import JointCodes
-from unnaive.table import Storage, in_threads
+from unnaive.common.threads import in_threads
+from unnaive.counts.coded import CodedRows
+from unnaive.encode.joint import JointCodes
+from unnaive.table.storage import Storage
 
 
 def cell_logs(joint: JointCodes, scorer: Scorer) -> NDArray[np.float64]:

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
+from unnaive.common.checks import FINITE, check_values, expect
+from unnaive.common.threads import in_threads
 from unnaive.density import Densities
-from unnaive.encode import Bins, Categories, check_coders, infinite_error
-from unnaive.table import FINITE, Block, Schema, check_values, expect, in_threads
+from unnaive.encode import Bins, Categories
+from unnaive.encode.bins import infinite_error
+from unnaive.encode.coding import check_coders
+from unnaive.table import Block, Schema
 
 ROWS = 1 << 15  # rows scored at a time: their scores stay in cache while attributes are added
 

@@ -13,7 +13,9 @@ from sklearn.utils.metaestimators import available_if
 
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
-from unnaive.counts import TableEstimator, Wanted, told
+from unnaive.counts import Wanted
+from unnaive.estimator import TableEstimator
+from unnaive.estimator.progress import told
 from unnaive.table import Schema
 
 

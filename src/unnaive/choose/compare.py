@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_consistent_length
 from unnaive.choose.comparison import CRITERIA, Comparison, rank
 from unnaive.choose.family import candidates
 from unnaive.choose.running import Clock, Result, Rows, Split, Tell, run_all
-from unnaive.encode import deal_folds, label_groups, read_target
+from unnaive.encode.draws import deal_folds
+from unnaive.encode.labels import label_groups, read_target
 from unnaive.table import Block, open_table, scan_of
 from unnaive.table.reading import as_frame
 

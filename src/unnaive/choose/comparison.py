@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.choose.running import Result
-from unnaive.table import Schema, counted, size_words, span_words
+from unnaive.common.wording import counted, size_words, span_words
+from unnaive.table import Schema
 
 # Criteria and whether less is better.
 CRITERIA = {"log_loss": True, "accuracy": False, "brier": True, "calibration_error": True}

@@ -14,9 +14,11 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from unnaive.bayes import Quality, QualitySums
+from unnaive.bayes.quality import Quality, QualitySums
 from unnaive.choose.family import Candidate
-from unnaive.encode import Labels, draw_order, groups_of
+from unnaive.encode import Labels
+from unnaive.encode.draws import draw_order
+from unnaive.encode.labels import groups_of
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 Tell = Callable[[str, int, int], None]

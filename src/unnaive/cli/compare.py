@@ -81,7 +81,7 @@ def _write(columns: dict[str, list[object]], path: Path) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    from unnaive.table import replacing
+    from unnaive.common.atomic import replacing
 
     with replacing(path) as file:
         csv.write_csv(pa.table(columns), file)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from unnaive.counts import RowProgress
-    from unnaive.table import Pass
+    from unnaive.estimator import RowProgress
+    from unnaive.table.passes import Pass
 
 STEPS = 1000  # of a bar
 
@@ -73,7 +73,7 @@ def tell_facts(tell: Bar, facts: dict[str, Any]) -> None:
 
 def passes_to(tell: Bar) -> RowProgress:
     """A callback that shows the passes of a fit."""
-    from unnaive.counts import RowProgress
+    from unnaive.estimator import RowProgress
 
     return RowProgress(lambda facts: tell_facts(tell, facts))
 

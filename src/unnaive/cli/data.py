@@ -58,7 +58,7 @@ def data(
         if Path(out).exists():
             raise FileExistsError(f"{out!r} is there already; name a file with -o to replace it.")
     from unnaive.cli.predict import check_out, writing
-    from unnaive.table import counted
+    from unnaive.common.wording import counted
 
     check_out(out)
     table, target = make(name, rows, seed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.cli.options import Data, ModelFile, Quiet, SomeTarget, Weight
 
 if TYPE_CHECKING:
-    from unnaive.bayes import QualitySums
+    from unnaive.bayes.quality import QualitySums
 
 MOST_CLASSES = 12
 
@@ -26,7 +26,7 @@ def evaluate(
     from unnaive.cli.console import progress, show_table
     from unnaive.cli.models import load_model
     from unnaive.cli.rows import paths_of, target_among
-    from unnaive.table import amount, counted
+    from unnaive.common.wording import amount, counted
 
     fitted = load_model(model)
     with paths_of(data) as paths, progress(quiet) as tell:
@@ -64,7 +64,7 @@ def judge(
 
     import numpy as np
 
-    from unnaive.bayes import QualitySums
+    from unnaive.bayes.quality import QualitySums
     from unnaive.cli.rows import pieces_for, read_weights
 
     place = {label: k for k, label in enumerate(model.classes_.tolist())}

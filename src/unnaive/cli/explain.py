@@ -38,8 +38,8 @@ def explain(
     from unnaive.cli.console import progress
     from unnaive.cli.models import check_place, load_model
     from unnaive.cli.rows import nothing_known, paths_of, rows_for, target_among
+    from unnaive.common.wording import counted
     from unnaive.explain.report import report
-    from unnaive.table import counted
 
     check_place(out)
     fitted = load_model(model)

@@ -98,14 +98,14 @@ def fit(
     size = save_model(fitted, out)
     if not quiet:
         report(fitted, rows, found, seconds)
-        from unnaive.table import size_words
+        from unnaive.common.wording import size_words
 
         print(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
 
 
 def check_checkpoint(model: Any, path: Path, out: Path) -> None:
     """Before rows are read in vain."""
-    from unnaive.counts import need_checkpoints
+    from unnaive.estimator.base import need_checkpoints
 
     need_checkpoints(model)
     if path.resolve() == out.resolve():
@@ -153,7 +153,7 @@ def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> 
 
     from unnaive.choose.comparison import time_words
     from unnaive.cli.console import in_a_line, show, show_table
-    from unnaive.table import counted
+    from unnaive.common.wording import counted
 
     schema = model.schema_
     columns = [

@@ -26,8 +26,8 @@ def merge(
     [bold]Example:[/] unnaive merge north.unv south.unv -o both.unv
     """
     from unnaive.cli.models import check_place, load_model, save_model
+    from unnaive.common.wording import counted, size_words
     from unnaive.models import merge as join
-    from unnaive.table import counted, size_words
 
     check_place(out)
     size = save_model(join([load_model(path) for path in models]), out)

@@ -45,7 +45,7 @@ def predict(
     from unnaive.cli.console import progress
     from unnaive.cli.models import load_model
     from unnaive.cli.rows import paths_of, pieces_for
-    from unnaive.table import counted
+    from unnaive.common.wording import counted
 
     check_out(out)
     fitted = load_model(model)
@@ -101,7 +101,7 @@ def writing(out: str) -> Iterator[Any]:
     import pyarrow.csv
     import pyarrow.parquet
 
-    from unnaive.table import replacing
+    from unnaive.common.atomic import replacing
 
     with ExitStack() as stack:
         if out == "-":

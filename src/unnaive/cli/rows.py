@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.cli.console import Bar, tell_pass
-from unnaive.encode import draw_uniform
-from unnaive.table import Pass, Schema, counted
+from unnaive.common.wording import counted
+from unnaive.encode.draws import draw_uniform
+from unnaive.table import Schema
 from unnaive.table.batches import open_batches
+from unnaive.table.passes import Pass
 from unnaive.table.scan import Scan, scan
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ def show(
     """
     from unnaive.cli.console import in_a_line, show_table
     from unnaive.cli.models import load_model
+    from unnaive.common.wording import counted, size_words
     from unnaive.models import export_text
-    from unnaive.table import counted, size_words
 
     fitted = load_model(model)
     numeric = len(fitted.schema_.numeric)
@@ -51,8 +51,8 @@ def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], st
     """The most telling columns, and for each the value that says most for every class."""
     import numpy as np
 
+    from unnaive.common.wording import shortened
     from unnaive.explain import evidence_of
-    from unnaive.table import shortened
 
     try:
         found = evidence_of(model)

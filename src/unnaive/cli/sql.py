@@ -35,8 +35,8 @@ def sql(
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
     from unnaive.cli.models import check_place, load_model
+    from unnaive.common.atomic import replacing
     from unnaive.store import to_sql
-    from unnaive.table import replacing
 
     if out is not None:
         check_place(out)

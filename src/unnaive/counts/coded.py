@@ -13,19 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.threads import in_threads
 from unnaive.counts import kernels
 from unnaive.counts.table import CountTable
-from unnaive.encode import (
-    LANE_BITS,
-    LANES,
-    AnyCoder,
-    JointCodes,
-    Labels,
-    coder_sizes,
-    groups_of,
-    joint_codes,
-)
-from unnaive.table import Block, Source, Storage, in_threads, keep, stretches
+from unnaive.encode import Labels
+from unnaive.encode.coding import AnyCoder, coder_sizes
+from unnaive.encode.draws import LANE_BITS, LANES
+from unnaive.encode.joint import JointCodes, joint_codes
+from unnaive.encode.labels import groups_of
+from unnaive.table import Block, Source
+from unnaive.table.storage import Storage, keep, stretches
 
 ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
 GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exactly in any order

@@ -13,22 +13,21 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.threads import in_threads
 from unnaive.counts import exact, kernels
 from unnaive.counts.moments import Moments
 from unnaive.counts.summary import Coder, Summary, Wanted
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
-from unnaive.encode import (
-    GRID_LIMIT,
-    Categories,
-    Labels,
-    categories_of,
-    coder_sizes,
-    infinite_error,
-    joint_runs,
-    label_groups,
-    number_values,
-)
-from unnaive.table import COUNTING, Block, Column, RawCodes, Schema, Source, in_threads
+from unnaive.encode import GRID_LIMIT, Categories, Labels
+from unnaive.encode.bins import infinite_error
+from unnaive.encode.categories import categories_of
+from unnaive.encode.coding import coder_sizes
+from unnaive.encode.grid import number_values
+from unnaive.encode.joint import joint_runs
+from unnaive.encode.labels import label_groups
+from unnaive.table import Block, Column, Schema, Source
+from unnaive.table.columns import RawCodes
+from unnaive.table.passes import COUNTING
 
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.counts import exact
-from unnaive.table import HEAVIEST, check_values, expect
 
 
 @dataclass(frozen=True, slots=True, eq=False)

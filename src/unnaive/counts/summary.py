@@ -10,20 +10,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import HEAVIEST, expect
+from unnaive.common.wording import counted
 from unnaive.counts.moments import Moments
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
-from unnaive.encode import (
-    GRID_LIMIT,
-    Categories,
-    Grid,
-    Labels,
-    check_coders,
-    coder_sizes,
-    merge_categories,
-    merge_grids,
-    merge_labels,
-)
-from unnaive.table import HEAVIEST, Schema, counted, expect
+from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
+from unnaive.encode.categories import merge_categories
+from unnaive.encode.coding import check_coders, coder_sizes
+from unnaive.encode.grid import merge_grids
+from unnaive.encode.labels import merge_labels
+from unnaive.table import Schema
 
 # Numbering of one column; None for a column that is not counted or has no value at all.
 Coder: TypeAlias = Grid | Categories | None

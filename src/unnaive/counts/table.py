@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.counts import kernels
-from unnaive.encode import AnyCoder, coder_sizes
-from unnaive.table import HEAVIEST, check_values, expect
+from unnaive.encode.coding import AnyCoder, coder_sizes
 
 EXTRA_SLOTS = 2  # beside its values, every attribute has a slot for missing and one for unseen
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import FINITE, check_values, expect
 from unnaive.density import kernels
 from unnaive.density.widths import choose_widths, fast_length, places_of
 from unnaive.encode import Grid
-from unnaive.table import FINITE, check_values, expect
 
 NODES = 4.0  # per width and unit of reach: straight lines between them are off by less than 0.01
 DEEPEST = 5.3  # widths from the nearest row: there the density is 1e-6 of a kernel's peak

@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from unnaive.counts import Summary, Wanted, gather, row_factor
+from unnaive.common.threads import in_threads
+from unnaive.counts import Summary, Wanted
+from unnaive.counts.gather import gather
+from unnaive.counts.summary import row_factor
 from unnaive.density.estimate import Densities, fit_densities, middles
 from unnaive.density.widths import check_bandwidth
-from unnaive.encode import Categories, Grid, read_target
-from unnaive.table import in_threads, open_table
+from unnaive.encode import Categories, Grid
+from unnaive.encode.labels import read_target
+from unnaive.table import open_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,10 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import CountTable, Summary, row_factor
+from unnaive.common.threads import in_threads
+from unnaive.counts import CountTable, Summary
+from unnaive.counts.summary import row_factor
 from unnaive.discretize.cuts import ColumnCounts, find_cuts
-from unnaive.encode import Bins, Categories, Grid, coder_sizes
-from unnaive.table import in_threads
+from unnaive.encode import Bins, Categories, Grid
+from unnaive.encode.coding import coder_sizes
 
 # Numbering of one column in a fitted model; None where the column carries no evidence.
 CoarseCoder: TypeAlias = Bins | Categories | None

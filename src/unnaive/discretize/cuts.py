@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.density import fit_densities, most_probable
+from unnaive.density.estimate import fit_densities
+from unnaive.density.measure import most_probable
 from unnaive.discretize import kernels
 from unnaive.encode import Grid
 

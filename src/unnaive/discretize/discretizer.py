@@ -11,21 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from unnaive.counts import AdditiveEstimator, Summary, Wanted, told
-from unnaive.density import check_bandwidth
+from unnaive.common.checks import check_number, check_word, expect
+from unnaive.common.threads import in_threads
+from unnaive.counts import Summary, Wanted
+from unnaive.density.widths import check_bandwidth
 from unnaive.discretize.coarse import coarsen
 from unnaive.discretize.cuts import METHODS, SUPERVISED
-from unnaive.encode import GRID_LIMIT, Bins, check_coders
-from unnaive.table import (
-    Block,
-    Schema,
-    check_number,
-    check_word,
-    column_methods,
-    expect,
-    in_threads,
-    scan_of,
-)
+from unnaive.encode import GRID_LIMIT, Bins
+from unnaive.encode.coding import check_coders
+from unnaive.estimator import AdditiveEstimator
+from unnaive.estimator.progress import told
+from unnaive.table import Block, Schema, scan_of
+from unnaive.table.schema import column_methods
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 

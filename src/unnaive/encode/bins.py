@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_ascending
 from unnaive.encode import kernels
-from unnaive.table import Column, check_ascending, code_dtype
+from unnaive.table import Column
+from unnaive.table.columns import code_dtype
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table import expect, is_missing
+from unnaive.common.checks import expect
+from unnaive.table.columns import is_missing
 
 
 @dataclass(frozen=True, slots=True)

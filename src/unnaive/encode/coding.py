@@ -8,10 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import expect
 from unnaive.encode.bins import Bins
 from unnaive.encode.categories import Categories
 from unnaive.encode.grid import Grid
-from unnaive.table import Block, Schema, code_dtype, expect
+from unnaive.table import Block, Schema
+from unnaive.table.columns import code_dtype
 
 AnyCoder: TypeAlias = Grid | Bins | Categories | None
 

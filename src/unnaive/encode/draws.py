@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.table import Storage, stretches
+from unnaive.table.storage import Storage, stretches
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _SEED = np.uint64(0xD1342543DE82EF95)

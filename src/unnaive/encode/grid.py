@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_ascending, expect
 from unnaive.encode import kernels
-from unnaive.table import check_ascending, expect
 
 UNSORTED_ROWS = 4096  # below this, sorting is as quick
 BITMAP_BITS = (24, 26)  # a second try costs less than sorting, if there are rows enough

@@ -18,9 +18,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.threads import in_threads
 from unnaive.encode.categories import Categories
 from unnaive.encode.coding import AnyCoder, column_slots
-from unnaive.table import Block, in_threads
+from unnaive.table import Block
 
 CELLS = 1 << 13  # a joint table of so many cells stays in cache
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from unnaive.common.checks import expect
 from unnaive.encode.categories import sort_values
-from unnaive.table import RawCodes, as_objects, code_dtype, expect, is_missing
+from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
 

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import GaussianTerm, KernelTerm, TableTerm, Term, weigh
+from unnaive.bayes import GaussianTerm, KernelTerm, TableTerm, Term
+from unnaive.bayes.evidence import weigh
 from unnaive.counts import CountTable
-from unnaive.discretize import cut_names, interval_names
+from unnaive.discretize.discretizer import cut_names, interval_names
 from unnaive.encode import Bins
 from unnaive.explain.intervals import density_reach, table_reach
 from unnaive.explain.parts import Part

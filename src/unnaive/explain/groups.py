@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import weigh
+from unnaive.bayes.evidence import weigh
 from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
 from unnaive.explain.readings import read_model
 from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
-from unnaive.table import as_objects
+from unnaive.table.columns import as_objects
 
 LEAST_WORTH = 0.01  # evidence times frequency worth a remark
 

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import GaussianTerm, KernelTerm, Term, probabilities, weigh
-from unnaive.encode import column_slots
+from unnaive.bayes import GaussianTerm, KernelTerm, Term
+from unnaive.bayes.evidence import weigh
+from unnaive.bayes.scoring import probabilities
+from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.parts import Part, Reading
 from unnaive.explain.quality import judge_rows
 from unnaive.explain.readings import read_model
-from unnaive.table import Block, KeptBlock
+from unnaive.table import Block
+from unnaive.table.kept import KeptBlock
 
 ROWS = 1 << 15  # rows looked at together
 LARGE = 1e6  # scores that impossible values are in

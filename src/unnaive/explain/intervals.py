@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri, softmax
 
 from unnaive.bayes import GaussianTerm, KernelTerm
-from unnaive.density import FLOOR
+from unnaive.density.estimate import FLOOR
 
 JEFFREYS = 0.5  # rows for and against a value, of which a posterior starts
 

@@ -9,10 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import Scorer, probabilities
+from unnaive.bayes import Scorer
+from unnaive.bayes.scoring import probabilities
 from unnaive.counts import CountTable
 from unnaive.models.decompose.folding import fold_probabilities
-from unnaive.table import Block, KeptBlock, Schema
+from unnaive.table import Block, Schema
+from unnaive.table.kept import KeptBlock
 
 Role = Literal["model", "node", "round", "bag", "gate", "expert", "summary"]
 # How the parts that speak for a row are joined: probabilities by share, one vote each by share, or

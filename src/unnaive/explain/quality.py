@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from unnaive.bayes import QualitySums, log_losses
-from unnaive.encode import Labels, groups_of, label_groups, merge_labels, read_target
-from unnaive.table import read_weight
+from unnaive.bayes.quality import QualitySums, log_losses
+from unnaive.encode import Labels
+from unnaive.encode.labels import groups_of, label_groups, merge_labels, read_target
+from unnaive.table.reading import read_weight
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.bayes import IMPOSSIBLE, Scorer, add_scorers
+from unnaive.bayes import Scorer
+from unnaive.bayes.kernels import IMPOSSIBLE
+from unnaive.bayes.scoring import add_scorers
 from unnaive.counts import CountTable
 from unnaive.explain.parts import Join, Part, Reading, Role, Speaker
 from unnaive.models import (
@@ -29,7 +31,8 @@ from unnaive.models import (
     NaiveBayesClassifier,
 )
 from unnaive.models.tree.folded import FoldedTreeClassifier
-from unnaive.table import Block, as_objects
+from unnaive.table import Block
+from unnaive.table.columns import as_objects
 
 
 @singledispatch

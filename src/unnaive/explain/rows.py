@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import TableTerm, weigh
-from unnaive.discretize import cut_names
-from unnaive.encode import column_slots
+from unnaive.bayes import TableTerm
+from unnaive.bayes.evidence import weigh
+from unnaive.discretize.discretizer import cut_names
+from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import State
 from unnaive.explain.evidence import label_names
 from unnaive.explain.parts import Joining, Part, Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import Step, path_to
 from unnaive.models.tree.tree import Tree
-from unnaive.table import Block, KeptBlock, is_missing
+from unnaive.table import Block
+from unnaive.table.columns import is_missing
+from unnaive.table.kept import KeptBlock
 
 ROWS = 1024  # rows explained at a time
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.bayes import probabilities
+from unnaive.bayes.scoring import probabilities
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.export import condition
 from unnaive.models.tree.tree import BayesTree, Tree

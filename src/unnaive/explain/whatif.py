@@ -13,7 +13,8 @@ from unnaive.explain.evidence import evidence_of
 from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, explain_rows
-from unnaive.table import Block, as_objects
+from unnaive.table import Block
+from unnaive.table.columns import as_objects
 
 
 @dataclass(frozen=True, slots=True, eq=False)

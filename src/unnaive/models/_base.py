@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from unnaive.bayes import Evidence, log_probabilities, probabilities
-from unnaive.counts import TableEstimator
-from unnaive.encode import Labels, read_target, same_labels
-from unnaive.table import Block, Schema, open_table, read_weight, scan_of, write_parquet
+from unnaive.bayes import Evidence
+from unnaive.bayes.scoring import log_probabilities, probabilities
+from unnaive.encode import Labels
+from unnaive.encode.labels import read_target, same_labels
+from unnaive.estimator import TableEstimator
+from unnaive.table import Block, Schema, open_table, scan_of
+from unnaive.table.reading import read_weight
+from unnaive.table.writing import write_parquet
 
 
 class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]

@@ -12,9 +12,12 @@ from typing import Any, Self
 import numba
 import numpy as np
 
-from unnaive.counts import Coder, Summary
+from unnaive.counts import Summary
+from unnaive.counts.summary import Coder
 from unnaive.models._seeding import draw_seed
-from unnaive.pack import OBJECTS, Journal, Objects, release, write_pack
+from unnaive.pack import Journal, Objects, write_pack
+from unnaive.pack.known import OBJECTS
+from unnaive.pack.release import release
 from unnaive.table import Scan
 
 _log = logging.getLogger("unnaive")

@@ -9,12 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import Scorer, Smoothing, Votes, probabilities, stack_scorers
-from unnaive.counts import CodedRows, CountTable, Progress, told
-from unnaive.encode import GRID_LIMIT, branch_seeds
+from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.evidence import Votes
+from unnaive.bayes.scoring import probabilities, stack_scorers
+from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
+from unnaive.counts import CountTable
+from unnaive.counts.coded import CodedRows
+from unnaive.encode import GRID_LIMIT
+from unnaive.encode.draws import branch_seeds
+from unnaive.estimator import Progress
+from unnaive.estimator.progress import told
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
-from unnaive.table import FINITE, Block, Storage, check_number, check_values, check_word, expect
+from unnaive.table import Block
+from unnaive.table.storage import Storage
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 

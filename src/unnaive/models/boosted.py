@@ -9,31 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from unnaive.bayes import (
-    Evidence,
-    Scorer,
-    Smoothing,
-    Votes,
-    add_scorers,
-    log_probabilities,
-    probabilities,
-    stack_scorers,
-)
-from unnaive.counts import CodedRows, CountTable, Progress, told
-from unnaive.encode import GRID_LIMIT, draw_uniform
+from unnaive.bayes import Evidence, Scorer, Smoothing
+from unnaive.bayes.evidence import Votes
+from unnaive.bayes.scoring import add_scorers, log_probabilities, probabilities, stack_scorers
+from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
+from unnaive.counts import CountTable
+from unnaive.counts.coded import CodedRows
+from unnaive.encode import GRID_LIMIT
+from unnaive.encode.draws import draw_uniform
+from unnaive.estimator import Progress
+from unnaive.estimator.progress import told
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start, answer_together
 from unnaive.models.ensemble.rounds import Booster, Rules, class_scores
-from unnaive.table import (
-    FINITE,
-    Block,
-    Storage,
-    check_number,
-    check_values,
-    check_word,
-    expect,
-    scan_of,
-)
+from unnaive.table import Block, scan_of
+from unnaive.table.storage import Storage
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
 LEAST_PRIOR = 0.5

@@ -7,12 +7,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import Progress, told
+from unnaive.common.checks import check_number, check_word
 from unnaive.encode import GRID_LIMIT
+from unnaive.estimator import Progress
+from unnaive.estimator.progress import told
 from unnaive.models.tree.c45 import C45Rules, grow_c45
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.classifier import TreeClassifier, encoded
-from unnaive.table import Block, check_number, check_word, join
+from unnaive.table import Block
+from unnaive.table.storage import join
 
 
 class C45Classifier(TreeClassifier):

@@ -20,8 +20,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_method_params
 
 from unnaive.bayes import Evidence
-from unnaive.counts import Progress, TableEstimator, Wanted, told, within
-from unnaive.encode import GRID_LIMIT, Labels, assign_folds
+from unnaive.common.checks import check_number, check_values, check_word, expect
+from unnaive.counts import Wanted
+from unnaive.encode import GRID_LIMIT, Labels
+from unnaive.encode.draws import assign_folds
+from unnaive.estimator import Progress, TableEstimator
+from unnaive.estimator.progress import told, within
 from unnaive.models._base import ScoredClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
@@ -32,20 +36,10 @@ from unnaive.models.decompose.relabel import join as join_pairs
 from unnaive.models.decompose.routing import refuse_foreign, route
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.table import (
-    Block,
-    Picked,
-    Schema,
-    Source,
-    as_objects,
-    check_number,
-    check_values,
-    check_word,
-    expect,
-    join,
-    scan_of,
-    take_rows,
-)
+from unnaive.table import Block, Schema, Source, scan_of
+from unnaive.table.columns import as_objects
+from unnaive.table.picking import Picked, take_rows
+from unnaive.table.storage import join
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from unnaive.counts import Progress, Summary
-from unnaive.density import check_bandwidth
+from unnaive.common.checks import check_word
+from unnaive.counts import Summary
+from unnaive.density.widths import check_bandwidth
 from unnaive.encode import GRID_LIMIT, Categories, Grid
+from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Rows, Rules
 from unnaive.models.tree.kernel_tree import KernelTree, build_kernel_tree
-from unnaive.table import check_word
 
 
 class FlexibleNBTreeClassifier(FoldedTreeClassifier):

@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
-from unnaive.bayes import Smoothing, log_prior, probabilities, table_scorer
-from unnaive.counts import CountTable, Progress, refuse_new, told
+from unnaive.bayes import Smoothing
+from unnaive.bayes.build import table_scorer
+from unnaive.bayes.estimate import log_prior
+from unnaive.bayes.scoring import probabilities
+from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
+from unnaive.counts import CountTable
+from unnaive.counts.summary import refuse_new
 from unnaive.discretize import CoarseCoder
-from unnaive.encode import (
-    GRID_LIMIT,
-    Labels,
-    assign_folds,
-    branch_seed,
-    check_coders,
-    label_groups,
-    read_target,
-)
+from unnaive.encode import GRID_LIMIT, Labels
+from unnaive.encode.coding import check_coders
+from unnaive.encode.draws import assign_folds, branch_seed
+from unnaive.encode.labels import label_groups, read_target
+from unnaive.estimator import Progress
+from unnaive.estimator.progress import told
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
 from unnaive.models.mixture.mixture import Mixture, MixtureEvidence, explain
@@ -33,7 +35,7 @@ from unnaive.models.mixture.training import (
     slot_rows,
     train,
 )
-from unnaive.table import HEAVIEST, Block, check_number, check_values, check_word, expect
+from unnaive.table import Block
 
 LEAST_GAMMA = 1e-6
 

@@ -10,15 +10,21 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 
-from unnaive.bayes import SMALLEST_VARIANCE, GaussianTerm, Scorer, TableTerm, Term, probabilities
-from unnaive.counts import Progress, Summary, TableEstimator, Wanted, row_factor, told
-from unnaive.discretize import group_rare
+from unnaive.bayes import GaussianTerm, Scorer, TableTerm, Term
+from unnaive.bayes.build import SMALLEST_VARIANCE
+from unnaive.bayes.scoring import probabilities
+from unnaive.common.checks import check_number, check_values, expect
+from unnaive.counts import Summary, Wanted
+from unnaive.counts.summary import row_factor
+from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
+from unnaive.estimator import Progress, TableEstimator
+from unnaive.estimator.progress import told
 from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema, check_number, check_values, expect
+from unnaive.table import Block, Schema
 
 
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]

@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from unnaive.counts import AdditiveEstimator
+from unnaive.estimator import AdditiveEstimator
 
 
 def merge(models: Iterable[Any]) -> Any:

@@ -8,30 +8,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import (
-    Scorer,
-    Smoothing,
-    build_scorer,
-    check_class_weight,
-    class_factor,
-    given_priors,
-    log_prior,
-)
-from unnaive.counts import AdditiveEstimator, CountTable, Summary, Wanted, told
-from unnaive.density import check_bandwidth
-from unnaive.discretize import METHODS, CoarseCoder, coarsen
-from unnaive.encode import GRID_LIMIT, check_coders, label_groups, read_target
+from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.build import build_scorer
+from unnaive.bayes.estimate import check_class_weight, class_factor, given_priors, log_prior
+from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
+from unnaive.counts import CountTable, Summary, Wanted
+from unnaive.density.widths import check_bandwidth
+from unnaive.discretize import CoarseCoder, coarsen
+from unnaive.discretize.cuts import METHODS
+from unnaive.encode import GRID_LIMIT
+from unnaive.encode.coding import check_coders
+from unnaive.encode.labels import label_groups, read_target
+from unnaive.estimator import AdditiveEstimator
+from unnaive.estimator.progress import told
 from unnaive.models._base import EvidenceClassifier
-from unnaive.table import (
-    HEAVIEST,
-    Block,
-    Schema,
-    check_number,
-    check_values,
-    check_word,
-    column_methods,
-    expect,
-)
+from unnaive.table import Block, Schema
+from unnaive.table.schema import column_methods
 
 NUMERIC = (*METHODS, "gaussian", "kernel")
 

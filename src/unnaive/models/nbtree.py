@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import Progress, Summary
+from unnaive.common.checks import check_word
+from unnaive.counts import Summary
 from unnaive.discretize import coarsen
-from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid, coder_sizes
+from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
+from unnaive.encode.coding import coder_sizes
+from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
 from unnaive.models.tree.tree import BayesTree
-from unnaive.table import check_word
 
 
 class NBTreeClassifier(FoldedTreeClassifier):

@@ -20,8 +20,8 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.atomic import replacing
 from unnaive.pack.values import Aside, PackError, decode, encode
-from unnaive.table import replacing
 
 # How to raise it: readers of this version refuse the next one, so only when the layout below
 # changes. Keep reading the old one, and leave a file of it in tests/store/files.

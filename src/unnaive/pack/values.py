@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table import check_hashes
+from unnaive.common.checks import check_hashes
 
 RAW_KINDS = "biufmMS"  # arrays whose memory is stored as it is
 

@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from unnaive.common.wording import span_words
 from unnaive.papers.claims import ORDER, UNKNOWN
 from unnaive.papers.run import Outcome, Plan, plan, run
 from unnaive.papers.study import NO_SET, Task
-from unnaive.table import span_words
 
 INK = {"reproduced": "green", "partly": "yellow", "not": "red", UNKNOWN: "dim"}
 

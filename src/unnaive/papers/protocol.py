@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import QualitySums
+from unnaive.bayes.quality import QualitySums
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 

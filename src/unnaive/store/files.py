@@ -7,7 +7,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.pack import AnyFile, PackError, read_pack, release, write_pack
+from unnaive.pack import PackError, read_pack, write_pack
+from unnaive.pack.container import AnyFile
+from unnaive.pack.release import release
 from unnaive.store.models import MODELS
 
 KIND = "unnaive model"

@@ -30,7 +30,10 @@ from unnaive.models.mixture.shape import Shape
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.kernel_tree import KernelTree
 from unnaive.models.tree.tree import BayesTree
-from unnaive.pack import LEARNED, NAME, Aside, Objects, PackError, checked, encode
+from unnaive.pack import Objects, PackError
+from unnaive.pack.known import LEARNED
+from unnaive.pack.objects import NAME, checked
+from unnaive.pack.values import Aside, encode
 from unnaive.store.splitters import is_splitter, pack_splitter, unpack_splitter
 
 ESTIMATORS = (

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from unnaive.common.threads import in_order
 from unnaive.table.batches import PACKED, refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
 from unnaive.table.dialect import (
@@ -19,7 +20,6 @@ from unnaive.table.dialect import (
     parse_options,
 )
 from unnaive.table.files import Piece
-from unnaive.table.parallel import in_order
 from unnaive.table.scan import Scan
 from unnaive.table.text_cuts import Stretch, cut_text
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from unnaive.common.threads import in_order
 from unnaive.table.blocks import BlockReader, no_rows
-from unnaive.table.parallel import in_order
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Watched
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema

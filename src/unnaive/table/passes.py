@@ -10,7 +10,7 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from unnaive.table.words import count_words, span_words
+from unnaive.common.wording import count_words, span_words
 
 _log = logging.getLogger("unnaive")
 # What most passes do.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unnaive.table.checks import check_hashes, expect
+from unnaive.common.checks import check_hashes, expect
 
 Kind = Literal["numeric", "categorical", "empty"]
 Family = Literal["number", "time", "duration", "bool", "text", "object", "empty"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from unnaive.table.atomic import replacing
+from unnaive.common.atomic import replacing
 
 
 def write_parquet(blocks: Iterable[Mapping[str, NDArray[Any]]], path: Any) -> Path:

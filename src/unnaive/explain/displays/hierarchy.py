@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from unnaive.common.wording import counted
 from unnaive.explain.displays.outline import Item, Outline
 from unnaive.explain.evidence import label_names
 from unnaive.explain.groups import GroupProfile, profiles_of
 from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
-from unnaive.table import counted
 
 
 class GroupsDisplay(Outline):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.table import shortened
+from unnaive.common.wording import shortened
 
 # Okabe and Ito's colours, which people with any kind of colour vision tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from unnaive.common.wording import counted
 from unnaive.explain.displays.outline import Item, Outline
 from unnaive.explain.evidence import evidence_of
 from unnaive.explain.groups import Remark, telling
 from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import TreeNode, tree_of
-from unnaive.table import counted
 
 
 class TreeDisplay(Outline):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from unnaive.encode import read_target
+from unnaive.encode.labels import read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.importance import Importance, importance_of
 from unnaive.explain.parts import Reading
@@ -25,7 +25,7 @@ from unnaive.explain.tree import TreeNode, tree_of
 from unnaive.models import ClassDecompositionClassifier
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.tree import Tree
-from unnaive.table import as_objects
+from unnaive.table.columns import as_objects
 
 ADDITIVE = ("bayes", "bayes_tree")  # machines whose evidence adds up
 MOST_IMPORTANT = 20

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.counts import TableEstimator
+from unnaive.estimator import TableEstimator
 from unnaive.explain.report.contents import Contents
 from unnaive.explain.report.page import render, write
 

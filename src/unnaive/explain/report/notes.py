@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.encode import Bins, Categories, column_slots
-from unnaive.table import Block, Column, counted
+from unnaive.common.wording import counted
+from unnaive.encode import Bins, Categories
+from unnaive.encode.coding import column_slots
+from unnaive.table import Block, Column
 
 THIN_CLASS = 30  # rows of a class below which its evidence is a guess
 THIN_VALUE = 5  # rows of a category below which it tells little

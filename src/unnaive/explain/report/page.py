@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from unnaive.pack import release
-from unnaive.table import replacing
+from unnaive.common.atomic import replacing
+from unnaive.pack.release import release
 
 # In the order of loading: each uses what stands before it.
 SCRIPTS = (

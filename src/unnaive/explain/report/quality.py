@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from unnaive.encode import label_groups, read_target
+from unnaive.common.wording import counted
+from unnaive.encode.labels import label_groups, read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.quality import Quality, quality_of
-from unnaive.table import counted
 
 TINTS = 9  # shades of the confusion matrix
 

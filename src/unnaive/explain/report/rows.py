@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.encode import Bins, Categories, column_slots
+from unnaive.encode import Bins, Categories
+from unnaive.encode.coding import column_slots
 from unnaive.explain.report.arrays import pack
 from unnaive.explain.report.payload import Coders
 from unnaive.table import Block

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from unnaive.common.wording import counted, shortened
 from unnaive.models import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
@@ -15,8 +16,7 @@ from unnaive.models import (
 )
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.tree import Tree
-from unnaive.pack import release
-from unnaive.table import counted, shortened
+from unnaive.pack.release import release
 
 LONG = 32  # letters of a class in the title
 SECTIONS = {

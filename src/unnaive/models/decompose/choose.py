@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_method_params
 
 from unnaive.models.decompose.folding import Folding
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join
-from unnaive.table import stretches, take_rows
+from unnaive.table.picking import take_rows
+from unnaive.table.storage import stretches
 
 Numbers = tuple[int, ...]
 

@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import Spread, Summary, Wanted, gather
+from unnaive.common.checks import FINITE, check_values, expect
+from unnaive.common.wording import counted
+from unnaive.counts import Summary, Wanted
+from unnaive.counts.gather import gather
+from unnaive.counts.moments import Spread
 from unnaive.encode import Categories
-from unnaive.table import (
-    FINITE,
-    Picked,
-    PickedSource,
-    Schema,
-    Source,
-    check_values,
-    counted,
-    expect,
-)
+from unnaive.table import Schema, Source
+from unnaive.table.picking import Picked, PickedSource
 
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark

@@ -12,9 +12,12 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from unnaive.counts import Telling, within
-from unnaive.encode import Labels, groups_of
-from unnaive.table import Block, Storage, stretches, take_rows
+from unnaive.encode import Labels
+from unnaive.encode.labels import groups_of
+from unnaive.estimator.progress import Telling, within
+from unnaive.table import Block
+from unnaive.table.picking import take_rows
+from unnaive.table.storage import Storage, stretches
 
 NUMBER_NAMES = ("n_clusters", "n_components")
 

@@ -9,7 +9,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import _routing_enabled, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
-from unnaive.counts import TableEstimator
+from unnaive.estimator import TableEstimator
 
 
 def route(owner: Any, estimator: Any, clusterer: Any, weight: Any, params: Any) -> Bunch:

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import Scorer, coded_scores
-from unnaive.counts import CodedRows, CountTable, Progress, add_lanes, add_marginals
-from unnaive.encode import LANE_ROWS as ROWS
-from unnaive.encode import AnyCoder, coder_sizes, draw_poisson, lane
-from unnaive.table import in_threads
+from unnaive.bayes import Scorer
+from unnaive.bayes.coded import coded_scores
+from unnaive.common.threads import in_threads
+from unnaive.counts import CountTable
+from unnaive.counts.coded import CodedRows, add_lanes, add_marginals
+from unnaive.encode.coding import AnyCoder, coder_sizes
+from unnaive.encode.draws import LANE_ROWS as ROWS
+from unnaive.encode.draws import draw_poisson, lane
+from unnaive.estimator import Progress
 
 
 def count_bags(

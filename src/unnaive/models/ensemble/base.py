@@ -9,29 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import (
-    Scorer,
-    Smoothing,
-    check_class_weight,
-    class_factor,
-    log_prior,
-    table_scorer,
-)
-from unnaive.counts import CodedRows, CountTable, Summary, Wanted, code_rows
-from unnaive.discretize import METHODS, Coarse, coarsen
+from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.build import table_scorer
+from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
+from unnaive.common.checks import check_number, check_word, expect
+from unnaive.common.threads import in_threads
+from unnaive.counts import CountTable, Summary, Wanted
+from unnaive.counts.coded import CodedRows, code_rows
+from unnaive.discretize import Coarse, coarsen
+from unnaive.discretize.cuts import METHODS
 from unnaive.encode import Labels
 from unnaive.models._base import TableClassifier
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.table import (
-    Block,
-    Schema,
-    Source,
-    check_number,
-    check_word,
-    column_methods,
-    expect,
-    in_threads,
-)
+from unnaive.table import Block, Schema, Source
+from unnaive.table.schema import column_methods
 
 ROWS = 1 << 14  # rows that all models answer for at a time
 

@@ -9,13 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import Scorer, coded_scores, judge, log_probabilities
-from unnaive.counts import CodedRows, CountTable, Progress, count_coded
-from unnaive.encode import AnyCoder, branch_seeds
+from unnaive.bayes import Scorer
+from unnaive.bayes.coded import coded_scores, judge
+from unnaive.bayes.scoring import log_probabilities
+from unnaive.counts import CountTable
+from unnaive.counts.coded import CodedRows, count_coded
+from unnaive.encode.coding import AnyCoder
+from unnaive.encode.draws import branch_seeds
+from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.weights import STEEPEST, RowWeights
 from unnaive.pack import Objects
-from unnaive.table import Storage
+from unnaive.table.storage import Storage
 
 LEAST_VOTE = 2.0**-20
 MOST_RESTARTS = 25  # as often as Bauer and Kohavi start again

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import GRAIN, CodedRows
-from unnaive.encode import draw_uniform
+from unnaive.common.threads import in_threads
+from unnaive.counts.coded import GRAIN, CodedRows
+from unnaive.encode.draws import draw_uniform
 from unnaive.models.ensemble import kernels
-from unnaive.table import Storage, in_threads
+from unnaive.table.storage import Storage
 
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further

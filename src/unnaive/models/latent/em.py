@@ -10,12 +10,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import Progress
-from unnaive.encode import row_bits
+from unnaive.common.threads import in_threads, thread_count
+from unnaive.encode.draws import row_bits
+from unnaive.estimator import Progress
 from unnaive.models.latent import kernels, starts
 from unnaive.models.latent.rows import Latent
 from unnaive.models.latent.state import Mixtures, Prior, Sums
-from unnaive.table import in_threads, stretches, thread_count
+from unnaive.table.storage import stretches
 
 Begin: TypeAlias = Callable[[int], Progress]
 STRETCH = 8192  # rows visited by one task, at least,

@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.encode import Categories, assign_folds, column_slots, hold_out, value_keys
+from unnaive.encode import Categories
+from unnaive.encode.coding import column_slots
+from unnaive.encode.draws import assign_folds, hold_out, value_keys
 from unnaive.models.latent import kernels
 from unnaive.models.latent.state import Packs, Rows
-from unnaive.table import Block, Source, Storage, join, stretches
+from unnaive.table import Block, Source
+from unnaive.table.storage import Storage, join, stretches
 
 MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables are made every step
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.encode import AnyCoder
+from unnaive.common.threads import in_threads
+from unnaive.encode.coding import AnyCoder
 from unnaive.models.mixture.shape import Shape
 from unnaive.models.mixture.training import Manner, SlotRows, train
-from unnaive.table import in_threads
 
 Layers: TypeAlias = tuple[int, ...]
 # Each architecture tried, with its cross-validated accuracy, in the order of trying.

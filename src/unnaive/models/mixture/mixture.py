@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
+from unnaive.common.checks import expect
+from unnaive.common.threads import in_threads
 from unnaive.models.mixture import kernels
 from unnaive.models.mixture.shape import Shape
-from unnaive.table import Block, expect, in_threads
+from unnaive.table import Block
 
 ROWS = 1 << 14  # rows folded at a time
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import expect
 from unnaive.models.mixture.kernels import Net
-from unnaive.table import expect
 
 MOST_EXPERTS = 1 << 12
 

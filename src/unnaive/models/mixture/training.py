@@ -9,19 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import GRAIN, CountTable, Progress
-from unnaive.encode import (
-    AnyCoder,
-    Labels,
-    branch_seeds,
-    coder_sizes,
-    column_slots,
-    draw_order,
-    groups_of,
-)
+from unnaive.common.threads import in_order
+from unnaive.counts import CountTable
+from unnaive.counts.coded import GRAIN
+from unnaive.encode import Labels
+from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
+from unnaive.encode.draws import branch_seeds, draw_order
+from unnaive.encode.labels import groups_of
+from unnaive.estimator import Progress
 from unnaive.models.mixture import kernels
 from unnaive.models.mixture.shape import Shape
-from unnaive.table import Block, Source, Storage, in_order, join
+from unnaive.table import Block, Source
+from unnaive.table.storage import Storage, join
 
 ROWS = 1 << 14  # rows of one task of a batch sweep
 

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import log_likelihood, log_prior
-from unnaive.counts import slot_offsets
-from unnaive.discretize import CoarseCoder, midpoints
-from unnaive.encode import Bins, Categories, Grid, coder_sizes
+from unnaive.bayes.estimate import log_likelihood, log_prior
+from unnaive.common.threads import in_threads
+from unnaive.counts.table import slot_offsets
+from unnaive.discretize import CoarseCoder
+from unnaive.discretize.cuts import midpoints
+from unnaive.encode import Bins, Categories, Grid
+from unnaive.encode.coding import coder_sizes
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.grow import Node, Rows, Rules
 from unnaive.models.tree.tree import BayesTree, lay_out
-from unnaive.table import in_threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)

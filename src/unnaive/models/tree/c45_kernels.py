@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.counts import GRAIN  # of fractions of rows: multiples of it add exactly
+from unnaive.counts.coded import GRAIN  # of fractions of rows: multiples of it add exactly
 from unnaive.discretize.kernels import x_log_x
 from unnaive.models.tree.gain_kernels import (
     EPSILON,

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_values, expect
+from unnaive.common.threads import in_threads
+from unnaive.common.wording import amount, counted
 from unnaive.models.tree import kernels
 from unnaive.models.tree.tree import ROWS, Tree
-from unnaive.table import Block, amount, check_values, counted, expect, in_threads
+from unnaive.table import Block
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.bayes import check_class_weight, class_factor
-from unnaive.counts import Summary, Wanted, row_factor
-from unnaive.discretize import group_rare
-from unnaive.encode import Categories, Grid, column_slots, groups_of
+from unnaive.bayes.estimate import check_class_weight, class_factor
+from unnaive.counts import Summary, Wanted
+from unnaive.counts.summary import row_factor
+from unnaive.discretize.coarse import group_rare
+from unnaive.encode import Categories, Grid
+from unnaive.encode.coding import column_slots
+from unnaive.encode.labels import groups_of
 from unnaive.models._base import TableClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.tree import Tree

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import expect
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.pack import Objects
-from unnaive.table import expect
 
 
 @dataclass(frozen=True, slots=True, eq=False)

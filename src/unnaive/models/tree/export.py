@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.discretize import cut_names
+from unnaive.common.wording import counted
+from unnaive.discretize.discretizer import cut_names
 from unnaive.encode import Categories
 from unnaive.models.tree.tree import Tree
-from unnaive.table import Schema, counted
+from unnaive.table import Schema
 
 
 def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) -> str:

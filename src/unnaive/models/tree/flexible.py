@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import validate
-from unnaive.counts import Progress
-from unnaive.density import FLOOR, Scale, choose_widths, delta, middles
+from unnaive.density import Scale
 from unnaive.density import kernels as density_kernels
+from unnaive.density.estimate import FLOOR, middles
+from unnaive.density.measure import delta
+from unnaive.density.widths import choose_widths
 from unnaive.discretize import kernels as cut_kernels
-from unnaive.encode import Categories, Grid, coder_sizes
+from unnaive.encode import Categories, Grid
+from unnaive.encode.coding import coder_sizes
+from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.decided import Test

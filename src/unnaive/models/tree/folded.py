@@ -10,14 +10,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import Progress, Summary, told
-from unnaive.encode import Categories, Grid, assign_folds
+from unnaive.common.checks import check_number, check_word
+from unnaive.counts import Summary
+from unnaive.encode import Categories, Grid
+from unnaive.encode.draws import assign_folds
+from unnaive.estimator import Progress
+from unnaive.estimator.progress import told
 from unnaive.models._base import EvidenceClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
 from unnaive.models.tree.tree import BayesTree
-from unnaive.table import Block, Source, check_number, check_word, join, scan_of
+from unnaive.table import Block, Source, scan_of
+from unnaive.table.storage import join
 
 
 @dataclass(frozen=True, slots=True, eq=False)

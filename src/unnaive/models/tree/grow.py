@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import validate
-from unnaive.counts import Progress
+from unnaive.common.threads import in_threads
 from unnaive.discretize import part_kernels
+from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.decided import Decided, Test
 from unnaive.models.tree.view import View
-from unnaive.table import Storage, in_threads
+from unnaive.table.storage import Storage
 
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 # Coarse slots, rows x attributes, and numbers of values.

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import KernelTerm, Term, missing_evidence
-from unnaive.density import Densities, Scale, check_tables, densities_at
+from unnaive.bayes import KernelTerm, Term
+from unnaive.bayes.estimate import missing_evidence
+from unnaive.common.checks import check_values, expect
+from unnaive.common.threads import in_threads
+from unnaive.density import Densities, Scale
+from unnaive.density.estimate import check_tables, densities_at
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.models.tree import kernels, node_kernels
 from unnaive.models.tree.build import Part, bayes_fields, slots_of_codes, table_part
 from unnaive.models.tree.flexible import code_positions
 from unnaive.models.tree.grow import Node, Rows, Rules
 from unnaive.models.tree.tree import BayesTree
-from unnaive.table import Block, check_values, expect, in_threads
+from unnaive.table import Block
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive.models.tree.c45_kernels import Nodes, Table, send, share_out, weigh
 from unnaive.models.tree.gain_kernels import EPSILON
-from unnaive.table import Storage
+from unnaive.table.storage import Storage
 
 SLACK = 0.1  # errors by which a simpler tree may be worse
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.counts import slot_offsets
-from unnaive.encode import GRID_LIMIT, Bins, coder_sizes
-from unnaive.table import HEAVIEST, check_values, expect
+from unnaive.common.checks import HEAVIEST, check_values, expect
+from unnaive.counts.table import slot_offsets
+from unnaive.encode import GRID_LIMIT, Bins
+from unnaive.encode.coding import coder_sizes
 
 if TYPE_CHECKING:
     from unnaive.models.tree.tree import Tree

@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.bayes import Scorer, TableTerm, Term
-from unnaive.counts import CountTable, slot_offsets
+from unnaive.common.checks import HEAVIEST, check_values, expect
+from unnaive.common.threads import in_threads
+from unnaive.common.wording import counted
+from unnaive.counts import CountTable
+from unnaive.counts.table import slot_offsets
 from unnaive.discretize import CoarseCoder
-from unnaive.encode import Bins, check_coders, coder_sizes, column_slots
+from unnaive.encode import Bins
+from unnaive.encode.coding import check_coders, coder_sizes, column_slots
 from unnaive.models.tree import kernels
 from unnaive.models.tree.sound import check_nodes, children_of
-from unnaive.table import HEAVIEST, Block, Schema, check_values, counted, expect, in_threads
+from unnaive.table import Block, Schema
 
 ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
 

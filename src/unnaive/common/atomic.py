@@ -26,7 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Examples
     --------
     >>> import tempfile
-    >>> from unnaive.table import replacing
+    >>> from unnaive.common.atomic import replacing
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with replacing(Path(folder) / "a.bin") as file:
     ...         _ = file.write(b"abc")

@@ -15,7 +15,8 @@ from typing import Any, TypeVar, cast
 
 from sklearn.callback import with_callbacks
 
-from unnaive.table import Pass, scan_of
+from unnaive.table import scan_of
+from unnaive.table.passes import Pass
 
 STEPS = 100
 F = TypeVar("F", bound=Callable[..., Any])

@@ -19,11 +19,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.common.checks import check_number, expect
+from unnaive.common.wording import size_words
 from unnaive.counts.gather import gather
-from unnaive.counts.progress import Telling
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
-from unnaive.encode import GRID_LIMIT, read_target
-from unnaive.table import Schema, Source, check_number, expect, open_table, scan_of, size_words
+from unnaive.encode import GRID_LIMIT
+from unnaive.encode.labels import read_target
+from unnaive.estimator.progress import Telling
+from unnaive.table import Schema, Source, open_table, scan_of
 
 # What scikit-learn and we keep in an estimator while callbacks watch it.
 UNSENT = {"_telling", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",

@@ -1,0 +1,1 @@
+"""COMMON: checks, words for numbers, threads and atomic files, which every room may use."""
