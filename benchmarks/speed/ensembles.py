@@ -16,7 +16,7 @@ from unnaive import (
     BoostedNaiveBayesClassifier,
     HierarchicalMixtureClassifier,
 )
-from unnaive.models.mixture.shape import Shape
+from unnaive.answer.mixture_shape import Shape
 from unnaive.models.mixture.training import Counters, Manner, SlotRows, first_table
 
 MODELS = 10

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         what_if,
     )
     from unnaive.explain.report import report
+    from unnaive.explain.tree_text import export_text
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         LatentClassClusterer,
         NaiveBayesClassifier,
         NBTreeClassifier,
-        export_text,
         merge,
     )
     from unnaive.store import load, save, to_sql
@@ -70,7 +70,7 @@ _LATER = {
     "discriminate": "unnaive.explain",
     "evidence_of": "unnaive.explain",
     "explain_rows": "unnaive.explain",
-    "export_text": "unnaive.models",
+    "export_text": "unnaive.explain.tree_text",
     "importance_of": "unnaive.explain",
     "load": "unnaive.store",
     "merge": "unnaive.models",

@@ -16,7 +16,7 @@ from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import HierarchicalMixtureClassifier, NaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_order
 from unnaive.models.mixture.grow import grow_layers
-from unnaive.models.mixture.shape import Shape
+from unnaive.answer.mixture_shape import Shape
 from unnaive.models.mixture.training import first_table
 
 MIXTURE = HierarchicalMixtureClassifier

@@ -1,7 +1,6 @@
 """SCORING: counts to log probabilities, rows to scores and evidence."""
 
 from unnaive.bayes.build import Smoothing
-from unnaive.bayes.evidence import Evidence
 from unnaive.bayes.scoring import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 
-__all__ = ["Evidence", "GaussianTerm", "KernelTerm", "Scorer", "Smoothing", "TableTerm", "Term"]
+__all__ = ["GaussianTerm", "KernelTerm", "Scorer", "Smoothing", "TableTerm", "Term"]

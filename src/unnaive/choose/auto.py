@@ -1,36 +1,24 @@
 """The choice among the family as a classifier."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator
 
+from unnaive.answer import Answer
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
 from unnaive.counts import Wanted
-from unnaive.estimator import TableEstimator
 from unnaive.estimator.progress import told
+from unnaive.estimator.registry import register
+from unnaive.models._base import TableClassifier
 from unnaive.table import Schema
 
 
-def _best_has(name: str) -> Any:
-    """Whether the chosen estimator can do something; before the choice, whether the family can."""
-
-    def check(self: AutoClassifier) -> bool:
-        if hasattr(self, "best_estimator_"):
-            getattr(self.best_estimator_, name)
-        return True
-
-    return available_if(check)
-
-
-class AutoClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
+@register()
+class AutoClassifier(TableClassifier):
     """The classifier that cross-validation finds best on a table, fitted on all its rows.
 
     Fitting is :func:`unnaive.compare` followed by fitting the winner; answers are the winner's.
@@ -86,10 +74,8 @@ class AutoClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     True
     """
 
-    best_estimator_: Any
+    best_estimator_: BaseEstimator
     best_name_: str
-    comparison_: Comparison
-    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -144,71 +130,28 @@ class AutoClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        self.comparison_ = found
+        self._comparison = found
         self.best_name_, self.best_estimator_ = found.best_name_, found.best_
-        self.classes_: NDArray[Any] = np.asarray(found.best_.classes_)
+        self.classes_ = np.asarray(found.best_.classes_)
         self._remember(found.schema)
         return self
 
-    def _checked(self, X: Any) -> Any:
-        self._open(X)
-        return X
+    @property
+    def comparison_(self) -> Comparison:
+        """All that were tried."""
+        if not hasattr(self, "_comparison"):
+            raise AttributeError(
+                "there is no comparison_: model files keep the chosen model, not what it was "
+                "compared with."
+            )
+        return self._comparison
 
-    def predict(self, X: Any) -> Any:
-        """The best estimator's class of each row.
+    @property
+    def answer_(self) -> Answer:  # type: ignore[override]
+        """That of the best estimator."""
+        return Answer.of(self.best_estimator_, self.schema_)
 
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        X = self._checked(X)
-        return self.best_estimator_.predict(X)
-
-    @_best_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class for each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        X = self._checked(X)
-        return self.best_estimator_.predict_proba(X)
-
-    @_best_has("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
-        """Log probability of each class for each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        X = self._checked(X)
-        return self.best_estimator_.predict_log_proba(X)
-
-    @_best_has("evidence")
-    def evidence(self, X: Any) -> Any:
-        """Why, in the form of the best estimator, where it has evidence.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Evidence or Votes
-        """
-        X = self._checked(X)
-        return self.best_estimator_.evidence(X)
+    def _can(self, name: str) -> bool:
+        if hasattr(self, "best_estimator_"):
+            getattr(self.best_estimator_, name)
+        return True

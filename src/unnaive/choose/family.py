@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from unnaive.models import (
-    BaggedNaiveBayesClassifier,
-    BoostedNaiveBayesClassifier,
-    C45Classifier,
-    ClassDecompositionClassifier,
-    FlexibleNBTreeClassifier,
-    HierarchicalMixtureClassifier,
-    NaiveBayesClassifier,
-    NBTreeClassifier,
-)
+from unnaive.estimator.registry import family
 from unnaive.models._seeding import seeded
-
-# From the cheapest to the dearest on most tables.
-FAMILY: dict[str, Callable[..., Any]] = {
-    "nb": NaiveBayesClassifier,
-    "gaussian": partial(NaiveBayesClassifier, numeric="gaussian"),
-    "boosted": BoostedNaiveBayesClassifier,
-    "bagged": BaggedNaiveBayesClassifier,
-    "kernel": partial(NaiveBayesClassifier, numeric="kernel"),
-    "c45": C45Classifier,
-    "mixture": HierarchicalMixtureClassifier,
-    "nbtree": NBTreeClassifier,
-    "flexible": FlexibleNBTreeClassifier,
-    "decomposition": ClassDecompositionClassifier,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +26,7 @@ def make_model(name: str, **params: Any) -> Any:
     Parameters
     ----------
     name : str
-        A key of ``FAMILY``.
+        One of those that `compare` knows.
     **params : dict
         Parameters of the classifier. ``random_state`` and ``n_jobs`` may be given to all; a model
         that has no such parameter does without.
@@ -65,22 +41,12 @@ def make_model(name: str, **params: Any) -> Any:
     >>> make_model("nbtree", min_node_size=50, random_state=0)
     NBTreeClassifier(min_node_size=50, random_state=0)
     """
-    if name not in FAMILY:
-        raise ValueError(f"there is no model {name!r}; choose among {', '.join(FAMILY)}.")
-    has = FAMILY[name]().get_params()
+    members = family()
+    if name not in members:
+        raise ValueError(f"there is no model {name!r}; choose among {', '.join(members)}.")
+    has = members[name].make().get_params()
     common = ("random_state", "n_jobs")
-    return FAMILY[name](**{k: v for k, v in params.items() if k in has or k not in common})
-
-
-def declare_categories(model: Any, categorical_features: Any) -> Any:
-    """Tell a model of the family which columns are categories."""
-    if isinstance(categorical_features, str) and categorical_features == "from_dtype":
-        return model
-    own = {"categorical_features": categorical_features}
-    if isinstance(model, ClassDecompositionClassifier):  # leaves columns to those it is made of
-        parts = {"estimator": model._estimator(), "clusterer": model._clusterer()}
-        return model.set_params(**{k: part.set_params(**own) for k, part in parts.items()})
-    return model.set_params(**own)
+    return members[name].make(**{k: v for k, v in params.items() if k in has or k not in common})
 
 
 def candidates(
@@ -91,10 +57,11 @@ def candidates(
     n_jobs: int | None = None,
 ) -> list[Candidate]:
     """The chosen members of the family, cheapest first, then the estimators passed."""
-    names = list(FAMILY) if models is None else _names(models)
+    members = family()
+    names = list(members) if models is None else _names(models, members)
     own = {
-        name: declare_categories(make_model(name, n_jobs=n_jobs), categorical_features)
-        for name in FAMILY
+        name: make_model(name, n_jobs=n_jobs)._declare_categories(categorical_features)
+        for name in members
         if name in names
     }
     others = _named(estimators)
@@ -107,11 +74,11 @@ def candidates(
     return found
 
 
-def _names(models: Iterable[str]) -> list[str]:
+def _names(models: Iterable[str], members: Mapping[str, Any]) -> list[str]:
     names = [models] if isinstance(models, str) else list(models)
     for name in names:
-        if name not in FAMILY:
-            raise ValueError(f"models holds {name!r}; choose among {', '.join(FAMILY)}.")
+        if name not in members:
+            raise ValueError(f"models holds {name!r}; choose among {', '.join(members)}.")
     return names
 
 

@@ -81,9 +81,7 @@ def fit(
     check_place(out)
     chosen = build(model, settings or [], seed, jobs)
     if categorical:
-        from unnaive.choose.family import declare_categories
-
-        chosen = declare_categories(chosen, categorical)
+        chosen = chosen._declare_categories(categorical)
     if checkpoint is not None:
         check_checkpoint(chosen, checkpoint, out)
     if cv is None:

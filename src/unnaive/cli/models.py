@@ -14,13 +14,15 @@ WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "of
 
 def build(name: str, settings: Sequence[str], seed: int, jobs: int | None) -> Any:
     """A model of the family with parameters as ``--set name=value`` gives them."""
-    from unnaive.choose import FAMILY, AutoClassifier, make_model
+    from unnaive.choose import AutoClassifier, make_model
+    from unnaive.estimator.registry import family
 
-    if name != "auto" and name not in FAMILY:
-        close = difflib.get_close_matches(name, FAMILY, 1)
+    members = family()
+    if name != "auto" and name not in members:
+        close = difflib.get_close_matches(name, members, 1)
         hint = f" Did you mean {close[0]}?" if close else ""
         raise ValueError(
-            f"--model: there is no {name!r}.{hint} Choose among {', '.join(FAMILY)}, auto."
+            f"--model: there is no {name!r}.{hint} Choose among {', '.join(members)}, auto."
         )
     common: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     model = AutoClassifier(**common) if name == "auto" else make_model(name, **common)

@@ -27,7 +27,7 @@ def show(
     from unnaive.cli.console import in_a_line, show_table
     from unnaive.cli.models import load_model
     from unnaive.common.wording import counted, size_words
-    from unnaive.models import export_text
+    from unnaive.explain.tree_text import export_text
 
     fitted = load_model(model)
     numeric = len(fitted.schema_.numeric)

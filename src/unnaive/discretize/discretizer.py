@@ -21,12 +21,14 @@ from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders
 from unnaive.estimator import AdditiveEstimator
 from unnaive.estimator.progress import told
+from unnaive.estimator.registry import register
 from unnaive.table import Block, Schema, scan_of
 from unnaive.table.schema import column_methods
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 
 
+@register()
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  # type: ignore[misc]
     """Cut numeric columns into intervals, with or without looking at the classes.
 

@@ -26,26 +26,21 @@ from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_iden
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
 from unnaive.estimator.progress import Telling
+from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
 
 # What scikit-learn and we keep in an estimator while callbacks watch it.
 UNSENT = {"_telling", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
           "_parent_callback_ctx"}  # fmt: skip
 
-# Named in errors only: the classes say it of themselves, and a test holds the two together.
-KEEP_CHECKPOINTS = (
-    "NBTreeClassifier",
-    "FlexibleNBTreeClassifier",
-    "BoostedNaiveBayesClassifier",
-)
-
 
 def need_checkpoints(estimator: Any) -> None:
     """Refuse an estimator that could not go on from a checkpoint."""
     if not getattr(estimator, "_keeps_checkpoint", False):
+        able = [n for n, cls in estimators().items() if getattr(cls, "_keeps_checkpoint", False)]
         raise ValueError(
             f"{type(estimator).__name__} keeps no checkpoint; leave it out. Those that keep one: "
-            f"{', '.join(KEEP_CHECKPOINTS)}."
+            f"{', '.join(sorted(able))}."
         )
 
 
@@ -110,6 +105,13 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _n_tasks(self) -> int | None:
         """How many tasks fit tells of once rows are read; None where that depends on them."""
         return 0
+
+    def _declare_categories(self, categorical_features: Any) -> Self:
+        """Say which columns are categories, where that is not left to their types."""
+        if isinstance(categorical_features, str) and categorical_features == "from_dtype":
+            return self
+        declared: Self = self.set_params(categorical_features=categorical_features)
+        return declared
 
     def _remember(self, schema: Schema) -> None:
         """What scikit-learn expects to know about the columns, once learning has succeeded."""
@@ -179,10 +181,14 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _open(self, X: Any) -> Source:
         """New rows, read as those that the model was fitted on."""
         check_is_fitted(self)
+        return self._open_as(X, self.schema_)
+
+    def _open_as(self, X: Any, schema: Schema) -> Source:
+        """Rows without labels, read by columns that are known."""
         scan = scan_of(X)
         if scan is not None:  # weights say nothing about the rows to answer for
             X = replace(scan.unlabelled, weight=None)
-        return self._watched(open_table(self, X, fitted=self.schema_))
+        return self._watched(open_table(self, X, fitted=schema))
 
     def _watched(self, source: Source) -> Source:
         """A source whose passes are told while fit is watched."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.explain.attributes import AttributeEvidence, attribute_evidence
-from unnaive.explain.parts import Part, Reading
+from unnaive.explain.parts import Part
 from unnaive.explain.readings import read_model
 from unnaive.table import Schema
 
@@ -95,7 +95,7 @@ def evidence_of(model: Any, part: int | str | None = None, *, level: float = 0.9
     b       +0.69, 1 rows
     unseen  +0.00, 0 rows
     """
-    reading = model if isinstance(model, Reading) else read_model(model)
+    reading = read_model(model)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1; got {level!r}.")
     return part_evidence(reading.find(part), reading.schema, level)
@@ -123,7 +123,8 @@ def part_evidence(part: Part, schema: Schema, level: float) -> PartEvidence:
 
 def label_names(labels: NDArray[Any]) -> tuple[str, ...]:
     """Labels as text; a (class, cluster) pair by its class and number."""
-    return tuple(
-        f"{label[0]}, cluster {label[1]}" if isinstance(label, tuple) else str(label)
-        for label in labels.tolist()
-    )
+    return tuple(_name(label) for label in labels.tolist())
+
+
+def _name(label: Any) -> str:
+    return f"{_name(label[0])}, cluster {label[1]}" if isinstance(label, tuple) else str(label)

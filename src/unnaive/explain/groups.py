@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from unnaive.answer import Answer, Folded, Foreign, GatedMixture
 from unnaive.bayes.evidence import weigh
 from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
+from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
-from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
 from unnaive.table.columns import as_objects
 
 LEAST_WORTH = 0.01  # evidence times frequency worth a remark
@@ -74,10 +76,12 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> tuple[GroupProfile, ...]:
     tuple of GroupProfile
         Clusters class by class; the nodes of a mixture level by level, experts last.
     """
-    if isinstance(model, ClassDecompositionClassifier):
-        return _clusters(model, n_remarks)
-    if isinstance(model, HierarchicalMixtureClassifier):
-        return _experts(model, n_remarks)
+    check_is_fitted(model)
+    answer = getattr(model, "answer_", None)
+    if isinstance(answer, Answer) and isinstance(answer.root, Folded):
+        return _clusters(model, answer, answer.root, n_remarks)
+    if isinstance(answer, Answer) and isinstance(answer.root, GatedMixture):
+        return _experts(read_model(model), answer.root, n_remarks)
     raise TypeError(
         "clusters and experts are found in a ClassDecompositionClassifier or a "
         f"HierarchicalMixtureClassifier; got a {type(model).__name__}."
@@ -123,49 +127,49 @@ def telling(
     return tuple(remark for _, remark in found[:n])
 
 
-def _clusters(model: ClassDecompositionClassifier, n: int) -> tuple[GroupProfile, ...]:
-    facts: PartEvidence | None
-    try:
-        facts = evidence_of(model)
-    except TypeError:  # around an estimator of another library: the words are all there is
-        facts = None
-    names = label_names(as_objects(model.pairs_))
-    found = []
-    for pair, c in enumerate(model.owner_.tolist()):
-        own = np.flatnonzero(model.owner_ == c)
-        described, place = model.clusters_[c], int(pair - own[0])
-        found.append(
+def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> tuple[GroupProfile, ...]:
+    # Around an estimator of another library the words are all there is.
+    facts = None if isinstance(node.inner, Folded | Foreign) else evidence_of(model)
+    names = label_names(as_objects(node.pairs(answer.classes)))
+    profiles = []
+    for pair, c in enumerate(node.owner.tolist()):
+        siblings = np.flatnonzero(node.owner == c)
+        clusters, place = node.clusters[c], int(pair - siblings[0])
+        size = clusters.sizes[place]
+        told_apart = facts is not None and len(siblings) > 1
+        profiles.append(
             GroupProfile(
                 names[pair],
-                str(model.classes_[c]),
-                float(described.sizes[place]),
-                float(described.sizes[place] / described.sizes.sum()),
-                model.classes_,
-                np.eye(len(model.classes_))[c],
-                () if facts is None or len(own) == 1 else telling(facts, pair, own, n),
-                described.profiles[place],
+                str(answer.classes[c]),
+                float(size),
+                float(size / clusters.sizes.sum()),
+                answer.classes,
+                np.eye(len(answer.classes))[c],
+                telling(facts, pair, siblings, n) if told_apart and facts is not None else (),
+                clusters.profiles[place],
             )
         )
-    return tuple(found)
+    return tuple(profiles)
 
 
-def _experts(model: HierarchicalMixtureClassifier, n: int) -> tuple[GroupProfile, ...]:
-    reading = read_model(model)
-    shape = model.mixture_.shape
-    by_class = [model.table_.totals[units] for units in shape.models()]
+def _experts(reading: Reading, node: GatedMixture, n: int) -> tuple[GroupProfile, ...]:
+    shape, classes = node.shape, reading.classes
+    by_class = [node.counts.totals[units] for units in shape.models()]
     for g in reversed(range(shape.n_gates)):  # children come after their gate
         below = range(shape.first[g], shape.first[g] + shape.width[g])
-        by_class[g] = np.sum([by_class[node] for node in below], axis=0)
-    found = [_node(reading.names[0], "", 1.0, by_class[0], model.classes_, ())]
+        by_class[g] = np.sum([by_class[k] for k in below], axis=0)
+    profiles = [_node(reading.names[0], "", 1.0, by_class[0], classes, ())]
     for g in range(shape.n_gates):
         facts = evidence_of(reading, g)
         share = facts.label_weight / facts.label_weight.sum()
         for k in range(shape.width[g]):
-            node = int(shape.first[g]) + k
+            child = int(shape.first[g]) + k
             remarks = telling(facts, k, None, n)
-            own = (reading.names[node], facts.part, float(share[k]), by_class[node])
-            found.append(_node(*own, model.classes_, remarks))
-    return tuple(found)
+            name = reading.names[child]
+            profiles.append(
+                _node(name, facts.part, float(share[k]), by_class[child], classes, remarks)
+            )
+    return tuple(profiles)
 
 
 def _node(

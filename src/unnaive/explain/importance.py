@@ -78,7 +78,7 @@ def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     >>> found.features[found.evidence.argmax()]
     'petal width (cm)'
     """
-    reading = model if isinstance(model, Reading) else read_model(model)
+    reading = read_model(model)
     block = KeptBlock(reading.block(X))
     features = tuple(reading.schema.label(j) for j in range(len(reading.schema)))
     judged = None if y is None else judge_rows(reading.classes, block.n_rows, y, sample_weight)
@@ -90,7 +90,7 @@ def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     evidence /= weight.sum()
     if judged is None:
         return Importance(features, evidence, np.full(len(features), np.nan), np.nan)
-    loss = judged.log_loss(reading.answer(block))
+    loss = judged.log_loss(reading.answer.probabilities(block))
     drop = np.array([judged.log_loss(p) for p in _without_each(reading, block)]) - loss
     return Importance(features, evidence, drop, loss)
 
@@ -135,7 +135,7 @@ def _without_each(reading: Reading, block: KeptBlock) -> Iterator[NDArray[np.flo
     for j, term in enumerate(part.scorer.terms):
         gone = block.without(j)
         if joint is None:
-            yield reading.answer(gone)
+            yield reading.answer.probabilities(gone)
             continue
         change = np.zeros(joint.shape)
         if term is not None:

@@ -1,4 +1,4 @@
-"""A model as naive Bayes parts and a way to join them: the one thing facts are made from."""
+"""A model as naive Bayes parts and a way to join them: what explanations are made from."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import Answer, BayesTree, ClassTree, Folded
+from unnaive.answer.nodes import Cast, cast_votes
+from unnaive.answer.predict import fold_probabilities
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
 from unnaive.counts import CountTable
-from unnaive.models.decompose.folding import fold_probabilities
 from unnaive.table import Block, Schema
 from unnaive.table.kept import KeptBlock
 
@@ -76,23 +78,31 @@ class Joining:
     ----------
     join : {"mean", "vote", "log_vote"}
         Probabilities by share, one vote each by share, or votes that are log odds.
-    owner : array or None
-        Class number of each label, where labels are (class, cluster) pairs.
-    fold : {"sum", "max"}
-        How pairs are folded to classes.
+    folds : tuple of Folded
+        How (class, cluster) pairs become classes, from the outside in; empty where labels are
+        classes.
     """
 
     join: Join
-    owner: NDArray[np.intp] | None = None
-    fold: str = "sum"
+    folds: tuple[Folded, ...] = ()
+
+    @property
+    def owner(self) -> NDArray[np.intp] | None:
+        """Class number of each label; None where labels are the classes."""
+        owner = None
+        for fold in self.folds:
+            owner = fold.owner if owner is None else owner[fold.owner]
+        return owner
 
     def folded(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities of labels to those of classes, rows x any."""
-        return labels if self.owner is None else fold_probabilities(labels, self.owner, self.fold)
+        for fold in reversed(self.folds):
+            labels = fold_probabilities(fold, labels)
+        return labels
 
     def alone(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities of the classes if one part alone spoke, or its vote."""
-        return self.folded(self._said(joint)[None])[0]
+        return self.folded(self._cast(joint)[None])[0]
 
     def joined(
         self, shares: Sequence[float], joints: Sequence[NDArray[np.float64]]
@@ -100,60 +110,89 @@ class Joining:
         """Probabilities of the classes, from what the parts that speak for a row say."""
         out = np.zeros((1, len(joints[0])))
         for share, joint in zip(shares, joints, strict=True):
-            out[0] += share * self._said(joint)
+            out[0] += share * self._cast(joint)
         return self.folded(probabilities(out) if self.join == "log_vote" else out)[0]
 
-    def _said(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.join == "mean":
-            return probabilities(joint[None].copy())[0]
-        out = np.zeros(len(joint))
-        out[joint.argmax()] = 1.0
-        return out
+    def _cast(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+        cast: Cast = "probabilities" if self.join == "mean" else "winner"
+        return cast_votes(cast, joint[None].copy())[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
-    """A model as naive Bayes parts.
+class Parts:
+    """The naive Bayes parts of a node.
 
     Attributes
     ----------
-    model : fitted estimator
-    reader : fitted estimator
-        Who reads rows: the model, or the estimator that a decomposition is around.
-    classes : array
-        What the model answers with.
-    labels : array
-        What its parts tell apart; (class, cluster) pairs of a decomposition, else the classes.
     names : tuple of str
         The parts' names. ``part(k)`` is part number k.
+    part : callable
     join : {"mean", "vote", "log_vote"}
         How the parts that speak for a row are joined; see `Joining`.
     main : int
         The part to show where no other is asked for.
     speakers : callable
         From a block to the parts that speak for its rows. Gates speak too, but not for classes.
-    owner : array or None
-        Class number of each pair, where labels are pairs.
-    fold : {"sum", "max"}
-        How pairs are folded to classes.
     """
 
-    model: Any
-    reader: Any
-    classes: NDArray[Any]
-    labels: NDArray[Any]
     names: tuple[str, ...]
     part: Callable[[int], Part]
     join: Join
     main: int
     speakers: Callable[[KeptBlock], list[Speaker]]
-    owner: NDArray[np.intp] | None = None
-    fold: str = "sum"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """A fitted model as naive Bayes parts.
+
+    Attributes
+    ----------
+    model : fitted estimator
+    answer : Answer
+        How it answers.
+    parts : Parts
+        Of the innermost node.
+    """
+
+    model: Any
+    answer: Answer
+    parts: Parts
 
     @property
     def schema(self) -> Schema:
-        schema: Schema = self.reader.schema_
-        return schema
+        return self.answer.schema
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """What the model answers with."""
+        return self.answer.classes
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """What its parts tell apart: (class, cluster) pairs of a decomposition, or classes."""
+        return self.answer.labels
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.parts.names
+
+    @property
+    def main(self) -> int:
+        return self.parts.main
+
+    @property
+    def tree(self) -> BayesTree | ClassTree | None:
+        """The tree that leads rows to their part, if there is one."""
+        return self.answer.tree
+
+    def part(self, k: int) -> Part:
+        """Part number k."""
+        return self.parts.part(k)
+
+    def speakers(self, block: KeptBlock) -> list[Speaker]:
+        """The parts that speak for the rows of a block."""
+        return self.parts.speakers(block)
 
     def find(self, part: int | str | None) -> Part:
         """A part by its number or name; the main one for None."""
@@ -175,18 +214,14 @@ class Reading:
 
     def block(self, X: Any) -> Block:
         """The rows of a table, read as the model reads them."""
-        found: Block = self.reader._open(X).map(lambda block: block)
-        return found
-
-    def answer(self, block: Block) -> NDArray[np.float64]:
-        """Probabilities of the classes for the rows of a block."""
-        known: NDArray[np.float64] = self.reader._probabilities(block)
-        return self.joining.folded(known)
+        block: Block = self.model._open(X).map(lambda block: block)
+        return block
 
     @property
     def joining(self) -> Joining:
         """How the parts that speak for a row are joined."""
-        return Joining(self.join, self.owner, self.fold)
+        folds = [node for node in self.answer.nodes() if isinstance(node, Folded)]
+        return Joining(self.parts.join, tuple(folds))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -17,7 +17,6 @@ from unnaive.explain.evidence import label_names
 from unnaive.explain.parts import Joining, Part, Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import Step, path_to
-from unnaive.models.tree.tree import Tree
 from unnaive.table import Block
 from unnaive.table.columns import is_missing
 from unnaive.table.kept import KeptBlock
@@ -155,9 +154,9 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     >>> bool(np.allclose(why.pieces[0].joint, model.predict_joint_log_proba(X[:1])[0]))
     True
     """
-    reading = model if isinstance(model, Reading) else read_model(model)
+    reading = read_model(model)
     block = KeptBlock(reading.block(X))
-    known = reading.model.predict_proba(X)
+    known = reading.answer.probabilities(block)
     found: list[Explanation] = []
     for start in range(0, block.n_rows, ROWS):
         part = block.slice(start, start + ROWS)
@@ -192,7 +191,7 @@ def _explain(reading: Reading, block: KeptBlock, known: NDArray[np.float64]) -> 
             )
     texts, gone = _texts(block)
     features = tuple(block.schema.label(j) for j in range(len(block.schema)))
-    tree = getattr(reading.reader, "tree_", None)
+    tree = reading.tree
     return [
         Explanation(
             features,
@@ -206,7 +205,7 @@ def _explain(reading: Reading, block: KeptBlock, known: NDArray[np.float64]) -> 
             tuple(pieces[i]),
             reading.joining,
             path_to(tree, int(stops[i]), reading.schema)
-            if isinstance(tree, Tree) and len(pieces[i]) == 1
+            if tree is not None and len(pieces[i]) == 1
             else (),
         )
         for i in range(block.n_rows)

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
+from unnaive.answer import BayesTree, ClassTree
 from unnaive.bayes.scoring import probabilities
-from unnaive.models.tree.class_tree import ClassTree
-from unnaive.models.tree.export import condition
-from unnaive.models.tree.tree import BayesTree, Tree
+from unnaive.explain.tree_text import condition, find_tree
 from unnaive.table import Schema
 
 
@@ -96,19 +94,9 @@ def tree_of(model: Any) -> tuple[TreeNode, ...]:
     1 petal width (cm) <= 0.6 50.0
     2 petal width (cm) > 0.6 100.0
     """
-    check_is_fitted(model)
-    tree = getattr(model, "tree_", None)
-    if not isinstance(tree, Tree):
-        raise TypeError(
-            f"tree_of reads trees of this library, such as NBTreeClassifier; got a "
-            f"{type(model).__name__}."
-        )
-    schema: Schema = model.schema_
-    if isinstance(tree, BayesTree):
-        utility = tree.utility
-    else:
-        assert isinstance(tree, ClassTree)
-        utility = tree.worth
+    answer, tree = find_tree(model, "tree_of reads")
+    schema, labels = answer.schema, answer.labels
+    utility = tree.utility if isinstance(tree, BayesTree) else tree.worth
     weight = tree.weight
     return tuple(
         TreeNode(
@@ -122,13 +110,13 @@ def tree_of(model: Any) -> tuple[TreeNode, ...]:
             tree.class_weight[n],
             tree.staying(n),
             float(utility[n]),
-            tree.describe(n, model.classes_),
+            tree.describe(n, labels),
         )
         for n in range(tree.n_nodes)
     )
 
 
-def path_to(tree: Tree, node: int, schema: Schema) -> tuple[Step, ...]:
+def path_to(tree: BayesTree | ClassTree, node: int, schema: Schema) -> tuple[Step, ...]:
     """The way from the root to a node."""
     steps = []
     while node >= 0:
@@ -136,7 +124,6 @@ def path_to(tree: Tree, node: int, schema: Schema) -> tuple[Step, ...]:
         if isinstance(tree, BayesTree):
             shares = probabilities(tree.log_prior[node : node + 1].copy())[0]
         else:
-            assert isinstance(tree, ClassTree)
             shares = tree.answer[node]
         steps.append(Step(node, led, shares))
         node = int(tree.parent[node])

@@ -92,7 +92,7 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
     >>> print(found.before.predicted, "->", found.after.predicted)
     versicolor -> virginica
     """
-    reading = model if isinstance(model, Reading) else read_model(model)
+    reading = read_model(model)
     block = _one_row(reading, row)
     new = {find_column(reading, name): as_objects([value]) for name, value in changes.items()}
     after = explain_rows(reading, block.with_columns(new))[0]
@@ -128,7 +128,7 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
     >>> found.probabilities[:, 1].round(3).tolist()
     [0.25, 0.118, 0.4]
     """
-    reading = model if isinstance(model, Reading) else read_model(model)
+    reading = read_model(model)
     j, own = find_column(reading, column), _one_row(reading, row)
     if values is None:
         names, raw = _own_values(reading, j)
@@ -136,7 +136,7 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
         raw = tuple(values)
         names = tuple("missing" if value is None else str(value) for value in raw)
     table = own.take(np.zeros(len(raw), dtype=np.intp)).with_columns({j: as_objects(raw)})
-    found = np.asarray(reading.model.predict_proba(table))
+    found = reading.answer.probabilities(reading.block(table))
     return Variation(reading.schema.label(j), names, raw, reading.classes, found)
 
 

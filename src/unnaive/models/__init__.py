@@ -10,7 +10,6 @@ from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.merge import merge
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.models.nbtree import NBTreeClassifier
-from unnaive.models.tree.export import export_text
 
 __all__ = [
     "BaggedNaiveBayesClassifier",
@@ -22,6 +21,5 @@ __all__ = [
     "LatentClassClusterer",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
-    "export_text",
     "merge",
 ]

@@ -2,94 +2,100 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from unnaive.bayes import Evidence
-from unnaive.bayes.scoring import log_probabilities, probabilities
-from unnaive.encode import Labels
+from unnaive.answer import Answer, Evidence
+from unnaive.bayes import Scorer
+from unnaive.counts import CountTable
 from unnaive.encode.labels import read_target, same_labels
 from unnaive.estimator import TableEstimator
-from unnaive.table import Block, Schema, open_table, scan_of
+from unnaive.table import Block, Source, open_table, scan_of
 from unnaive.table.reading import read_weight
 from unnaive.table.writing import write_parquet
 
 
-class ScoredClassifier(ClassifierMixin):  # type: ignore[misc]
-    """A classifier whose answers are counted where the rows are, whatever its labels are."""
-
-    classes_: NDArray[Any]
-    schema_: Schema
-
-    @abstractmethod
-    def _predict(self, block: Block) -> NDArray[Any]:
-        """The most probable class of each row."""
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows whose class is found.
-
-        Parameters
-        ----------
-        X : table, path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like or None, default=None
-            Weights of the rows, or the name of a column.
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        scan = scan_of(X, y, sample_weight)
-        if scan is None and self.classes_.dtype != object:
-            return float(super().score(X, y, sample_weight))
-        if scan is None:  # labels that scikit-learn's measures do not know, such as dates
-            found, target = self.predict(X), read_target(y)
-            check_consistent_length(found, target)
-            right = same_labels(found, target)
-            return float(np.average(right, weights=read_weight(sample_weight, len(right))))
-        if scan.target is None:
-            raise ValueError("y is None: name the column with the labels, as in score(data, 'y').")
-
-        def count(block: Block) -> tuple[float, float]:
-            assert block.target is not None
-            right = same_labels(self._predict(block), block.target)
-            weight = np.ones(block.n_rows) if block.weight is None else block.weight
-            return float(weight @ right), float(weight.sum())
-
-        hit, whole = open_table(self, scan, fitted=self.schema_).reduce(
-            count, lambda a, b: (a[0] + b[0], a[1] + b[1])
-        )
-        return hit / whole
+def _where_possible(name: str) -> Callable[[Any], Any]:
+    """A method that a classifier may lack, such as those around estimators that lack it."""
+    decorate: Callable[[Any], Any] = available_if(lambda model: model._can(name))
+    return decorate
 
 
-class TableClassifier(ScoredClassifier, TableEstimator):
-    """A classifier of tables. Subclasses say how probable the classes of a block of rows are.
+class ScorerAttributes:
+    """The evidence behind an answer that has one scorer."""
 
-    They set ``classes_`` when fitted, and have the parameter ``n_jobs``.
+    answer_: Answer
+
+    @property
+    def scorer_(self) -> Scorer:
+        """The evidence of every value."""
+        root: Any = self.answer_.root
+        scorer: Scorer = root.scorer
+        return scorer
+
+    @property
+    def counts_(self) -> CountTable:
+        """Weight of the training rows by class, in the slots of the coders."""
+        root: Any = self.answer_.root
+        counts: CountTable = root.counts
+        return counts
+
+
+class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
+    """A classifier of tables. Subclasses learn an answer; everything else follows from it.
+
+    They set ``answer_`` and ``classes_`` when fitted, and have the parameter ``n_jobs``.
     """
 
+    answer_: Answer
     classes_: NDArray[Any]
     n_jobs: int | None
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        Labels(self.classes_).check()
+        same = self.answer_.classes.tolist() == self.classes_.tolist()
+        if not same or self.answer_.schema.names != self.schema_.names:
+            raise ValueError("answer_ is for other classes or columns than the model.")
 
-    @abstractmethod
-    def _probabilities(self, block: Block) -> NDArray[np.float64]:
-        """Probability of each class for each row."""
+    def _can(self, name: str) -> bool:
+        """Whether there is a method; raises AttributeError, with the reason, if there is none."""
+        if name == "predict_joint_log_proba" and hasattr(self, "answer_"):
+            root = self.answer_.root
+            if not root.ADDS_UP:
+                raise AttributeError(
+                    f"the answer of this {type(self).__name__} is a {type(root).__name__}, which "
+                    "does not add up to joint log probabilities; evidence() shows its parts."
+                )
+        return True
 
-    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore"):  # log 0 is minus infinity
-            return np.log(self._probabilities(block))
+    def _learn_answer(self, answer: Answer) -> None:
+        """Keep what was learned."""
+        self.answer_, self.classes_ = answer, answer.classes
+        self._remember(answer.schema)
 
+    def _open(self, X: Any) -> Source:
+        check_is_fitted(self)
+        return self._open_as(X, self.answer_.schema)
+
+    def _ask(self, X: Any, question: str, word: str | None = None) -> Any:
+        """What the answer says about the rows of X; only the answer is sent to workers.
+
+        ``question`` is a method of `Answer`; ``word`` names columns with an entry for each class,
+        where the result is a table.
+        """
+        source = self._open(X)
+        ask = partial(getattr(self.answer_, question), n_jobs=self.n_jobs)
+        return source.map(ask, None if word is None else self._names(word))
+
+    @_where_possible("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class for each row.
 
@@ -101,8 +107,9 @@ class TableClassifier(ScoredClassifier, TableEstimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._open(X).map(self._sent._log_probabilities, self._names("log_probability"))
+        return self._ask(X, "log_probabilities", "log_probability")
 
+    @_where_possible("predict_proba")
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class for each row.
 
@@ -117,7 +124,23 @@ class TableClassifier(ScoredClassifier, TableEstimator):
         array of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return self._open(X).map(self._sent._probabilities, self._names("probability"))
+        return self._ask(X, "probabilities", "probability")
+
+    @_where_possible("predict_joint_log_proba")
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """Log P(class, row), but for a constant of the row: what the evidence adds up to.
+
+        Only where evidence is one bar per column.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._ask(X, "joint", "joint_log_probability")
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row.
@@ -130,16 +153,31 @@ class TableClassifier(ScoredClassifier, TableEstimator):
         -------
         array of shape (n_samples,)
         """
-        return self._open(X).map(self._sent._predict, ["prediction"])
+        return self._ask(X, "predict", "prediction")
 
-    def _predict(self, block: Block) -> NDArray[Any]:
-        found: NDArray[Any] = self.classes_[self._probabilities(block).argmax(axis=1)]
-        return found
+    @_where_possible("evidence")
+    def evidence(self, X: Any) -> Evidence:
+        """Why: a baseline and bars that add up, for each row.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Evidence
+            One bar per column, which add up to `predict_joint_log_proba`; of a tree those of the
+            naive Bayes where the row stops. Models that vote have a bar for each member, and the
+            bars by column in ``parts``.
+        """
+        why: Evidence = self._ask(X, "evidence")
+        return why
 
     def _names(self, word: str) -> list[str]:
-        """Names of columns with an answer for each class, where the answer is a table."""
-        return [f"{word}_{label}" for label in self.classes_]
+        """Names of the columns of an answer that is a table: one for each class."""
+        return [word] if word == "prediction" else [f"{word}_{label}" for label in self.classes_]
 
+    @_where_possible("predict_proba")
     def predict_to(self, X: Any, path: Any) -> Path:
         """Write the answers for rows of any number to a Parquet file, block by block.
 
@@ -158,67 +196,53 @@ class TableClassifier(ScoredClassifier, TableEstimator):
             The file: a row for each row of X, in their order, with its number (``row``), the most
             probable class (``prediction``) and a column ``probability_<class>`` for each class.
         """
+        source = self._open(X)
+        answer, names = self.answer_, self._names("probability")
 
-        def answer(block: Block) -> dict[str, NDArray[Any]]:
-            each = self._probabilities(block)
-            names = self._names("probability")
+        def columns(block: Block) -> dict[str, NDArray[Any]]:
+            each = answer.probabilities(block, self.n_jobs)
             return {
                 "row": block.row_ids,
-                "prediction": self.classes_[each.argmax(axis=1)],
+                "prediction": answer.classes[each.argmax(axis=1)],
                 **{name: np.ascontiguousarray(p) for name, p in zip(names, each.T, strict=True)},
             }
 
-        return write_parquet(self._open(X).each(answer), path)
+        return write_parquet(source.each(columns), path)
 
-
-class EvidenceClassifier(TableClassifier):
-    """A classifier whose log probabilities are sums of evidence, one bar per attribute."""
-
-    @abstractmethod
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        """Joint log probability of each row and class."""
-
-    @abstractmethod
-    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Baseline (rows x classes) and bars (rows x attributes x classes) of each row."""
-
-    def _probabilities(self, block: Block) -> NDArray[np.float64]:
-        return probabilities(self._joint(block), self.n_jobs)
-
-    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
-        return log_probabilities(self._joint(block))
-
-    def predict_joint_log_proba(self, X: Any) -> Any:
-        """Log P(class, row) for each row and class: what the evidence adds up to.
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy: the share of the rows whose class is predicted.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
+        X : table, path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
+        sample_weight : array-like or None, default=None
+            Weights of the rows, or the name of a column.
 
         Returns
         -------
-        array of shape (n_samples, n_classes)
+        float
         """
-        return self._open(X).map(self._sent._joint, self._names("joint_log_probability"))
+        check_is_fitted(self)
+        scan = scan_of(X, y, sample_weight)
+        if scan is None and self.classes_.dtype != object:
+            return float(super().score(X, y, sample_weight))
+        if scan is None:  # labels that scikit-learn's measures do not know, such as dates
+            predicted, target = self.predict(X), read_target(y)
+            check_consistent_length(predicted, target)
+            right = same_labels(predicted, target)
+            return float(np.average(right, weights=read_weight(sample_weight, len(right))))
+        if scan.target is None:
+            raise ValueError("y is None: name the column with the labels, as in score(data, 'y').")
+        answer, n_jobs = self.answer_, self.n_jobs
 
-    def evidence(self, X: Any) -> Evidence:
-        """Why: one bar per row, attribute and class, adding up to the joint log probability.
+        def count(block: Block) -> tuple[float, float]:
+            assert block.target is not None
+            right = same_labels(answer.predict(block, n_jobs), block.target)
+            weight = np.ones(block.n_rows) if block.weight is None else block.weight
+            return float(weight @ right), float(weight.sum())
 
-        In a tree these are the bars of the naive Bayes where the row stops.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Evidence
-            ``bars`` of shape (rows, attributes, classes), and the ``baseline`` before them.
-        """
-
-        def explain(block: Block) -> Evidence:
-            baseline, bars = self._evidence(block)
-            return Evidence(baseline, bars, block.schema.names, self.classes_)
-
-        found: Evidence = self._open(X).map(explain)
-        return found
+        hit, whole = open_table(self, scan, fitted=answer.schema).reduce(
+            count, lambda a, b: (a[0] + b[0], a[1] + b[1])
+        )
+        return hit / whole

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import Answer, Vote
+from unnaive.answer.nodes import Cast, cast_votes
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.evidence import Votes
-from unnaive.bayes.scoring import probabilities, stack_scorers
+from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
-from unnaive.counts import CountTable
 from unnaive.counts.coded import CodedRows
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress
 from unnaive.estimator.progress import told
+from unnaive.estimator.registry import register
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
-from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
-from unnaive.table import Block
+from unnaive.models.ensemble.base import EnsembleClassifier
 from unnaive.table.storage import Storage
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 
 
+@register("bagged", "Naive Bayes models of bootstrap draws that vote.", cost=40)
 class BaggedNaiveBayesClassifier(EnsembleClassifier):
     """Naive Bayes on several random draws of the rows, which then answer together.
 
@@ -90,8 +92,6 @@ grid_limit :
     """
 
     _sometimes = EnsembleClassifier._sometimes | {"oob_score_", "oob_decision_function_"}
-    scorer_: Scorer
-    counts_: CountTable
     bag_weights_: NDArray[np.float64]
     oob_score_: float
     oob_decision_function_: NDArray[np.float64]
@@ -169,17 +169,20 @@ grid_limit :
             tables = [table if table.totals.any() else whole for table in drawn]
             fair = np.array([table.totals.any() for table in drawn])
         bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
-        self.scorer_ = stack_scorers(bags)
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
-        self.counts_ = whole
-        self.classes_ = start.summary.labels.classes
+        every = np.ones(len(bags))
+        root = Vote(every, self._cast, "mean", "bag", stack_scorers(bags), whole)
+        self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self.oob_score:
             own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
             self._judge(rows, own, seeds[fair], start.source.storage)
-        self._remember(start.summary.schema)
         return self
+
+    @property
+    def _cast(self) -> Cast:
+        return "probabilities" if self.voting == "soft" else "winner"
 
     def _judge(
         self,
@@ -195,7 +198,13 @@ grid_limit :
         at = n_judged = 0
         for rows in blocks:
             own = out_of_bag(
-                rows, bags, seeds, n_classes, self.max_samples, self._vote, self.n_jobs
+                rows,
+                bags,
+                seeds,
+                n_classes,
+                self.max_samples,
+                partial(cast_votes, self._cast),
+                self.n_jobs,
             )
             here = slice(at, at + rows.n_rows)
             found[here], ids[here] = own, rows.row_ids
@@ -231,49 +240,9 @@ grid_limit :
         super()._check_learned()
         bags, n = self.bag_weights_.size, len(self.classes_)
         expect(bags, "there are no bags.")
-        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
-        self.scorer_.check_columns(self.schema_, bags * n)
-        self._check_counts()
+        members = getattr(self.answer_.root, "weights", np.empty(0)).size
+        expect(members == bags, "bags are not those that vote.")
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
         if hasattr(self, "oob_decision_function_"):
             found = self.oob_decision_function_
             check_values("oob_decision_function_", found, (len(found), n), 0.0, nan=True)
-
-    # Answering ------------------------------------------------------------------------------
-
-    def _vote(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What one bag says: probabilities, or 1 for its best class; the scores are used up."""
-        if self.voting == "soft":
-            return probabilities(scores)
-        return np.eye(scores.shape[1])[scores.argmax(axis=1)]
-
-    def _votes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What each bag adds to the probability of each class: rows x bags x classes."""
-        n_classes = len(self.classes_)
-        each = self._vote(scores.reshape(-1, n_classes))
-        return each.reshape(len(scores), -1, n_classes) / len(self.bag_weights_)
-
-    def _probabilities(self, block: Block) -> NDArray[np.float64]:
-        def fold(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-            return Votes(self._votes(scores), self.classes_).total
-
-        return answer_together(block, self.scorer_, fold, self.n_jobs)
-
-    def evidence(self, X: Any) -> Votes:
-        """Why: what each bag adds to the probability of each class.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Votes
-            Their sum is `predict_proba`.
-        """
-
-        def explain(block: Block) -> Votes:
-            return Votes(self._votes(self.scorer_.joint(block, self.n_jobs)), self.classes_)
-
-        found: Votes = self._open(X).map(explain)
-        return found

@@ -7,11 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 
-from unnaive.bayes import Evidence, Scorer, Smoothing
-from unnaive.bayes.evidence import Votes
-from unnaive.bayes.scoring import add_scorers, log_probabilities, probabilities, stack_scorers
+from unnaive.answer import Answer, EvidenceTable, Vote
+from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.scoring import add_scorers, stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
 from unnaive.counts.coded import CodedRows
@@ -19,10 +18,11 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import draw_uniform
 from unnaive.estimator import Progress
 from unnaive.estimator.progress import told
+from unnaive.estimator.registry import register
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models.ensemble.base import EnsembleClassifier, Start, answer_together
-from unnaive.models.ensemble.rounds import Booster, Rules, class_scores
-from unnaive.table import Block, scan_of
+from unnaive.models.ensemble.base import EnsembleClassifier, Start
+from unnaive.models.ensemble.rounds import Boosted, Booster, Rules, round_share
+from unnaive.table import scan_of
 from unnaive.table.storage import Storage
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
@@ -30,15 +30,7 @@ LEAST_PRIOR = 0.5
 ALGORITHMS = ("real", "m1", "samme")
 
 
-def _adds_up(model: BoostedNaiveBayesClassifier) -> bool:
-    algorithm = getattr(model, "algorithm_", model.algorithm)
-    if algorithm != "real":
-        raise AttributeError(
-            f"only algorithm='real' has joint log probabilities; this model's is {algorithm!r}."
-        )
-    return True
-
-
+@register("boosted", "Rounds of naive Bayes, each on the rows the last misjudged.", cost=30)
 class BoostedNaiveBayesClassifier(EnsembleClassifier):
     """AdaBoost over naive Bayes: rows that are misjudged weigh more in the next round.
 
@@ -124,8 +116,6 @@ grid_limit :
 
     _keeps_checkpoint = True
     algorithm_: str
-    scorer_: Scorer
-    counts_: CountTable
     estimator_weights_: NDArray[np.float64]
     estimator_errors_: NDArray[np.float64]
     validation_loss_: NDArray[np.float64]
@@ -216,19 +206,25 @@ grid_limit :
         plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
         found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
         progress.end()
-        added = self.algorithm == "real"
-        self.scorer_ = (
-            add_scorers(found.scorers, found.votes) if added else stack_scorers(found.scorers)
+        answer = Answer(
+            start.summary.schema, start.summary.labels.classes, self._root(found, start)
         )
         self.estimator_weights_ = np.array(found.votes)
         self.estimator_errors_ = np.array(found.errors)
         self.validation_loss_ = np.array(found.losses)
         self.n_restarts_ = found.restarts
         self.algorithm_ = self.algorithm
-        self.counts_ = start.coarse.counts
-        self.classes_ = start.summary.labels.classes
-        self._remember(start.summary.schema)
+        self._learn_answer(answer)
         return self
+
+    def _root(self, boosted: Boosted, start: Start) -> EvidenceTable | Vote:
+        """Rounds that add up are one table of evidence; others vote."""
+        counts, votes = start.coarse.counts, np.array(boosted.votes)
+        if self.algorithm == "real":
+            scorer = add_scorers(boosted.scorers, boosted.votes)
+            return EvidenceTable(scorer, counts, float(votes.sum()))
+        weights = votes / round_share(self.algorithm, start.n_classes)
+        return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 
     def _check_parameters(self) -> None:
         self._check_counting()
@@ -249,10 +245,8 @@ grid_limit :
         expect(self.algorithm_ in ALGORITHMS, f"rounds voted by {self.algorithm_!r}.")
         rounds = self.estimator_weights_.size
         expect(rounds, "there are no rounds.")
-        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
-        models = 1 if self.algorithm_ == "real" else rounds
-        self.scorer_.check_columns(self.schema_, models * len(self.classes_))
-        self._check_counts()
+        adds_up = self.answer_.root.ADDS_UP
+        expect(adds_up == (self.algorithm_ == "real"), "rounds were joined in another way.")
         check_values("estimator_weights_", self.estimator_weights_, (rounds,))
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), nan=True)
         loss = self.validation_loss_
@@ -277,70 +271,3 @@ grid_limit :
             watched.append(rows.take(watch, storage))
         some = (any(rows.n_rows for rows in own) for own in (learning, watched))
         return (learning, watched) if all(some) else (blocks, [])
-
-    # Answering ------------------------------------------------------------------------------
-
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        """What all rounds add up to: log probabilities but for a constant of the row."""
-        if self.algorithm_ == "real":
-            return self.scorer_.joint(block, self.n_jobs)
-
-        def fold(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-            return Votes(self._votes(scores), self.classes_).total
-
-        return answer_together(block, self.scorer_, fold, self.n_jobs)
-
-    def _votes(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What each round adds for each class: rows x rounds x classes."""
-        by_round = scores.reshape(len(scores), -1, len(self.classes_))
-        return np.stack(
-            [
-                class_scores(self.algorithm_, by_round[:, k], vote)
-                for k, vote in enumerate(self.estimator_weights_)
-            ],
-            axis=1,
-        )
-
-    def _probabilities(self, block: Block) -> NDArray[np.float64]:
-        return probabilities(self._joint(block), self.n_jobs)
-
-    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
-        return log_probabilities(self._joint(block))
-
-    @available_if(_adds_up)  # type: ignore[untyped-decorator]
-    def predict_joint_log_proba(self, X: Any) -> Any:
-        """What the evidence of all rounds adds up to; only with ``algorithm="real"``.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-            Log P(class | row) but for a constant of the row.
-        """
-        return self._open(X).map(self._sent._joint, self._names("joint_log_probability"))
-
-    def evidence(self, X: Any) -> Evidence | Votes:
-        """Why: bars that add up (``algorithm="real"``), or what each round adds for each class.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Evidence or Votes
-            The softmax of their sum is `predict_proba`.
-        """
-
-        def explain(block: Block) -> Evidence | Votes:
-            if self.algorithm_ != "real":
-                return Votes(self._votes(self.scorer_.joint(block, self.n_jobs)), self.classes_)
-            baseline = np.tile(self.scorer_.log_prior, (block.n_rows, 1))
-            bars = self.scorer_.evidence(block, self.n_jobs)
-            return Evidence(baseline, bars, block.schema.names, self.classes_)
-
-        found: Evidence | Votes = self._open(X).map(explain)
-        return found

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
+from unnaive.answer import Answer
 from unnaive.common.checks import check_number, check_word
 from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress
 from unnaive.estimator.progress import told
+from unnaive.estimator.registry import register
 from unnaive.models.tree.c45 import C45Rules, grow_c45
-from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.classifier import TreeClassifier, encoded
-from unnaive.table import Block
 from unnaive.table.storage import join
 
 
+@register("c45", "C4.5: a pruned tree of classes.", cost=60)
 class C45Classifier(TreeClassifier):
     """A decision tree of classes: the yardstick of the papers.
 
@@ -100,8 +98,6 @@ class C45Classifier(TreeClassifier):
     |   petal width (cm) > 1.7: virginica (46 rows, 1 wrong)
     """
 
-    tree_: ClassTree
-
     def __init__(
         self,
         *,
@@ -153,11 +149,10 @@ class C45Classifier(TreeClassifier):
         coders = self._fine_coders(summary, own)
         rows = join(source, lambda block: encoded(block, coders, summary, own), summary.n_rows)
         growing = Progress(self, "tree", task="growing and pruning", steps=0)
-        self.tree_ = grow_c45(rows, coders, len(summary.labels), rules, source.storage)
+        tree = grow_c45(rows, coders, len(summary.labels), rules, source.storage)
         growing.work.reach(summary.n_rows)
         growing.end()
-        self.classes_ = summary.labels.classes
-        self._remember(summary.schema)
+        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
     def _check_parameters(self) -> None:
@@ -179,6 +174,3 @@ class C45Classifier(TreeClassifier):
             confidence=float(self.confidence),
             alpha=float(self.alpha),
         )
-
-    def _probabilities(self, block: Block) -> NDArray[np.float64]:
-        return self.tree_.probabilities(block, self.n_jobs)

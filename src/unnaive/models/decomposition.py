@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,45 +16,35 @@ from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
 )
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, check_is_fitted
 
-from unnaive.bayes import Evidence
-from unnaive.common.checks import check_number, check_values, check_word, expect
+from unnaive.answer import Answer, Folded
+from unnaive.answer.nodes import ClassClusters
+from unnaive.common.checks import check_number, check_word, expect
 from unnaive.counts import Wanted
-from unnaive.encode import GRID_LIMIT, Labels
+from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import assign_folds
-from unnaive.estimator import Progress, TableEstimator
+from unnaive.estimator import Progress
 from unnaive.estimator.progress import told, within
-from unnaive.models._base import ScoredClassifier
+from unnaive.estimator.registry import register
+from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
-from unnaive.models.decompose.folding import Folding, most_probable
-from unnaive.models.decompose.profile import ClassClusters, describe_class, summarize_pairs
+from unnaive.models.decompose.profile import describe_class, summarize_pairs
 from unnaive.models.decompose.relabel import ClassRows, Clustering, Known, number_parameter
 from unnaive.models.decompose.relabel import join as join_pairs
 from unnaive.models.decompose.routing import refuse_foreign, route
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.table import Block, Schema, Source, scan_of
-from unnaive.table.columns import as_objects
+from unnaive.table import Schema, Source, scan_of
 from unnaive.table.picking import Picked, take_rows
 from unnaive.table.storage import join
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
 
 
-def _estimator_has(name: str) -> Any:
-    """Whether the estimator, fitted or given, can do something."""
-
-    def check(self: ClassDecompositionClassifier) -> bool:
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), name)
-        return True
-
-    return available_if(check)
-
-
-class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEstimator):  # type: ignore[misc]
+@register("decomposition", "Classes learned as clusters, then folded back.", cost=100)
+class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type: ignore[misc]
     """A classifier that learns each class as several clusters.
 
     The rows of every class are clustered, every (class, cluster) pair becomes a class of its own,
@@ -131,8 +121,8 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
     grid_limit = GRID_LIMIT
     _refuses_identifiers = False
     _n_passes = None
-    classes_: NDArray[Any]
     estimator_: BaseEstimator
+    fold_: Literal["sum", "max"]
     owner_: NDArray[np.intp]
     clusters_: list[ClassClusters]
     clusterers_: list[BaseEstimator | None]
@@ -143,7 +133,7 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
         clusterer: Any = None,
         *,
         select: str = "likelihood",
-        fold: str = "sum",
+        fold: Literal["sum", "max"] = "sum",
         cv: Any = 5,
         max_clusters: int = 32,
         min_rows: int = 10,
@@ -216,7 +206,7 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
         pairs, owner = join_pairs(parts, summary.n_rows, room)
         with within(self._telling, estimator, "learning pairs"):
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
-        self.classes_, self.owner_ = classes, owner
+        self.classes_, self.owner_, self.fold_ = classes, owner, self.fold
         self.clusterers_ = [clusters.clusterer for clusters in found]
         self.clusters_ = self._describe(source, Picked(known.row_ids, room, pairs), found)
         self._remember(summary.schema)
@@ -254,6 +244,12 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
     def _clusterer(self) -> Any:
         return LatentClassClusterer(n_init=1) if self.clusterer is None else self.clusterer
 
+    def _declare_categories(self, categorical_features: Any) -> Self:
+        parts = {"estimator": self._estimator(), "clusterer": self._clusterer()}
+        return self.set_params(
+            **{k: own._declare_categories(categorical_features) for k, own in parts.items()}
+        )
+
     def _check_parameters(self) -> None:
         check_word(self, "select", "likelihood", "accuracy")
         check_word(self, "fold", "sum", "max")
@@ -266,15 +262,9 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        Labels(self.classes_).check()
         n, pairs = len(self.classes_), self.owner_
-        check_values("owner_", pairs, (pairs.size,), 0, n - 1)
-        expect(np.array_equal(np.unique(pairs), np.arange(n)), "a class has no pair.")
-        expect((np.diff(pairs) >= 0).all(), "pairs do not stand class by class.")
         trained = getattr(self.estimator_, "classes_", np.empty(0))
         expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
-        known = getattr(self.estimator_, "schema_", self.schema_)
-        expect(known.names == self.schema_.names, "the estimator has other columns.")
         expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
         found = [own.n_clusters for own in self.clusters_]
         expect(found == np.bincount(pairs).tolist(), "clusters are not those of the pairs.")
@@ -316,83 +306,25 @@ class ClassDecompositionClassifier(ScoredClassifier, MetaEstimatorMixin, TableEs
     # Answering ------------------------------------------------------------------------------
 
     @property
-    def pairs_(self) -> list[tuple[Any, int]]:
-        """Class and cluster of each pair."""
-        first = np.searchsorted(self.owner_, self.owner_)
-        return [
-            (self.classes_[c], int(p - f))
-            for p, (c, f) in enumerate(zip(self.owner_, first, strict=True))
-        ]
+    def answer_(self) -> Answer:  # type: ignore[override]
+        """The estimator's answer about pairs, folded to classes."""
+        inner = Answer.of(self.estimator_, self.schema_)
+        root = Folded(self.owner_, self.fold_, inner.root, tuple(self.clusters_))
+        return Answer(inner.schema, self.classes_, root)
 
     @property
-    def _folding(self) -> Folding:
-        return Folding(self.estimator_, self.owner_, self.fold)
+    def pairs_(self) -> list[tuple[Any, int]]:
+        """Class and cluster of each pair."""
+        root = self.answer_.root
+        assert isinstance(root, Folded)
+        return root.pairs(self.classes_)
 
-    def predict(self, X: Any) -> Any:
-        """The most probable class of each row.
+    def _can(self, name: str) -> bool:
+        getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), name)
+        return super()._can(name)
 
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        self._open(X)
-        return self._folding.predict(X, self.classes_, "prediction")
-
-    def _predict(self, block: Block) -> NDArray[Any]:
-        refuse_foreign(self.estimator_)
-        pairs = self.estimator_._probabilities(block)
-        return most_probable(pairs, self.owner_, self.fold, self.classes_)
-
-    def _names(self, word: str) -> list[str]:
-        return [f"{word}_{label}" for label in self.classes_]
-
-    @_estimator_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probability of each class for each row, folded from its clusters.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        self._open(X)
-        return self._folding.predict_proba(X, self._names("probability"))
-
-    @_estimator_has("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
-        """Log probability of each class for each row.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        self._open(X)
-        return self._folding.predict_log_proba(X, self._names("log_probability"))
-
-    @_estimator_has("evidence")
-    def evidence(self, X: Any) -> Evidence:
-        """Why: the bars of every (class, cluster) pair, where the estimator has evidence.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        Evidence
-            ``bars`` of shape (rows, attributes, pairs); ``classes`` are the entries of ``pairs_``.
-        """
-        self._open(X)
-        found: Evidence = self.estimator_.evidence(X)
-        return replace(found, classes=as_objects(self.pairs_))
+    def _open(self, X: Any) -> Source:
+        check_is_fitted(self)
+        if scan_of(X) is not None:
+            refuse_foreign(self.estimator_)
+        return super()._open(X)

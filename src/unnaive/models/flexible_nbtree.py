@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from unnaive.answer import KernelTree
 from unnaive.common.checks import check_word
 from unnaive.counts import Summary
 from unnaive.density.widths import check_bandwidth
 from unnaive.encode import GRID_LIMIT, Categories, Grid
 from unnaive.estimator import Progress
+from unnaive.estimator.registry import register
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Rows, Rules
-from unnaive.models.tree.kernel_tree import KernelTree, build_kernel_tree
+from unnaive.models.tree.kernel_build import build_kernel_tree
 
 
+@register("flexible", "A tree with a kernel naive Bayes at every leaf.", cost=90)
 class FlexibleNBTreeClassifier(FoldedTreeClassifier):
     """A decision tree whose leaves are kernel naive Bayes classifiers.
 
@@ -128,8 +131,6 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         self.grid_limit = grid_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    tree_: KernelTree
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from unnaive.answer import Answer, GatedMixture
+from unnaive.answer.mixture_shape import Shape, check_layers
+from unnaive.answer.predict import share_rows
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import table_scorer
 from unnaive.bayes.estimate import log_prior
-from unnaive.bayes.scoring import probabilities
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
 from unnaive.counts.summary import refuse_new
@@ -23,10 +25,9 @@ from unnaive.encode.draws import assign_folds, branch_seed
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import Progress
 from unnaive.estimator.progress import told
+from unnaive.estimator.registry import register
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
-from unnaive.models.mixture.mixture import Mixture, MixtureEvidence, explain
-from unnaive.models.mixture.shape import Shape, check_layers
 from unnaive.models.mixture.training import (
     Counters,
     Manner,
@@ -51,6 +52,7 @@ def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
 UNTRIED = float("-inf")  # accuracy of architectures that come after a callback has asked to stop
 
 
+@register("mixture", "Gates that share rows among naive Bayes experts.", cost=70)
 class HierarchicalMixtureClassifier(EnsembleClassifier):
     """A hierarchy of naive Bayes gates that share rows out among naive Bayes experts.
 
@@ -137,8 +139,6 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     1.0
     """
 
-    mixture_: Mixture
-    table_: CountTable
     coders_: tuple[CoarseCoder, ...]
     factor_: NDArray[np.float64]
     layers_: tuple[int, ...]
@@ -289,9 +289,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     def _check_learned(self) -> None:
         super()._check_learned()
+        expect(isinstance(self.answer_.root, GatedMixture), "the answer is no mixture.")
         shape, n = self.mixture_.shape, len(self.classes_)
-        expect(shape.n_classes == n and shape.layers == self.layers_, "layers_ are others.")
-        self.mixture_.scorer.check_columns(self.schema_, shape.n_units)
+        expect(shape.layers == self.layers_, "layers_ are others.")
         check_coders(self.coders_, self.schema_)
         self.table_.check_coders(self.coders_, shape.n_units)
         check_values("factor_", self.factor_, (n,), 0.0, HEAVIEST)
@@ -360,20 +360,25 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         for units in shape.models():
             prior[units] = log_prior(table.totals[units], self.gamma, None)
         smoothing = Smoothing(self.gamma, "skip", 0.0)
-        self.table_ = table
         self.layers_ = shape.layers
-        self.mixture_ = Mixture(
-            shape, table_scorer(self.schema_, self.coders_, table, prior, smoothing)
-        )
+        scorer = table_scorer(self.schema_, self.coders_, table, prior, smoothing)
+        root = GatedMixture(shape, scorer, table)
+        self._learn_answer(Answer(self.schema_, self.classes_, root))
         return self
 
+    @property
+    def mixture_(self) -> GatedMixture:
+        """Gates and experts, and how rows are shared among them."""
+        mixture = self.answer_.root
+        assert isinstance(mixture, GatedMixture)
+        return mixture
+
+    @property
+    def table_(self) -> CountTable:
+        """Counters of all gates and experts, without pseudo-counts."""
+        return self.mixture_.counts
+
     # Answering ------------------------------------------------------------------------------
-
-    def _probabilities(self, block: Block) -> NDArray[np.float64]:
-        return probabilities(self._log_probabilities(block), self.n_jobs)
-
-    def _log_probabilities(self, block: Block) -> NDArray[np.float64]:
-        return self.mixture_.fold(block, self.n_jobs).classes
 
     def responsibilities(self, X: Any) -> Any:
         """Which expert answers for a row: how much each is trusted with it.
@@ -387,20 +392,6 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         array of shape (n_samples, n_experts)
             Shares that sum to one; experts in the order of the leaves.
         """
-        return self._open(X).map(lambda block: np.exp(self.mixture_.fold(block, self.n_jobs).trust))
-
-    def evidence(self, X: Any) -> MixtureEvidence:
-        """Why: the bars of the gates and of the experts, and how they are joined.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features)
-
-        Returns
-        -------
-        MixtureEvidence
-        """
-        found: MixtureEvidence = self._open(X).map(
-            lambda block: explain(self.mixture_, block, self.classes_, self.n_jobs)
-        )
-        return found
+        source = self._open(X)
+        mixture, n_jobs = self.mixture_, self.n_jobs
+        return source.map(lambda block: np.exp(share_rows(mixture, block, n_jobs)[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 
+from unnaive.answer import Answer, EvidenceTable
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm, Term
 from unnaive.bayes.build import SMALLEST_VARIANCE
-from unnaive.bayes.scoring import probabilities
 from unnaive.common.checks import check_number, check_values, expect
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
@@ -20,6 +21,8 @@ from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.estimator import Progress, TableEstimator
 from unnaive.estimator.progress import told
+from unnaive.estimator.registry import register
+from unnaive.models._base import ScorerAttributes
 from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
@@ -27,7 +30,8 @@ from unnaive.models.latent.state import Prior
 from unnaive.table import Block, Schema
 
 
-class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
+@register()
+class LatentClassClusterer(ScorerAttributes, ClusterMixin, TableEstimator):  # type: ignore[misc]
     """Clusters of a table with numbers, categories and missing values in any mix.
 
     A cluster is a class that nobody wrote down: within it the columns are independent, numbers are
@@ -107,7 +111,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     grid_limit = GRID_LIMIT  # numbers are summed, not counted
     _n_passes = 3
-    scorer_: Scorer
+    answer_: Answer
     n_clusters_: int
     labels_: NDArray[np.intp]
     cluster_weight_: NDArray[np.float64]
@@ -176,7 +180,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        labels = self._open(X).each(self._sent._label, "labelling")
+        labels = self._open(X).each(partial(_cluster, self.answer_), "labelling")
         self.labels_ = np.concatenate([source.storage.copy(own) for own in labels])
         return self
 
@@ -214,8 +218,10 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         """What is learned, clusters in order of size."""
         shares = np.exp(fitted.mixtures.log_share[0])
         order = np.argsort(-shares, kind="stable")
-        self.scorer_ = _scorer(fitted, order, scale, coders, summary.schema)
+        scorer = _scorer(fitted, order, scale, coders, summary.schema)
         self.n_clusters_ = fitted.n_components
+        clusters = np.arange(self.n_clusters_)
+        self.answer_ = Answer(summary.schema, clusters, EvidenceTable(scorer))
         self.cluster_weight_ = shares[order]
         self.lower_bounds_ = fitted.history
         self.converged_ = fitted.converged
@@ -249,7 +255,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         super()._check_learned()
         n, expected = self.n_clusters_, self.labels_.size
         expect(n > 0, "there are no clusters.")
-        self.scorer_.check_columns(self.schema_, n)
+        expect(len(self.answer_.classes) == n, "answer_ is for other clusters.")
+        expect(self.answer_.schema.names == self.schema_.names, "answer_ is for other columns.")
         check_values("labels_", self.labels_, (expected,), 0, n - 1)
         check_values("cluster_weight_", self.cluster_weight_, (n,), 0.0, 1.0 + 1e-9)
         for name in ("lower_bounds_", "cv_log_likelihood_"):
@@ -268,12 +275,6 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     # Answering ------------------------------------------------------------------------------
 
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        return self.scorer_.joint(block, self.n_jobs)
-
-    def _label(self, block: Block) -> NDArray[np.intp]:
-        return self._joint(block).argmax(axis=1)
-
     def predict(self, X: Any) -> Any:
         """The likeliest cluster of each row.
 
@@ -285,7 +286,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        return self._open(X).map(self._sent._label, ["cluster"])
+        source = self._open(X)
+        return source.map(partial(_cluster, self.answer_, n_jobs=self.n_jobs), ["cluster"])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability of each cluster for each row.
@@ -298,12 +300,11 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples, n_clusters)
         """
-        rows = self._open(X)
+        source = self._open(X)
         names = [f"probability_{k}" for k in range(self.n_clusters_)]
-        found: NDArray[np.float64] = rows.map(
-            lambda block: probabilities(self._joint(block), self.n_jobs), names
-        )
-        return found
+        ask = partial(self.answer_.probabilities, n_jobs=self.n_jobs)
+        shares: NDArray[np.float64] = source.map(ask, names)
+        return shares
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Log-likelihood of each row: log density of its numbers, log probability of the rest.
@@ -316,10 +317,12 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        found: NDArray[np.float64] = self._open(X).map(
-            lambda block: logsumexp(self._joint(block), axis=1), ["log_likelihood"]
+        source = self._open(X)
+        answer, n_jobs = self.answer_, self.n_jobs
+        likelihood: NDArray[np.float64] = source.map(
+            lambda block: logsumexp(answer.joint(block, n_jobs), axis=1), ["log_likelihood"]
         )
-        return found
+        return likelihood
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Mean log-likelihood of the rows.
@@ -361,6 +364,11 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
             elif isinstance(term, TableTerm) and isinstance(term.coder, Categories):
                 free += term.coder.size - 1
         return k - 1 + k * free
+
+
+def _cluster(answer: Answer, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]:
+    """The likeliest cluster of each row."""
+    return answer.joint(block, n_jobs).argmax(axis=1)
 
 
 def _scale(summary: Summary) -> Scale:

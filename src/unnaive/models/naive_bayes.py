@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import Scorer, Smoothing
+from unnaive.answer import Answer, EvidenceTable
+from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, given_priors, log_prior
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
-from unnaive.counts import CountTable, Summary, Wanted
+from unnaive.counts import Summary, Wanted
 from unnaive.density.widths import check_bandwidth
 from unnaive.discretize import CoarseCoder, coarsen
 from unnaive.discretize.cuts import METHODS
@@ -21,14 +22,18 @@ from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import AdditiveEstimator
 from unnaive.estimator.progress import told
-from unnaive.models._base import EvidenceClassifier
-from unnaive.table import Block, Schema
+from unnaive.estimator.registry import register
+from unnaive.models._base import ScorerAttributes, TableClassifier
+from unnaive.table import Schema
 from unnaive.table.schema import column_methods
 
 NUMERIC = (*METHODS, "gaussian", "kernel")
 
 
-class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
+@register("nb", "Naive Bayes: one table of evidence from one pass of counting.", cost=10)
+@register("gaussian", "Naive Bayes with normal densities.", cost=20, numeric="gaussian")
+@register("kernel", "Naive Bayes with kernel densities.", cost=50, numeric="kernel")
+class NaiveBayesClassifier(ScorerAttributes, TableClassifier, AdditiveEstimator):
     """Naive Bayes for tables with numbers, categories and missing values in any mix.
 
     Training is one pass of counting, so a model can be updated with more rows
@@ -117,10 +122,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     array(['no', 'no'], dtype='<U3')
     """
 
-    scorer_: Scorer
-    counts_: CountTable
     class_count_: NDArray[np.float64]
-    class_log_prior_: NDArray[np.float64]
     coders_: tuple[CoarseCoder, ...]
 
     def __init__(
@@ -220,14 +222,17 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
     def _check_learned(self) -> None:
         super()._check_learned()
         n = len(self.classes_)
-        self.scorer_.check_columns(self.schema_, n)
         check_coders(self.coders_, self.schema_)
         self.counts_.check_coders(self.coders_, n)
         check_values("class_count_", self.class_count_, (n,), 0.0, HEAVIEST)
-        check_values("class_log_prior_", self.class_log_prior_, (n,))
         if self.summary_ is not None:
             same = self.summary_.labels.classes.tolist() == self.classes_.tolist()
             expect(same, "the sums are those of other classes.")
+
+    @property
+    def class_log_prior_(self) -> NDArray[np.float64]:
+        """Log prior probability of each class."""
+        return self.scorer_.log_prior
 
     def _methods(self, schema: Schema) -> dict[int, str]:
         """How each numeric column is treated."""
@@ -255,18 +260,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         priors = given_priors(self.priors, classes)
         prior = log_prior(coarse.counts.totals, self.prior_alpha, priors)
         smoothing = Smoothing(self.alpha, self.missing, self.var_smoothing, self.bandwidth)
-        self.scorer_ = build_scorer(summary, coarse, methods, prior, smoothing, self.n_jobs)
-        self.classes_ = classes
+        scorer = build_scorer(summary, coarse, methods, prior, smoothing, self.n_jobs)
         self.class_count_ = summary.counts.totals
-        self.class_log_prior_ = prior
         self.coders_ = coarse.coders
-        self.counts_ = coarse.counts
-
-    # Answering ------------------------------------------------------------------------------
-
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        return self.scorer_.joint(block, self.n_jobs)
-
-    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        baseline = np.tile(self.class_log_prior_, (block.n_rows, 1))
-        return baseline, self.scorer_.evidence(block, self.n_jobs)
+        self._learn_answer(Answer(summary.schema, classes, EvidenceTable(scorer, coarse.counts)))

@@ -7,20 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.tree import BayesTree
 from unnaive.common.checks import check_word
 from unnaive.counts import Summary
 from unnaive.discretize import coarsen
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
+from unnaive.estimator.registry import register
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier
 from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
-from unnaive.models.tree.tree import BayesTree
 
 
+@register("nbtree", "A tree with a naive Bayes at every leaf.", cost=80)
 class NBTreeClassifier(FoldedTreeClassifier):
     """A decision tree that splits a table where naive Bayes is then more often right.
 

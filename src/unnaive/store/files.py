@@ -11,12 +11,13 @@ from unnaive.pack import PackError, read_pack, write_pack
 from unnaive.pack.container import AnyFile
 from unnaive.pack.release import release
 from unnaive.store.models import MODELS
+from unnaive.store.upgrade import upgrade
 
 KIND = "unnaive model"
 # How to raise it, when what is learned changes its form (pack/objects.py says when): turn the
 # content of older versions into the new form in `load`, before `unpack`, and add files of the new
 # version with `python -m store.make_files`. Files of released versions stay for ever.
-FORMAT = 1
+FORMAT = 2
 
 
 class ModelFileError(PackError):
@@ -64,11 +65,6 @@ def save(model: Any, path: AnyFile) -> None:
         raise ModelFileError(f"save takes a fitted model, then a path; got a {type(model)}.")
     if type(model).__module__.startswith("unnaive."):
         check_is_fitted(model)
-        if hasattr(model, "best_estimator_"):
-            raise ModelFileError(
-                f"a {type(model).__name__} is a choice among models; save what it has chosen: "
-                "save(model.best_estimator_, path)."
-            )
     try:
         node = MODELS.pack(model, BaseEstimator, "model")
         MODELS.unpack(node, BaseEstimator, "model")  # what is saved can be loaded
@@ -108,10 +104,11 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
     save : Has an example.
     """
     try:
-        _, content = read_pack(path, kind=KIND, version=FORMAT, max_bytes=max_bytes)
+        version, content = read_pack(path, kind=KIND, version=FORMAT, max_bytes=max_bytes)
         if not isinstance(content, dict) or content.keys() != {"unnaive", "model"}:
             raise PackError("the file holds no model.")
-        model = MODELS.unpack(content["model"], BaseEstimator, "model")
+        node = upgrade(content["model"]) if version < FORMAT else content["model"]
+        model = MODELS.unpack(node, BaseEstimator, "model")
         check_is_fitted(model)
     except (
         ValueError,

@@ -12,42 +12,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from unnaive.discretize import Discretizer
-from unnaive.models import (
-    BaggedNaiveBayesClassifier,
-    BoostedNaiveBayesClassifier,
-    C45Classifier,
-    ClassDecompositionClassifier,
-    FlexibleNBTreeClassifier,
-    HierarchicalMixtureClassifier,
-    LatentClassClusterer,
-    NaiveBayesClassifier,
-    NBTreeClassifier,
-)
-from unnaive.models.decompose.profile import ClassClusters
-from unnaive.models.mixture.mixture import Mixture
-from unnaive.models.mixture.shape import Shape
-from unnaive.models.tree.class_tree import ClassTree
-from unnaive.models.tree.kernel_tree import KernelTree
-from unnaive.models.tree.tree import BayesTree
+from unnaive.answer import Answer, BayesTree, ClassTree, KernelTree
+from unnaive.answer.mixture_shape import Shape
+from unnaive.answer.nodes import ClassClusters, EvidenceTable, Folded, GatedMixture, Vote
+from unnaive.estimator import TableEstimator
+from unnaive.estimator.registry import estimators
 from unnaive.pack import Objects, PackError
 from unnaive.pack.known import LEARNED
 from unnaive.pack.objects import NAME, checked
 from unnaive.pack.values import Aside, encode
 from unnaive.store.splitters import is_splitter, pack_splitter, unpack_splitter
 
-ESTIMATORS = (
-    BaggedNaiveBayesClassifier,
-    BoostedNaiveBayesClassifier,
-    C45Classifier,
-    ClassDecompositionClassifier,
-    Discretizer,
-    FlexibleNBTreeClassifier,
-    HierarchicalMixtureClassifier,
-    LatentClassClusterer,
-    NBTreeClassifier,
-    NaiveBayesClassifier,
-)
 PARTS = (NAME, "parameters", "estimators", "splitters", "output", "learned")
 OUTPUTS = ("default", "pandas", "polars")
 
@@ -56,10 +31,10 @@ def learned_hints(cls: type) -> dict[str, Any]:
     """The attributes that a fit of an estimator leaves, and their types, as it declares them."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith("unnaive."):
-            own = inspect.get_annotations(base, eval_str=True)
-            found |= {name: hint for name, hint in own.items() if is_learned(name)}
-    return found
+        own = inspect.get_annotations(base, eval_str=issubclass(base, TableEstimator))
+        found |= {name: hint for name, hint in own.items() if is_learned(name)}
+    # What is made of other attributes is not kept.
+    return {n: hint for n, hint in found.items() if not isinstance(getattr(cls, n, None), property)}
 
 
 def is_learned(name: str) -> bool:
@@ -69,10 +44,14 @@ def is_learned(name: str) -> bool:
 class Models(Objects):
     """Knows estimators beside what they are made of."""
 
-    def __init__(self, estimators: tuple[type, ...], classes: tuple[type, ...]) -> None:
+    def __init__(self, *classes: type) -> None:
         super().__init__(*classes)
-        self.estimators: dict[str, Any] = {cls.__name__: cls for cls in estimators}
         self._hints: dict[str, dict[str, Any]] = {}
+
+    @property
+    def estimators(self) -> dict[str, Any]:
+        """The estimators that are registered, by the names of their classes."""
+        return estimators()
 
     def hints(self, name: str) -> dict[str, Any]:
         """What an estimator declares to learn; looking it up takes a while."""
@@ -174,5 +153,6 @@ class Models(Objects):
 
 
 MODELS = Models(
-    ESTIMATORS, (*LEARNED, BayesTree, ClassTree, KernelTree, Shape, Mixture, ClassClusters)
-)
+    *LEARNED, Answer, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters, BayesTree,
+    KernelTree, ClassTree,
+)  # fmt: skip

@@ -85,6 +85,10 @@ class Block:
         """Codes and values of one categorical column."""
         return read_categorical(column_of(self._columns, j))
 
+    def native(self) -> Any:
+        """The rows as a table of the kind they came as, or an array."""
+        return self.with_columns({}) if self.matrix is None else self.matrix
+
     def with_columns(self, new: Mapping[int, NDArray[Any]]) -> Any:
         """The block with some columns replaced: a table of its own kind, or an array of objects."""
         columns = [column_of(self._columns, j) for j in range(len(self.schema))]

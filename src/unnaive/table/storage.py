@@ -203,7 +203,10 @@ def _each_array(record: T, fn: Callable[[NDArray[Any], int], NDArray[Any]]) -> T
     new: dict[str, Any] = {}
     for name, value, axis in _fields(record):
         if axis is None:
-            new[name] = _each_array(value, fn)
+            parts = isinstance(value, tuple)
+            new[name] = (
+                tuple(_each_array(v, fn) for v in value) if parts else _each_array(value, fn)
+            )
         elif isinstance(value, list):
             new[name] = [fn(v, axis) for v in value]
         else:
@@ -215,17 +218,21 @@ def _arrays(record: Any) -> Iterator[tuple[NDArray[Any], int]]:
     """The arrays of rows of a record, and which axis the rows are."""
     for _, value, axis in _fields(record):
         if axis is None:
-            yield from _arrays(value)
+            for part in value if isinstance(value, tuple) else (value,):
+                yield from _arrays(part)
         else:
             yield from ((v, axis) for v in (value if isinstance(value, list) else [value]))
 
 
 def _fields(record: Any) -> Iterator[tuple[str, Any, int | None]]:
-    """Fields with an entry for each row and their axes; records inside, which have none."""
+    """Fields with an entry for each row and their axes; records inside, one or a tuple of them,
+    which have none.
+    """
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
         axis = getattr(record, "PER_ROW", {}).get(field.name)
-        if dataclasses.is_dataclass(value) or (axis is not None and value is not None):
+        inside = value[0] if isinstance(value, tuple) and value else value
+        if dataclasses.is_dataclass(inside) or (axis is not None and value is not None):
             yield field.name, value, axis
 
 

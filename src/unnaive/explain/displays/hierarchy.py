@@ -8,24 +8,22 @@ from typing import Any, Self
 
 import numpy as np
 
+from unnaive.answer import Answer, Folded, GatedMixture
 from unnaive.common.wording import counted
 from unnaive.explain.displays.outline import Item, Outline
 from unnaive.explain.evidence import label_names
 from unnaive.explain.groups import GroupProfile, profiles_of
-from unnaive.models import ClassDecompositionClassifier, HierarchicalMixtureClassifier
 
 
 class GroupsDisplay(Outline):
     """What displays of groups share; subclasses say whose groups they draw, and how."""
 
-    _draws: type
+    _draws: tuple[type, str]  # the node of an answer, and who has such
 
     def __init__(self, model: Any) -> None:
-        if not isinstance(model, self._draws):
-            raise TypeError(
-                f"{type(self).__name__} draws a {self._draws.__name__}; got a "
-                f"{type(model).__name__}."
-            )
+        kind, name = self._draws
+        if not isinstance(getattr(getattr(model, "answer_", None), "root", None), kind):
+            raise TypeError(f"{type(self).__name__} draws a {name}; got a {type(model).__name__}.")
         self.model: Any = model
         self.groups = profiles_of(model)
 
@@ -95,14 +93,14 @@ class DecompositionDisplay(GroupsDisplay):
     ['other', 'cluster 0', 'cluster 1', 'versicolor', 'cluster 0', 'cluster 1']
     """
 
-    _draws = ClassDecompositionClassifier
+    _draws = (Folded, "ClassDecompositionClassifier")
 
     def _lines(self, n_remarks: int) -> tuple[list[Item], str, str]:
-        model = self.model
-        names = label_names(model.classes_)
+        answer: Answer = self.model.answer_
+        owner, names = answer.root.owner, label_names(answer.classes)  # type: ignore[union-attr]
         items: list[Item] = []
         for c, name in enumerate(names):
-            own = [self.groups[k] for k in np.flatnonzero(model.owner_ == c)]
+            own = [self.groups[k] for k in np.flatnonzero(owner == c)]
             top = len(items)
             weight = sum(group.weight for group in own)
             said = counted(len(own), "cluster")
@@ -143,7 +141,7 @@ class MixtureDisplay(GroupsDisplay):
     ['gate 0', 'expert 0', 'expert 1']
     """
 
-    _draws = HierarchicalMixtureClassifier
+    _draws = (GatedMixture, "HierarchicalMixtureClassifier")
 
     def _lines(self, n_remarks: int) -> tuple[list[Item], str, str]:
         below: dict[str, list[GroupProfile]] = {}

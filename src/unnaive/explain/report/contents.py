@@ -8,26 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from unnaive.answer import Answer, ClassTree, Foreign
 from unnaive.encode.labels import read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.parts import Reading
 from unnaive.explain.quality import quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
 from unnaive.explain.report.notes import ColumnFacts, notes_on
 from unnaive.explain.report.parts import parts_data
-from unnaive.explain.report.payload import coders_of, machine_of
+from unnaive.explain.report.payload import Coders, coders_of, scorer_payload
 from unnaive.explain.report.quality import calibration_data, cross_validated, quality_view
 from unnaive.explain.report.rows import PageRows
 from unnaive.explain.tree import TreeNode, tree_of
-from unnaive.models import ClassDecompositionClassifier
-from unnaive.models.tree.class_tree import ClassTree
-from unnaive.models.tree.tree import Tree
-from unnaive.table.columns import as_objects
 
-ADDITIVE = ("bayes", "bayes_tree")  # machines whose evidence adds up
 MOST_IMPORTANT = 20
 MOST_JUDGED = 50_000  # rows on which importance is measured
 WORK = 200_000_000  # and fewer, if rows times columns times columns are more than this
@@ -38,24 +33,24 @@ class Contents:
 
     def __init__(self, model: Any, X: Any, y: Any, cv: Any, title: str | None) -> None:
         self.model = model
-        self.machine = machine_of(model)
-        self.reader = model if self.machine is None else innermost(model)
-        self.block = self.reader._open(X).map(lambda block: block)
+        self.answer: Answer = model.answer_
+        self.foreign = self.answer.find(Foreign) is not None
+        self.block = model._open(X).map(lambda block: block)
         self.schema = self.block.schema
         self.names = [self.schema.label(j) for j in range(len(self.schema))]
         self.class_names = list(label_names(model.classes_))
         self.title = words.title_of(self.class_names, y) if title is None else str(title)
-        coders = None if self.machine is None else coders_of(model)
-        self.coders = [None] * len(self.names) if coders is None else list(coders)
+        blank: Coders = [None] * len(self.names)
+        self.coders = list(blank if self.foreign else coders_of(self.answer.root))
         self.rows = PageRows.of(self.block, self.coders)
         self.quality = None if y is None else quality_of(model, X, y)
         self.folds = [] if y is None or cv is None else cross_validated(model, X, y, cv)
-        self.known = np.asarray(model.predict_proba(X))
+        self.known = self.answer.probabilities(self.block)
         self.truth = None if self.quality is None else _numbers(self.quality.classes, y)
-        self.reading = None if self.machine is None else _reading(model)
+        self.reading = None if self.foreign else read_model(model)
         self.nodes: tuple[TreeNode, ...] = ()
-        if self.reading is not None and isinstance(getattr(self.reader, "tree_", None), Tree):
-            nodes = tree_of(self.reader)
+        if self.answer.tree is not None:
+            nodes = tree_of(model)
             self.nodes = nodes if len(nodes) > 1 else ()  # one node is no tree to look at
         self.importance = self._importance(X, y)
         self.parts = self._parts()
@@ -104,6 +99,7 @@ class Contents:
             "compare": bool(self.parts) and several,
         }
         every = 0 if self.reading is None else len(self.reading.names)
+        tree = self.answer.tree
         kept = len(self.parts)
         return {
             "title": self.title,
@@ -112,19 +108,19 @@ class Contents:
             "shown": shown,
             "model": {
                 "name": type(self.model).__name__,
-                "what": words.model_words(self.model, self.class_names),
+                "what": words.model_words(self.answer),
                 "code": self.model.__repr__(N_CHAR_MAX=100_000),
             },
             "quality": None if self.quality is None else quality_view(self.quality, self.folds),
             "importance": self._importance_view(),
-            "tree_words": words.tree_words(self.reader.tree_) if self.nodes else "",
+            "tree_words": words.tree_words(tree) if self.nodes and tree else "",
             "evidence_words": f" Of {every} parts, the {kept} with most rows are kept in this page."
             if 0 < kept < every
             else "",
-            "try_words": words.foreign_words(self.model)
-            if self.machine is None
-            else words.try_words(self.reader, self.machine["kind"] in ADDITIVE),
-            "can_try": self.machine is not None,
+            "try_words": words.foreign_words(self.answer)
+            if self.foreign
+            else words.try_words(self.answer),
+            "can_try": not self.foreign,
             "notes": self._notes(),
             "cite": words.citation(self.model),
         }
@@ -180,9 +176,9 @@ class Contents:
             "classes": self.class_names,
             "labels": list(labels),
             "columns": columns,
-            "machine": self.machine,
-            "members": self._members(),
-            "membersSay": words.members_words(self.model),
+            "answer": None if self.foreign else scorer_payload(self.answer.root),
+            "members": [] if self.foreign else words.members(self.answer),
+            "membersSay": words.members_words(self.answer.root),
             "rows": self.rows.some(self.known, self.truth),
             "typical": self.rows.typical(self.block),
             "importance": [0.0] * len(columns) if importance is None else _sizes(importance),
@@ -191,21 +187,10 @@ class Contents:
             "parts": self.parts,
         }
 
-    def _members(self) -> list[str]:
-        """Names of the parts whose votes or shares make the answer."""
-        kind = None if self.machine is None else self.machine["kind"]
-        if kind == "pairs":
-            return list(label_names(as_objects(self.model.pairs_)))
-        if self.reading is None or kind in (*ADDITIVE, "class_tree"):
-            return []
-        return [
-            name for name in self.reading.names if name.split()[0] in ("round", "bag", "expert")
-        ]
-
     def _tree(self) -> dict[str, Any] | None:
         if not self.nodes or self.reading is None:
             return None
-        name = "gain ratio" if isinstance(self.reader.tree_, ClassTree) else "utility"
+        name = "gain ratio" if self.answer.find(ClassTree) else "utility"
         return {
             "labels": list(label_names(self.reading.labels)),
             "condition": [node.condition for node in self.nodes],
@@ -215,25 +200,10 @@ class Contents:
         }
 
 
-def innermost(model: Any) -> Any:
-    """The model itself, or what a decomposition, or one inside another, is built around."""
-    while isinstance(model, ClassDecompositionClassifier):
-        model = model.estimator_
-    return model
-
-
 def _numbers(classes: NDArray[Any], y: Any) -> NDArray[np.intp]:
     """Number of each label among classes that have them all."""
     place = {label: c for c, label in enumerate(classes.tolist())}
     return np.array([place[label] for label in read_target(y).tolist()], dtype=np.intp)
-
-
-def _reading(model: Any) -> Reading | None:
-    """The naive Bayes parts of a model; a decomposition inside another has none to show."""
-    nested = isinstance(model, ClassDecompositionClassifier) and isinstance(
-        model.estimator_, ClassDecompositionClassifier
-    )
-    return None if nested else read_model(model)
 
 
 def _sizes(importance: Importance) -> list[float]:

@@ -1,4 +1,4 @@
-"""A fitted model as plain data, enough to compute `predict_proba` outside Python.
+"""An answer as plain data, enough to compute `predict_proba` outside Python.
 
 ``scorer.js`` is the other half: it reads exactly what is written here.
 """
@@ -6,90 +6,90 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from unnaive.answer import (
+    BayesTree,
+    ClassTree,
+    EvidenceTable,
+    Folded,
+    GatedMixture,
+    KernelTree,
+    Vote,
+)
+from unnaive.answer.tree import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.encode import Bins, Categories
 from unnaive.explain.report.arrays import pack
-from unnaive.models import (
-    BaggedNaiveBayesClassifier,
-    BoostedNaiveBayesClassifier,
-    ClassDecompositionClassifier,
-    HierarchicalMixtureClassifier,
-    NaiveBayesClassifier,
-)
-from unnaive.models.tree.class_tree import ClassTree
-from unnaive.models.tree.kernel_tree import KernelTree
-from unnaive.models.tree.tree import BayesTree, Tree
 
-Machine: TypeAlias = dict[str, Any]
+Payload: TypeAlias = dict[str, Any]
 Coders: TypeAlias = Sequence[Bins | Categories | None]
 
 
-def machine_of(model: Any) -> Machine | None:
-    """What computes the probabilities of a fitted classifier; None for those of other libraries."""
-    if isinstance(model, NaiveBayesClassifier):
-        return _bayes(model.scorer_)
-    if isinstance(model, BoostedNaiveBayesClassifier):
-        if model.algorithm_ == "real":
-            return _bayes(model.scorer_)
-        share = len(model.classes_) - 1 if model.algorithm_ == "samme" else 1
-        votes = model.estimator_weights_ / max(share, 1)
-        return {"kind": "rounds", "votes": pack(votes), "scorer": _scorer(model.scorer_)}
-    if isinstance(model, BaggedNaiveBayesClassifier):
-        return {
-            "kind": "bags",
-            "bags": len(model.bag_weights_),
-            "soft": model.voting == "soft",
-            "scorer": _scorer(model.scorer_),
-        }
-    if isinstance(model, HierarchicalMixtureClassifier):
-        shape = model.mixture_.shape
-        return {
-            "kind": "mixture",
-            "first": shape.first.tolist(),
-            "width": shape.width.tolist(),
-            "experts": shape.n_experts,
-            "scorer": _scorer(model.mixture_.scorer),
-        }
-    if isinstance(model, ClassDecompositionClassifier):
-        inner = machine_of(model.estimator_)
-        if inner is None:
-            return None
-        # The estimator has the pairs for classes, numbered from 0, none of them absent.
-        return {"kind": "pairs", "owner": model.owner_.tolist(), "fold": model.fold, "of": inner}
-    tree = getattr(model, "tree_", None)
-    if isinstance(tree, BayesTree):
-        return _bayes_tree(tree)
-    return _class_tree(tree) if isinstance(tree, ClassTree) else None
+@singledispatch
+def scorer_payload(node: Any) -> Payload:
+    """What computes the probabilities that a node of an answer gives."""
+    raise TypeError(f"a page cannot compute what a {type(node).__name__} answers.")
 
 
-def coders_of(model: Any) -> Coders | None:
-    """How a model's columns are numbered; None for models of other libraries."""
-    if isinstance(model, ClassDecompositionClassifier):
-        return coders_of(model.estimator_)
-    tree = getattr(model, "tree_", None)
-    if isinstance(tree, Tree):
-        return tree.coders
-    scorer = model.mixture_.scorer if isinstance(model, HierarchicalMixtureClassifier) else None
-    scorer = getattr(model, "scorer_", scorer)
-    if not isinstance(scorer, Scorer):
-        return None
-    return [term.coder if isinstance(term, TableTerm) else None for term in scorer.terms]
+@singledispatch
+def coders_of(node: Any) -> Coders:
+    """How the columns of a node are numbered."""
+    return [term.coder if isinstance(term, TableTerm) else None for term in node.scorer.terms]
 
 
-def _bayes(scorer: Scorer) -> Machine:
-    return {"kind": "bayes", "scorer": _scorer(scorer)}
+@coders_of.register
+def _(node: Tree) -> Coders:
+    return node.coders
 
 
-def _scorer(scorer: Scorer) -> Machine:
+@coders_of.register
+def _(node: Folded) -> Coders:
+    return coders_of(node.inner)
+
+
+@scorer_payload.register
+def _(node: EvidenceTable) -> Payload:
+    return {"kind": "table", "scorer": _scorer(node.scorer)}
+
+
+@scorer_payload.register
+def _(node: Vote) -> Payload:
+    return {
+        "kind": "vote",
+        "weights": pack(node.weights),
+        "cast": node.cast,
+        "join": node.join,
+        "scorer": _scorer(node.scorer),
+    }
+
+
+@scorer_payload.register
+def _(node: GatedMixture) -> Payload:
+    return {
+        "kind": "mixture",
+        "first": node.shape.first.tolist(),
+        "width": node.shape.width.tolist(),
+        "experts": node.shape.n_experts,
+        "scorer": _scorer(node.scorer),
+    }
+
+
+@scorer_payload.register
+def _(node: Folded) -> Payload:
+    inner = scorer_payload(node.inner)
+    return {"kind": "folded", "owner": node.owner.tolist(), "method": node.method, "inner": inner}
+
+
+def _scorer(scorer: Scorer) -> Payload:
     """Terms as they are; their classes may be those of several models, end to end."""
     return {"prior": pack(scorer.log_prior), "terms": [_term(term) for term in scorer.terms]}
 
 
-def _term(term: Term) -> Machine | None:
+def _term(term: Term) -> Payload | None:
     if isinstance(term, TableTerm):
         return {"kind": "table", "logs": pack(term.logs)}
     if isinstance(term, GaussianTerm):
@@ -117,14 +117,15 @@ def _term(term: Term) -> Machine | None:
     return None
 
 
-def _routing(tree: Tree) -> Machine:
+def _routing(tree: Tree) -> Payload:
     """What leads a row; see `Tree`."""
     names = ("attribute", "parent", "child_start", "child", "route_start", "route", "offsets")
     return {name: pack(getattr(tree, name)) for name in names}
 
 
-def _bayes_tree(tree: BayesTree) -> Machine:
-    found: Machine = {
+@scorer_payload.register
+def _(tree: BayesTree) -> Payload:
+    found: Payload = {
         "kind": "bayes_tree",
         "tree": _routing(tree),
         "prior": pack(tree.log_prior),
@@ -140,7 +141,8 @@ def _bayes_tree(tree: BayesTree) -> Machine:
     return found
 
 
-def _class_tree(tree: ClassTree) -> Machine:
+@scorer_payload.register
+def _(tree: ClassTree) -> Payload:
     return {
         "kind": "class_tree",
         "tree": _routing(tree),

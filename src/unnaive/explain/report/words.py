@@ -5,18 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any
 
+from unnaive.answer import Answer, ClassTree, EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted, shortened
-from unnaive.models import (
-    BaggedNaiveBayesClassifier,
-    BoostedNaiveBayesClassifier,
-    ClassDecompositionClassifier,
-    HierarchicalMixtureClassifier,
-)
-from unnaive.models.tree.class_tree import ClassTree
-from unnaive.models.tree.tree import Tree
+from unnaive.explain.evidence import label_names
 from unnaive.pack.release import release
+from unnaive.table.columns import as_objects
 
 LONG = 32  # letters of a class in the title
 SECTIONS = {
@@ -39,63 +36,81 @@ def title_of(names: Sequence[str], y: Any) -> str:
     return f"{target}: {what}" if isinstance(target, str) and target else what
 
 
-def model_words(model: Any, names: Sequence[str]) -> str:
+def model_words(answer: Answer) -> str:
     """What the model is, in a sentence or two."""
-    columns = counted(model.n_features_in_, "attribute")
-    does = f"Tells {len(names)} classes apart by" if len(names) > 1 else "Knows one class, by"
-    return f"{does} {columns}. {_inside(model)}"
+    n, columns = len(answer.classes), counted(len(answer.schema), "attribute")
+    does = f"Tells {n} classes apart by" if n > 1 else "Knows one class, by"
+    return f"{does} {columns}. {describe(answer.root)}"
 
 
-def _inside(model: Any) -> str:
-    tree = getattr(model, "tree_", None)
-    if isinstance(tree, Tree):
-        what = "the shares of its classes" if isinstance(tree, ClassTree) else "a naive Bayes"
-        if tree.n_leaves == 1:
-            return f"A tree that is a single leaf, with {what}."
-        levels = counted(int(tree.depth.max()), "level")
-        return f"A tree of {tree.n_leaves:,} leaves, each with {what}, {levels} deep."
-    if isinstance(model, ClassDecompositionClassifier):
-        inner = type(model.estimator_).__name__
-        clusters = counted(len(model.owner_), "cluster")
-        return f"Classes are learned as {clusters} by a {inner}."
-    if isinstance(model, HierarchicalMixtureClassifier):
-        layers = "-".join(map(str, model.layers_))
-        experts = counted(model.mixture_.shape.n_experts, "expert")
-        return f"Gates share every row among {experts} ({layers})."
-    if isinstance(model, BoostedNaiveBayesClassifier):
-        rounds = counted(len(model.estimator_weights_), "round")
-        joined = "add up" if model.algorithm_ == "real" else "vote"
-        return f"Boosted naive Bayes: {rounds} that {joined}."
-    if isinstance(model, BaggedNaiveBayesClassifier):
-        joined = "average their probabilities" if model.voting == "soft" else "vote"
-        bags = counted(len(model.bag_weights_), "bag")
-        return f"{bags} of naive Bayes that {joined}."
+@singledispatch
+def describe(node: Any) -> str:
+    """What a node is, in a sentence."""
+    return f"Answers are those of a {type(node).__name__}."
+
+
+@describe.register
+def _(node: EvidenceTable) -> str:
+    if node.rounds is not None:
+        return "Boosted naive Bayes: the evidence of all rounds is added up."
     return "Every attribute adds its evidence to that of the others."
 
 
+@describe.register
+def _(node: Vote) -> str:
+    members = counted(node.weights.size, node.member)
+    joins = "average their probabilities" if node.cast == "probabilities" else "vote"
+    return f"{members} of naive Bayes that {joins}."
+
+
+@describe.register
+def _(node: GatedMixture) -> str:
+    layers = "-".join(map(str, node.shape.layers))
+    experts = counted(node.shape.n_experts, "expert")
+    return f"Gates share every row among {experts} (layers: {layers})."
+
+
+@describe.register
+def _(node: Tree) -> str:
+    what = "the shares of its classes" if isinstance(node, ClassTree) else "a naive Bayes"
+    if node.n_leaves == 1:
+        return f"A tree that is a single leaf, with {what}."
+    levels = counted(int(node.depth.max()), "level")
+    return f"A tree of {node.n_leaves:,} leaves, each with {what}, {levels} deep."
+
+
+@describe.register
+def _(node: Folded) -> str:
+    clusters = counted(len(node.owner), "cluster")
+    return f"Classes are learned as {clusters}, which are told apart so: {describe(node.inner)}"
+
+
+@describe.register
+def _(node: Foreign) -> str:
+    return f"Answers are those of a {type(node.estimator).__name__} of another library."
+
+
 def tree_words(tree: Tree) -> str:
-    what = "shares of the classes" if isinstance(tree, ClassTree) else "naive Bayes of its own"
-    stops = (
-        "is shared among all children"
-        if isinstance(tree, ClassTree)
-        else "is answered by the node itself"
-    )
+    classes = isinstance(tree, ClassTree)
+    what = "the class shares of its leaf" if classes else "the naive Bayes of its leaf"
+    stops = "is shared among all children" if classes else "is answered by the node itself"
     return (
-        f"Every row follows the tests from left to right and is answered by the leaf's {what}. "
+        f"Every row follows the tests from left to right and is answered by {what}. "
         f"A row whose value is missing or new {stops}. Lines are as wide as many rows take them; "
         "the row of the what-if panel takes those marked."
     )
 
 
-def try_words(model: Any, additive: bool) -> str:
-    where = " of the leaf where the row stops" if getattr(model, "tree_", None) is not None else ""
-    if additive:
+def try_words(answer: Answer) -> str:
+    tree = answer.tree
+    where = "" if tree is None else " of the leaf where the row stops"
+    if answer.root.ADDS_UP:
         return (
             f"Set the values of a row. Each line is the axis of one attribute{where}: marks are "
             "its values, to the right if they speak for the class explained, to the left if "
             "against it, and the dot is the value set. All evidence adds up to the log odds."
         )
-    asks = isinstance(getattr(model, "tree_", None), ClassTree)
+    asks = isinstance(tree, ClassTree)
     why = "a tree asks one value after another" if asks else "the parts of this model vote"
     return (
         "Set the values of a row. Each line is the axis of one attribute: marks show by how much "
@@ -104,33 +119,56 @@ def try_words(model: Any, additive: bool) -> str:
     )
 
 
-def members_words(model: Any) -> str:
+@singledispatch
+def members_words(node: Any) -> str:  # noqa: ARG001
     """What the small bars beside the answer are."""
-    if isinstance(model, HierarchicalMixtureClassifier):
-        return "How much each expert is trusted with the row, and for which class."
-    if isinstance(model, ClassDecompositionClassifier):
-        return "Probability of each cluster."
-    if isinstance(model, BoostedNaiveBayesClassifier):
-        return "The class that each round votes for, and its weight."
-    return "What each bag adds to the probabilities."
+    return ""
 
 
-def foreign_words(model: Any) -> str:
+@members_words.register
+def _(node: Vote) -> str:
+    if node.join == "softmax":
+        return f"The class that each {node.member} votes for, and its weight."
+    return f"What each {node.member} adds to the probabilities."
+
+
+@members_words.register
+def _(node: GatedMixture) -> str:  # noqa: ARG001
+    return "Responsibility of each expert for the row, and the class it predicts."
+
+
+@members_words.register
+def _(node: Folded) -> str:  # noqa: ARG001
+    return "Probability of each cluster."
+
+
+def members(answer: Answer) -> list[str]:
+    """Names of the parts whose votes or shares make the answer."""
+    node = answer.root
+    if isinstance(node, Folded):
+        return list(label_names(as_objects(node.pairs(answer.classes))))
+    if isinstance(node, Vote):
+        return [f"{node.member} {k}" for k in range(node.weights.size)]
+    if isinstance(node, GatedMixture):
+        return [f"expert {e}" for e in range(node.shape.n_experts)]
+    return []
+
+
+def foreign_words(answer: Answer) -> str:
+    inside = type(getattr(answer.core, "estimator", answer.core)).__name__
     return (
-        f"This model is built around a {type(model.estimator_).__name__} of another library, whose "
-        "inside this page does not know: there is nothing to try, and no evidence to show. The "
-        "figures above were computed by the model itself."
+        f"This model is built around a {inside} of another library, whose inside this page does "
+        "not know: there is nothing to try, and no evidence to show. The figures above were "
+        "computed by the model itself."
     )
 
 
 def citation(model: Any) -> dict[str, str]:
-    """How to cite the software and the papers behind the model."""
+    """How to cite the software and the papers behind the model and those inside it."""
     found = [f"unnaive, version {release()}. Python package, BSD-3-Clause."]
-    while True:
+    while model is not None:
         found += [ref for ref in references(type(model)) if ref not in found]
-        if not isinstance(model, ClassDecompositionClassifier):
-            break
-        model = model.estimator_
+        model = getattr(model, "best_estimator_", getattr(model, "estimator_", None))
     papers = len(found) - 1
     words = "If this report helps your work, please cite the software"
     if papers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
-from unnaive.models.decompose.folding import Folding
+from unnaive.answer import Answer, Folded
+from unnaive.answer.nodes import Foreign
+from unnaive.answer.predict import fold_probabilities
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join
 from unnaive.table.picking import take_rows
 from unnaive.table.storage import stretches
@@ -42,7 +44,7 @@ class Judge:
     params: Any
     weight: NDArray[np.float64]
     folds: NDArray[np.int64]
-    fold: str
+    fold: Literal["sum", "max"]
     n_jobs: int | None
     scores: dict[Numbers, float] = field(default_factory=dict)
     clusters: dict[tuple[int, int, int], Clustering] = field(default_factory=dict)
@@ -68,10 +70,22 @@ class Judge:
         model = clone(self.estimator).fit(
             take_rows(X, train), pairs, **_check_method_params(X, self.params, indices=train)
         )
-        every = np.arange(len(self.rows.labels))
-        found = Folding(model, owner, self.fold).predict(take_rows(X, test), every, "class")
+        found = self._predict(model, owner, take_rows(X, test))
         right = room.where(lambda part: found[part] == groups[test[part]], len(test))
         return float(room.take(self.weight, room.take(test, right)).sum())
+
+    def _predict(self, model: Any, owner: NDArray[np.intp], X: Any) -> NDArray[np.intp]:
+        """The number of each row's class; classes without training rows are never answered."""
+        present, owner = np.unique(owner, return_inverse=True)
+        inner = Answer.of(model, None)
+        node = Folded(owner, self.fold, inner.root)
+        if isinstance(inner.root, Foreign):  # rows are in memory
+            if not hasattr(model, "predict_proba"):
+                return present[owner[model.predict(X)]]
+            return present[fold_probabilities(node, model.predict_proba(X)).argmax(axis=1)]
+        answer = Answer(inner.schema, present, node)
+        classes: NDArray[np.intp] = model._open(X).map(answer.predict, ["class"])
+        return classes
 
     def _pairs(
         self, fold: int, train: NDArray[np.intp], numbers: Numbers

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.checks import FINITE, check_values, expect
-from unnaive.common.wording import counted
+from unnaive.answer.nodes import ClassClusters
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Spread
@@ -21,44 +19,6 @@ from unnaive.table.picking import Picked, PickedSource
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
 LEAST_SHARE = 0.1  # by which a value must be more frequent than in the class
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassClusters:
-    """The clusters of one class.
-
-    Attributes
-    ----------
-    label : Any
-        The class.
-    n_clusters : int
-    sizes : array of shape (n_clusters,)
-        Weight of the rows of each cluster.
-    profiles : tuple of str
-        How each cluster differs from the class as a whole.
-    noise : bool
-        Whether the last cluster holds the rows that the clusterer called noise.
-    """
-
-    label: Any
-    n_clusters: int
-    sizes: NDArray[np.float64]
-    profiles: tuple[str, ...]
-    noise: bool
-
-    def check(self) -> None:
-        """Refuse sizes and profiles that are not one for each cluster."""
-        check_values("sizes", self.sizes, (self.n_clusters,), 0.0, FINITE)
-        expect(len(self.profiles) == self.n_clusters, "profiles are not one for each cluster.")
-
-    def __str__(self) -> str:
-        lines = [f"{self.label}: {counted(self.n_clusters, 'cluster')}"]
-        for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
-            name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
-            lines.append(f"  {name} ({counted(size, 'row')}): {profile}")
-        return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def summarize_pairs(

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.build import table_scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
-from unnaive.common.checks import check_number, check_word, expect
-from unnaive.common.threads import in_threads
+from unnaive.common.checks import check_number, check_word
 from unnaive.counts import CountTable, Summary, Wanted
 from unnaive.counts.coded import CodedRows, code_rows
 from unnaive.discretize import Coarse, coarsen
 from unnaive.discretize.cuts import METHODS
 from unnaive.encode import Labels
-from unnaive.models._base import TableClassifier
+from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.table import Block, Schema, Source
+from unnaive.table import Schema, Source
 from unnaive.table.schema import column_methods
-
-ROWS = 1 << 14  # rows that all models answer for at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +48,7 @@ class Start:
         return table_scorer(self.summary.schema, self.coarse.coders, counts, prior, smoothing)
 
 
-class EnsembleClassifier(TableClassifier):
+class EnsembleClassifier(ScorerAttributes, TableClassifier):
     """A classifier of many naive Bayes models over the same intervals, which are cut once."""
 
     numeric: str | Mapping[Any, str]
@@ -79,12 +73,6 @@ class EnsembleClassifier(TableClassifier):
             check_number(self, name, 0)
         check_number(self, "n_bins", 2, whole=True)
         check_word(self, "missing", "skip", "value")
-
-    def _check_counts(self) -> None:
-        """Refuse counts that are not those of the columns and classes."""
-        counts: CountTable = self.counts_
-        expect(counts.n_attributes == len(self.schema_), "counts are not those of the columns.")
-        expect(counts.n_groups == len(self.classes_), "counts are not those of the classes.")
 
     def _begin(
         self,
@@ -111,17 +99,3 @@ class EnsembleClassifier(TableClassifier):
         )
         seed = kept.seed(self.random_state)
         return Start(source, summary, coarse, seed, self.n_jobs)
-
-
-def answer_together(
-    block: Block,
-    scorer: Scorer,
-    fold: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    n_jobs: int | None,
-) -> NDArray[np.float64]:
-    """Scores of all models (rows x all their classes), folded a stretch of rows at a time."""
-
-    def answer(start: int) -> NDArray[np.float64]:
-        return fold(scorer.joint(block.slice(start, start + ROWS)))
-
-    return np.concatenate(list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs)))

@@ -93,9 +93,14 @@ def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> ND
     if algorithm == "real":
         return vote * scores
     out = np.zeros_like(scores)
-    share = scores.shape[1] - 1 if algorithm == "samme" else 1
-    out[np.arange(len(scores)), scores.argmax(axis=1)] = vote / max(share, 1)
+    share = round_share(algorithm, scores.shape[1])
+    out[np.arange(len(scores)), scores.argmax(axis=1)] = vote / share
     return out
+
+
+def round_share(algorithm: str, n_classes: int) -> int:
+    """By how much a round's vote is divided among the classes."""
+    return max(n_classes - 1, 1) if algorithm == "samme" else 1
 
 
 class Booster:

@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.mixture_shape import Shape
 from unnaive.common.threads import in_threads
 from unnaive.encode.coding import AnyCoder
-from unnaive.models.mixture.shape import Shape
 from unnaive.models.mixture.training import Manner, SlotRows, train
 
 Layers: TypeAlias = tuple[int, ...]

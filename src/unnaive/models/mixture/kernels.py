@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.bayes.kernels import log_sum
+from unnaive.answer.mixture_kernels import Net
 
 PADDING = 8  # units are laid out in multiples of this, for vector instructions
 _EXPONENT = np.int64(0x7FF)
@@ -24,15 +24,6 @@ _FRACTION = np.int64((1 << 52) - 1)
 _ONE = np.int64(1023 << 52)
 # 2 to the power -k; scores 2**1074 times smaller than another are zero beside it.
 _HALVES = np.array([2.0**-k for k in range(1075)] + [0.0])
-
-
-class Net(NamedTuple):
-    """The architecture; see `Shape`."""
-
-    first: NDArray[np.intp]
-    width: NDArray[np.intp]
-    n_experts: int
-    n_classes: int
 
 
 class Units(NamedTuple):
@@ -260,41 +251,3 @@ def answer(
                 total += trust[n_gates + e] * share[start + c * n_experts + e]
             if total > largest:
                 largest, found[k] = total, c
-
-
-@njit(cache=True, nogil=True)
-def fold_units(
-    joint: NDArray[np.float64],
-    net: Net,
-    trust: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
-    """Scores of all units (IN, rows x units, used up) to log trust in experts and log probabilities
-    of classes (both OUT).
-    """
-    first, width, n_experts, n_classes = net
-    n_gates = len(first)
-    start = n_gates - 1 + n_experts
-    logs, both = np.empty(n_gates + n_experts), np.empty(n_experts)
-    for i in range(joint.shape[0]):
-        row = joint[i]
-        logs[0] = 0.0
-        for g in range(n_gates):
-            _log_share(row, first[g] - 1, 1, width[g])
-            for node in range(first[g], first[g] + width[g]):
-                logs[node] = logs[g] + row[node - 1]
-        for e in range(n_experts):
-            trust[i, e] = logs[n_gates + e]
-            _log_share(row, start + e, n_experts, n_classes)
-        for c in range(n_classes):
-            for e in range(n_experts):
-                both[e] = row[start + c * n_experts + e] + trust[i, e]
-            out[i, c] = log_sum(both, 0, 1, n_experts)
-
-
-@njit(cache=True, nogil=True)
-def _log_share(row: NDArray[np.float64], start: int, step: int, n: int) -> None:
-    """Joint logs of n units, every step-th from the start, to logs of shares, in place."""
-    whole = log_sum(row, start, step, n)
-    for k in range(n):
-        row[start + k * step] -= whole

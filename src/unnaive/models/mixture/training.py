@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.mixture_shape import Shape
 from unnaive.common.threads import in_order
 from unnaive.counts import CountTable
 from unnaive.counts.coded import GRAIN
@@ -18,7 +19,6 @@ from unnaive.encode.draws import branch_seeds, draw_order
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress
 from unnaive.models.mixture import kernels
-from unnaive.models.mixture.shape import Shape
 from unnaive.table import Block, Source
 from unnaive.table.storage import Storage, join
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.tree import BayesTree, lay_out
 from unnaive.bayes.estimate import log_likelihood, log_prior
 from unnaive.common.threads import in_threads
 from unnaive.counts.table import slot_offsets
@@ -18,7 +19,6 @@ from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.grow import Node, Rows, Rules
-from unnaive.models.tree.tree import BayesTree, lay_out
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.tree import lay_out
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.models.tree import prune_kernels
 from unnaive.models.tree.c45_kernels import Nodes, Table, grow, plant, ready_bits
-from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.classifier import Encoded
-from unnaive.models.tree.tree import lay_out
 from unnaive.table.storage import Storage
 
 MANY_VALUES = 0.3  # discrete attributes with values for this share of the rows are no yardstick

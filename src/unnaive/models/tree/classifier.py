@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.answer.tree import Tree
 from unnaive.bayes.estimate import check_class_weight, class_factor
+from unnaive.common.checks import expect
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
@@ -18,7 +20,6 @@ from unnaive.encode.coding import column_slots
 from unnaive.encode.labels import groups_of
 from unnaive.models._base import TableClassifier
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models.tree.tree import Tree
 from unnaive.table import Block, Schema, Source
 
 
@@ -29,15 +30,21 @@ class TreeClassifier(TableClassifier):
     """
 
     _n_passes = 2
-    tree_: Tree
     class_weight: Any
 
     def _n_tasks(self) -> int | None:
         return 1
 
+    @property
+    def tree_(self) -> Tree:
+        """The tree."""
+        tree = self.answer_.root
+        assert isinstance(tree, Tree)
+        return tree
+
     def _check_learned(self) -> None:
         super()._check_learned()
-        self.tree_.check_columns(self.schema_, len(self.classes_))
+        expect(isinstance(self.answer_.root, Tree), "the answer is no tree.")
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(schema.numeric)

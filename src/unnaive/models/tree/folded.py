@@ -10,17 +10,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import Answer, BayesTree
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts import Summary
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress
 from unnaive.estimator.progress import told
-from unnaive.models._base import EvidenceClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
-from unnaive.models.tree.tree import BayesTree
 from unnaive.table import Block, Source, scan_of
 from unnaive.table.storage import join
 
@@ -35,7 +34,7 @@ class _Folded:
     folds: NDArray[Any]
 
 
-class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
+class FoldedTreeClassifier(TreeClassifier):
     """A tree of naive Bayes classifiers, whose splits are judged by cross-validation.
 
     Subclasses have the parameters of `NBTreeClassifier` but ``discretize``, and say how the tree is
@@ -51,7 +50,6 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
     min_weight_fraction_leaf: float
     max_depth: int | None
     random_state: Any
-    tree_: BayesTree
     _keeps_checkpoint = True
 
     @abstractmethod
@@ -101,9 +99,8 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
             self.max_depth,
         )
         progress = Progress(self, "hundredth of rows in leaves", float(rows.weight.sum()))
-        self.tree_ = self._grow(rows, coders, rules, summary, own, progress, kept)
-        self.classes_ = summary.labels.classes
-        self._remember(summary.schema)
+        tree = self._grow(rows, coders, rules, summary, own, progress, kept)
+        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         progress.end()
         return self
 
@@ -146,11 +143,3 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
             rows.codes, numeric, rows.groups, rows.weight, folds, len(summary.labels),
             int(n_folds), source.storage,
         )  # fmt: skip
-
-    # Answering ------------------------------------------------------------------------------
-
-    def _joint(self, block: Block) -> NDArray[np.float64]:
-        return self.tree_.joint(block, self.n_jobs)
-
-    def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return self.tree_.evidence(block)

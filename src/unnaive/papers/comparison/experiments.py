@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.choose import FAMILY, make_model
+from unnaive.choose import make_model
 from unnaive.datasets import make_loans
+from unnaive.estimator.registry import family
 from unnaive.papers import weka
 from unnaive.papers.comparison.peers import PEERS
 from unnaive.papers.protocol import Split, drawn, evaluate, folds, official
@@ -36,7 +37,7 @@ def _one(name: str, seed: Any) -> Any:
 
 
 CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
-    **{f"unnaive {name}": _family(name) for name in FAMILY},
+    **{f"unnaive {name}": _family(name) for name in family()},
     **PEERS,
 }
 

@@ -83,10 +83,10 @@ default="duckdb"
         import sqlglot  # noqa: F401
     except ImportError:
         raise ImportError("to_sql needs the package sqlglot: pip install 'unnaive[sql]'.") from None
-    from unnaive.store.sql.export import Wishes, export
+    from unnaive.store.sql.export import SqlOptions, export
 
-    wishes = Wishes(keep, columns, names, prediction, tolerance, pretty)
-    return export(model, table, dialect, wishes)
+    options = SqlOptions(keep, columns, names, prediction, tolerance, pretty)
+    return export(model, table, dialect, options)
 
 
 __all__ = ["to_sql"]

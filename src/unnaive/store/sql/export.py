@@ -1,4 +1,4 @@
-"""A model and a user's wishes to a statement."""
+"""A model and a user's options to a statement."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from sqlglot import exp
 
+from unnaive.store.sql.answers import probabilities, sql_answer
 from unnaive.store.sql.columns import TABLE, Columns, check_text, column_names
 from unnaive.store.sql.dialects import Dialect, case, find_dialect, ref, text, whole
-from unnaive.store.sql.models import answering, probabilities
 from unnaive.store.sql.scores import Thinning
 from unnaive.store.sql.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class SqlOptions:
     """What a user wants to see; see `to_sql`."""
 
     keep: str | Sequence[str]
@@ -30,27 +30,27 @@ class Wishes:
     pretty: bool
 
 
-def export(model: Any, table: Any, dialect: Any, wishes: Wishes) -> str:
+def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
     """The statement as text."""
     engine = find_dialect(dialect)
-    inner = answering(model)
-    tolerance: Any = wishes.tolerance
+    answer = sql_answer(model)
+    tolerance: Any = options.tolerance
     if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf):
         raise ValueError(f"tolerance must be a number, 0 or more; got {tolerance!r}.")
     statement = Statement(engine, _parts(table))
-    columns = Columns(statement, inner.schema_, column_names(model.schema_, wishes.columns))
-    kept = [check_text(own, "keep") for own in _listed("keep", wishes.keep)]
-    names = _output_names(model.classes_, kept, wishes, engine)
+    columns = Columns(statement, answer.schema, column_names(answer.schema, options.columns))
+    kept = [check_text(own, "keep") for own in _listed("keep", options.keep)]
+    names = _output_names(answer.classes, kept, options, engine)
     outputs: list[tuple[exp.Expr, str]] = [(ref(columns.keep(own)), own) for own in kept]
     # A class's log-odds shift by at most twice the error of a score, its probability by a quarter.
-    found = probabilities(columns, model, Thinning(2.0 * float(tolerance)))
+    found = probabilities(answer.root, columns, Thinning(2.0 * float(tolerance)))
     outputs += [(ref(p), own) for p, own in zip(found, names, strict=True)]
-    if wishes.prediction is not None:
+    if options.prediction is not None:
         step = statement.step("best")
         best = step.define("m", engine.greatest([ref(p) for p in found]))
-        outputs.append((_winner(model.classes_, found, best, engine), wishes.prediction))
+        outputs.append((_winner(answer.classes, found, best, engine), options.prediction))
     select = statement.select(outputs, TABLE)
-    return select.sql(dialect=engine.name, pretty=wishes.pretty, copy=False)
+    return select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
 
 
 def _parts(table: Any) -> list[str]:
@@ -70,14 +70,14 @@ def _listed(parameter: str, given: Any) -> list[str]:
     return found
 
 
-def _output_names(classes: Any, kept: list[str], wishes: Wishes, engine: Dialect) -> list[str]:
-    if wishes.names is None:
+def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Dialect) -> list[str]:
+    if options.names is None:
         names = [f"probability_{label}" for label in classes]
     else:
-        names = _listed("names", wishes.names)
+        names = _listed("names", options.names)
         if len(names) != len(classes):
             raise ValueError(f"names has {len(names)} names, but there are {len(classes)} classes.")
-    every = [*kept, *names, *([] if wishes.prediction is None else [wishes.prediction])]
+    every = [*kept, *names, *([] if options.prediction is None else [options.prediction])]
     seen: set[str] = set()
     for own in every:
         check_text(own, f"the output column {own!r}")

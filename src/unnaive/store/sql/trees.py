@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from unnaive.answer import BayesTree, ClassTree, KernelTree
+from unnaive.answer.tree import Tree
 from unnaive.encode import Bins
-from unnaive.models.tree.class_tree import ClassTree
-from unnaive.models.tree.kernel_tree import KernelTree
-from unnaive.models.tree.tree import BayesTree, Tree
 from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, is_null, ref, whole
 from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of

@@ -14,26 +14,26 @@ U.open = () => {
       }
     });
   }
-  const machine = data.machine ? U.machine(data.machine, data.columns, data.classes.length) : null;
-  U.model = machine;
+  const model = data.answer ? U.node(data.answer, data.columns, data.classes.length) : null;
+  U.model = model;
   const fill = (id, act) => { const place = U.byId(id); return place ? act(place) : null; };
 
   fill("calibration", (place) => U.calibration(place, data.calibration, data.classes));
   const evidence = data.parts.length ? fill("evidence-view", (place) => U.evidence(place, data)) : null;
   U.evidenceView = evidence;
   // A decomposition may have a tree inside, whose classes are clusters.
-  let rooted = machine;
-  while (rooted && !rooted.way && rooted.of) rooted = rooted.of;
+  let rooted = model;
+  while (rooted && !rooted.way && rooted.inner) rooted = rooted.inner;
   if (data.tree) {
     U.treeView = fill("tree-view", (place) => U.tree(place, data, rooted.way, (node) => {
       evidence.show(data.parts.findIndex((part) => part.node === node));
       U.byId("evidence").scrollIntoView();
     }));
   }
-  if (machine) {
+  if (model) {
     U.tryView = fill("try-view", (place) => {
       if (U.treeView) place.addEventListener("answered", (event) => U.treeView.follow(rooted.arrive(event.detail.row)));
-      return U.whatIf(place, data, machine);
+      return U.whatIf(place, data, model);
     });
   }
   if (data.parts.length) U.compareView = fill("compare-view", (place) => U.compare(place, data));

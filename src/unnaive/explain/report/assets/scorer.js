@@ -136,10 +136,10 @@ U.routing = (data, columns) => {
   return way;
 };
 
-// Machines. proba(row) is predict_proba; machines whose evidence adds up have
+// Nodes of an answer. proba(row) is predict_proba; nodes whose evidence adds up have
 // parts(row) -> {base, node, term(j, value)}: softmax of base plus all terms is proba(row).
-U.MACHINES = {
-  bayes(data, columns) {
+U.NODES = {
+  table(data, columns) {
     const scorer = U.scorer(data.scorer, columns);
     return {
       proba: (row) => U.softmax(scorer.joint(row)),
@@ -230,33 +230,22 @@ U.MACHINES = {
     };
   },
 
-  // Rounds of boosting that vote for one class each.
-  rounds(data, columns, classes) {
-    const scorer = U.scorer(data.scorer, columns), votes = U.array(data.votes);
+  // Members that vote: their probabilities or their best classes, by weight; votes that are log
+  // odds become probabilities by softmax.
+  vote(data, columns, classes) {
+    const scorer = U.scorer(data.scorer, columns), weights = U.array(data.weights);
+    const mean = data.join === "mean", whole = weights.reduce((sum, own) => sum + own, 0);
     const members = (row) => {
       const joint = scorer.joint(row);
-      return Array.from(votes, (vote, k) => {
-        const out = new Float64Array(classes);
-        out[U.best(joint.subarray(k * classes, (k + 1) * classes))] = vote;
-        return out;
-      });
-    };
-    return { members, proba: (row) => U.softmax(U.total(members(row), classes)) };
-  },
-
-  // Bags that average their probabilities, or vote.
-  bags(data, columns, classes) {
-    const scorer = U.scorer(data.scorer, columns);
-    const members = (row) => {
-      const joint = scorer.joint(row);
-      return Array.from({ length: data.bags }, (_, k) => {
+      return Array.from(weights, (weight, k) => {
         const own = joint.subarray(k * classes, (k + 1) * classes);
-        const said = data.soft ? U.softmax(own)
+        const cast = data.cast === "probabilities" ? U.softmax(own)
           : Float64Array.from(own, (_, c) => Number(c === U.best(own)));
-        return said.map((part) => part / data.bags);
+        return cast.map((part) => (mean ? part * weight / whole : part * weight));
       });
     };
-    return { members, proba: (row) => U.total(members(row), classes) };
+    const total = (row) => U.total(members(row), classes);
+    return { members, proba: (row) => (mean ? total(row) : U.softmax(total(row))) };
   },
 
   // Gates share a row among experts; every expert answers for its share.
@@ -280,10 +269,10 @@ U.MACHINES = {
   },
 
   // Clusters of classes, folded back: their sum, or the best one.
-  pairs(data, columns, classes) {
-    const of = U.machine(data.of, columns, data.owner.length);
+  folded(data, columns, classes) {
+    const inner = U.node(data.inner, columns, data.owner.length);
     const members = (row) => {
-      const found = of.proba(row);
+      const found = inner.proba(row);
       return Array.from(found, (part, p) => {
         const out = new Float64Array(classes);
         out[data.owner[p]] = part;
@@ -291,15 +280,15 @@ U.MACHINES = {
       });
     };
     return {
-      of,
+      inner,
       members,
       proba(row) {
-        const found = of.proba(row), out = new Float64Array(classes);
+        const found = inner.proba(row), out = new Float64Array(classes);
         found.forEach((part, p) => {
           const c = data.owner[p];
-          out[c] = data.fold === "sum" ? out[c] + part : Math.max(out[c], part);
+          out[c] = data.method === "sum" ? out[c] + part : Math.max(out[c], part);
         });
-        if (data.fold === "sum") return out;
+        if (data.method === "sum") return out.map((part) => Math.min(part, 1));
         const whole = out.reduce((sum, part) => sum + part, 0);
         return out.map((part) => part / whole);
       },
@@ -313,4 +302,4 @@ U.total = (members, classes) => {
   return out;
 };
 
-U.machine = (data, columns, classes) => U.MACHINES[data.kind](data, columns, classes);
+U.node = (data, columns, classes) => U.NODES[data.kind](data, columns, classes);

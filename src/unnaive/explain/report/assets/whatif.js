@@ -1,5 +1,5 @@
 // The nomogram: set values, watch the evidence add up and the probability move.
-U.whatIf = (place, data, machine) => {
+U.whatIf = (place, data, model) => {
   const { columns, classes } = data, n = classes.length;
   const state = {
     row: data.typical.slice(),
@@ -8,7 +8,7 @@ U.whatIf = (place, data, machine) => {
     order: 0, all: false, search: "", from: "the typical row",
   };
   const MOST = 24; // attributes shown at first
-  const additive = Boolean(machine.parts);
+  const additive = Boolean(model.parts);
 
   // What one attribute says for class a against class b, for any value -------------------------
   const logOdds = (p, a, b) => {
@@ -22,8 +22,8 @@ U.whatIf = (place, data, machine) => {
   // that the value makes.
   const evidenceOf = (j, a, b, parts) => {
     if (additive) return (value) => { const own = parts.term(j, value); return own[a] - own[b]; };
-    const without = logOdds(machine.proba(withValue(j, missing(j))), a, b);
-    return (value) => logOdds(machine.proba(withValue(j, value)), a, b) - without;
+    const without = logOdds(model.proba(withValue(j, missing(j))), a, b);
+    return (value) => logOdds(model.proba(withValue(j, value)), a, b) - without;
   };
 
   // The values to mark on an attribute's axis.
@@ -168,14 +168,14 @@ U.whatIf = (place, data, machine) => {
 
   // The answer ---------------------------------------------------------------------------------
   const standing = () => {
-    const p = machine.proba(state.row);
+    const p = model.proba(state.row);
     const a = state.of < 0 ? U.best(p) : state.of;
     let b = state.against;
     if (b < 0 || b === a) {
       b = a === 0 ? 1 : 0;
       for (let c = 0; c < n; c++) if (c !== a && p[c] > p[b]) b = c;
     }
-    return { p, a, b: n > 1 ? b : a, parts: additive ? machine.parts(state.row) : null };
+    return { p, a, b: n > 1 ? b : a, parts: additive ? model.parts(state.row) : null };
   };
 
   const update = () => {
@@ -203,7 +203,7 @@ U.whatIf = (place, data, machine) => {
       place.style.setProperty("--against", U.color(b, n));
     }
     const left = (x) => 0.5 + 0.48 * Math.min(Math.max(x / reach, -1), 1);
-    const path = machine.way ? machine.way.path(machine.arrive(state.row)).map((node) => machine.way.attribute[node]) : [];
+    const path = model.way ? model.way.path(model.arrive(state.row)).map((node) => model.way.attribute[node]) : [];
     for (const { j, own, at } of found) {
       paint(lines[j], own, at, left, key && `${key} ${reach}`);
       lines[j].asked.hidden = !path.includes(j);
@@ -262,19 +262,19 @@ U.whatIf = (place, data, machine) => {
       U.el("div", { class: "chances", role: "img", "aria-label": order.slice(0, 8).map((c) => `${classes[c]} ${U.percent(p[c])}`).join(", ") }, rows),
       top.length < n ? U.el("p", { class: "small" }, n - top.length === 1 ? "and a class that is less probable" : `and ${n - top.length} classes that are less probable`) : null);
     U.refill(reasons,
-      machine.way && data.tree ? pathOf() : null,
+      model.way && data.tree ? pathOf() : null,
       n > 1 ? scale(p, a, b, parts) : null,
-      machine.members ? membersOf(a, b) : null);
+      model.members ? membersOf(a, b) : null);
   };
 
   // Where the row goes in a tree.
   const pathOf = () => {
-    const node = machine.arrive(state.row), path = machine.way.path(node).slice(1);
-    const stays = machine.way.attribute[node] >= 0;
-    const ends = machine.ends ? machine.ends(state.row).length : 1;
+    const node = model.arrive(state.row), path = model.way.path(node).slice(1);
+    const stays = model.way.attribute[node] >= 0;
+    const ends = model.ends ? model.ends(state.row).length : 1;
     const items = path.map((step) => U.el("li", {}, U.name(data.tree.condition[step])));
     if (stays) {
-      const asked = columns[machine.way.attribute[node]].name;
+      const asked = columns[model.way.attribute[node]].name;
       items.push(U.el("li", {}, ends > 1 ? `shared among ${ends} leaves: ` : "stays at this node: ", U.name(asked), " leads nowhere"));
     }
     return U.el("ol", { class: "path", "aria-label": "path in the tree" },
@@ -305,7 +305,7 @@ U.whatIf = (place, data, machine) => {
   };
 
   const membersOf = () => {
-    const said = machine.members(state.row), names = data.members;
+    const said = model.members(state.row), names = data.members;
     const most = Math.max(...said.map((own) => own.reduce((s, x) => s + x, 0)), 1e-300);
     const list = said.slice(0, 40).flatMap((own, k) => [
       U.el("span", { class: "name" }, U.short(names[k])),
@@ -334,5 +334,5 @@ U.whatIf = (place, data, machine) => {
     inputs, more), U.el("div", { class: "answers" }, answer, reasons))]);
   arrange();
   start(data.rows.at.length ? 0 : -1);
-  return { set, start, state, proba: () => machine.proba(state.row), row: () => state.row };
+  return { set, start, state, proba: () => model.proba(state.row), row: () => state.row };
 };

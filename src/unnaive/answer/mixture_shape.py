@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.mixture_kernels import Net
 from unnaive.common.checks import expect
-from unnaive.models.mixture.kernels import Net
 
 MOST_EXPERTS = 1 << 12
 
@@ -104,6 +104,25 @@ class Shape:
         gates = [np.arange(f, f + w) - 1 for f, w in zip(self.first, self.width, strict=True)]
         classes = self.n_gate_units + self.n_experts * np.arange(self.n_classes)
         return gates + [classes + e for e in range(self.n_experts)]
+
+    def children(self, gate: int) -> list[str]:
+        """Names of a gate's children."""
+        nodes = range(int(self.first[gate]), int(self.first[gate] + self.width[gate]))
+        return [self.name(node) for node in nodes]
+
+    def name(self, node: int) -> str:
+        """What a gate or an expert is called."""
+        gates = self.n_gates
+        return f"gate {node}" if node < gates else f"expert {node - gates}"
+
+    def experts_below(self) -> list[NDArray[np.intp]]:
+        """The experts below every node, gates first."""
+        gates = self.n_gates
+        below = [np.empty(0, np.intp)] * gates + [np.array([e]) for e in range(self.n_experts)]
+        for g in reversed(range(gates)):
+            nodes = range(self.first[g], self.first[g] + self.width[g])
+            below[g] = np.concatenate([below[node] for node in nodes])
+        return below
 
     def __repr__(self) -> str:
         return f"Shape {'-'.join(map(str, self.layers))}: {self.n_experts} experts"

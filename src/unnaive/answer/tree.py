@@ -5,14 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.answer import tree_kernels as kernels
+from unnaive.answer.sound import check_nodes, children_of
 from unnaive.bayes import Scorer, TableTerm, Term
-from unnaive.common.checks import HEAVIEST, check_values, expect
+from unnaive.common.checks import HEAVIEST, check_values
 from unnaive.common.threads import in_threads
 from unnaive.common.wording import counted
 from unnaive.counts import CountTable
@@ -20,8 +22,6 @@ from unnaive.counts.table import slot_offsets
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins
 from unnaive.encode.coding import check_coders, coder_sizes, column_slots
-from unnaive.models.tree import kernels
-from unnaive.models.tree.sound import check_nodes, children_of
 from unnaive.table import Block, Schema
 
 ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
@@ -53,6 +53,8 @@ class Tree(ABC):
         Where the slots of each attribute begin.
     """
 
+    ADDS_UP: ClassVar = False
+
     coders: tuple[CoarseCoder, ...]
     attribute: NDArray[np.intp]
     parent: NDArray[np.intp]
@@ -68,13 +70,12 @@ class Tree(ABC):
         """Refuse what is no tree."""
         check_nodes(self)
 
-    def check_columns(self, schema: Schema, n_classes: int) -> None:
-        """Refuse a tree of other columns than a table's, or for another number of classes."""
-        expect(self.n_classes == n_classes, f"the tree is not for {n_classes} classes.")
+    def check_columns(self, schema: Schema) -> None:
+        """Refuse other columns than a table's."""
         check_coders(self.coders, schema)
 
     @property
-    def n_classes(self) -> int:
+    def n_outputs(self) -> int:
         return self.class_weight.shape[1]
 
     @property
@@ -192,6 +193,8 @@ class BayesTree(Tree):
     log_prior : array of shape (nodes, classes)
     """
 
+    ADDS_UP: ClassVar = True
+
     utility: NDArray[np.float64]
     candidates: NDArray[np.float64]
     place: NDArray[np.int32]
@@ -204,8 +207,8 @@ class BayesTree(Tree):
         n, n_columns = self.n_nodes, len(self.coders)
         check_values("utility", self.utility, (n,), nan=True)
         check_values("candidates", self.candidates, (n, n_columns), nan=True)
-        check_values("log_prior", self.log_prior, (n, self.n_classes))
-        check_values("logs", self.logs, (len(self.logs), self.n_classes))
+        check_values("log_prior", self.log_prior, (n, self.n_outputs))
+        check_values("logs", self.logs, (len(self.logs), self.n_outputs))
         check_values("counts", self.counts, self.logs.shape, 0.0, HEAVIEST)
         check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
 

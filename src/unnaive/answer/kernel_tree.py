@@ -1,26 +1,20 @@
-"""A tree with a kernel naive Bayes at every node, and how grown nodes become one."""
+"""A tree with a kernel naive Bayes at every node."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import tree_kernels as kernels
+from unnaive.answer.tree import BayesTree
 from unnaive.bayes import KernelTerm, Term
-from unnaive.bayes.estimate import missing_evidence
 from unnaive.common.checks import check_values, expect
-from unnaive.common.threads import in_threads
 from unnaive.density import Densities, Scale
-from unnaive.density.estimate import check_tables, densities_at
-from unnaive.encode import Bins, Categories, Grid
-from unnaive.models.tree import kernels, node_kernels
-from unnaive.models.tree.build import Part, bayes_fields, slots_of_codes, table_part
-from unnaive.models.tree.flexible import code_positions
-from unnaive.models.tree.grow import Node, Rows, Rules
-from unnaive.models.tree.tree import BayesTree
+from unnaive.density.estimate import check_tables
+from unnaive.encode import Bins
 from unnaive.table import Block
 
 
@@ -61,7 +55,7 @@ class KernelTree(BayesTree):
         check_values("factor", self.factor, (n, n_columns), nan=True)
         for name in ("start", "per_step", "first", "last"):
             shape = getattr(self, name).shape
-            expect(shape == (n_columns, n, self.n_classes), f"{name} has the shape {shape}.")
+            expect(shape == (n_columns, n, self.n_outputs), f"{name} has the shape {shape}.")
         expect(len(self.scales) == n_columns, "scales are not those of the columns.")
         for j, scale in enumerate(self.scales):
             there = self.last[j] > 0
@@ -129,77 +123,3 @@ class KernelTree(BayesTree):
         place = self.place[:, self.offsets[j] : self.offsets[j + 1]]
         given = (slots[:, j], node, place, self.logs, scale.low, scale.half_range, tables)
         kernels.add_densities(block.numeric(j), *given, joint)
-
-
-def build_kernel_tree(
-    nodes: Sequence[Node],
-    rows: Rows,
-    coders: Sequence[Grid | Categories | None],
-    rules: Rules,
-    bandwidth: Any,
-    n_jobs: int | None = None,
-) -> KernelTree:
-    """Flat arrays of a grown tree, with densities from the rows of every node."""
-    scales = tuple(Scale.of(coder) if isinstance(coder, Grid) else None for coder in coders)
-    positions = [code_positions(coder) for coder in coders]
-
-    # Numbers without densities are all alike.
-    one_piece = [slots_of_codes(coder, np.empty(0)) for coder in coders]
-
-    def estimate(node: Node) -> list[tuple[Part, Densities | None]]:
-        return [
-            (table_part(node, rows, coder, rules, j, *one_piece[j]), None)
-            if scales[j] is None
-            else _number(node, rows, j, scales[j], positions[j], rules, bandwidth)
-            for j, coder in enumerate(coders)
-        ]
-
-    found = list(in_threads(estimate, nodes, n_jobs))
-    shape = (len(coders), len(nodes), rows.n_classes)
-    width, start, per_step = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    first, last = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
-    factor = np.full((len(nodes), len(coders)), np.nan)
-    tables, filled = [np.empty(0)], 0
-    for n, own in enumerate(found):
-        for j, (_, density) in enumerate(own):
-            if density is None:
-                continue
-            factor[n, j], width[j, n] = density.factor, density.widths
-            start[j, n], per_step[j, n] = density.start, density.per_step
-            first[j, n], last[j, n] = filled + density.first, filled + density.last
-            tables.append(density.logs)
-            filled += len(density.logs)
-    parts = [[part for part, _ in own] for own in found]
-    return KernelTree(
-        **bayes_fields(nodes, rows, coders, parts),
-        scales=scales,
-        factor=factor,
-        width=width,
-        start=start,
-        per_step=per_step,
-        first=first,
-        last=last,
-        densities=np.concatenate(tables),
-    )
-
-
-def _number(
-    node: Node,
-    rows: Rows,
-    j: int,
-    scale: Scale | None,
-    positions: NDArray[np.float64] | None,
-    rules: Rules,
-    bandwidth: Any,
-) -> tuple[Part, Densities | None]:
-    """Naive Bayes of one number from the node's rows."""
-    assert scale is not None
-    assert positions is not None
-    given = (rows.groups, rows.weight, rows.n_classes)
-    cells, counts = node_kernels.count_cells_of(rows.codes[j], node.rows, len(positions), *given)
-    by_class = np.ascontiguousarray(counts[1:].T)
-    there, absent = missing_evidence(by_class.sum(axis=1), counts[0], rules.alpha, rules.missing)
-    logs = np.stack((absent, there, np.zeros_like(there)))
-    density = densities_at(scale, positions[cells - 1], by_class, bandwidth)
-    rows_behind = np.stack((counts[0], by_class.sum(axis=1), np.zeros_like(there)))
-    return Part(np.empty(0), logs, rows_behind), density

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.answer import Answer, BayesTree, ClassTree
+from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted
 from unnaive.discretize.discretizer import cut_names
 from unnaive.encode import Categories
-from unnaive.models.tree.tree import Tree
 from unnaive.table import Schema
 
 
@@ -38,32 +39,39 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
     >>> print(export_text(tree))
     naive Bayes: 150 rows, 3 classes, utility 0.947
     """
-    check_is_fitted(model)
-    if not isinstance(getattr(model, "tree_", None), Tree):
-        raise TypeError(
-            f"export_text shows trees of this library, such as NBTreeClassifier; got a "
-            f"{type(model).__name__}."
-        )
-    tree: Tree = model.tree_
+    known, tree = find_tree(model, "export_text shows")
+    schema, labels = known.schema, known.labels
     deepest = tree.depth.max() if max_depth is None else max_depth
     lines = []
     for node in np.flatnonzero(tree.depth <= deepest).tolist():  # parents before children
         leaf = tree.attribute[node] < 0 or tree.depth[node] == deepest
-        answer = tree.describe(node, model.classes_) if leaf else ""
+        answer = tree.describe(node, labels) if leaf else ""
         if leaf and tree.attribute[node] >= 0:
             answer += " ..."  # there is more below
         indent = "|   " * tree.depth[node]
         if node:
-            leading = condition(tree, node, model.schema_, decimals)
+            leading = condition(tree, node, schema, decimals)
             lines.append(f"{indent[4:]}{leading}: {answer}" if leaf else f"{indent[4:]}{leading}")
         elif leaf:
             lines.append(answer)
         staying = tree.staying(node)
         if not leaf and staying >= 1e-3:  # less is the rounding of the shares of rows
-            name = model.schema_.label(int(tree.attribute[node]))
+            name = schema.label(int(tree.attribute[node]))
             rows = counted(staying, "row")
             lines.append(f"{indent}{name} missing: the node's own answer, {rows}")
     return "\n".join(lines)
+
+
+def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:
+    """A fitted model's answer, and the tree in it; ``what`` is done begins the error."""
+    check_is_fitted(model)
+    answer = getattr(model, "answer_", None)
+    tree = answer.tree if isinstance(answer, Answer) else None
+    if tree is None or not isinstance(answer, Answer):
+        raise TypeError(
+            f"{what} trees of this library, such as NBTreeClassifier; got a {type(model).__name__}."
+        )
+    return answer, tree
 
 
 def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:

@@ -121,6 +121,42 @@ def add_densities(
 
 
 @njit(cache=True, nogil=True)
+def find_ends(
+    slots: NDArray[np.uint16],
+    way: Routing,
+    share: NDArray[np.float64],
+    at: NDArray[np.intp],
+    part: NDArray[np.float64],
+) -> int:
+    """The nodes where one row stops, and the share of it that does (OUT, from the end back).
+
+    A row goes to all children, by their shares, where its value is missing or was never seen; it
+    stops where its value has no child. ``at`` and ``part`` have room for every node: those that
+    wait are kept from the front, those that are found from the end.
+    """
+    at[0], part[0], pending, found = 0, 1.0, 1, 0
+    while pending:
+        pending -= 1
+        node, own = at[pending], part[pending]
+        split = False
+        while way.attribute[node] >= 0:
+            j = way.attribute[node]
+            child = follow(way, node, slots[j])
+            if child < 0:
+                split = slots[j] == 0 or slots[j] == way.unseen[j]
+                break
+            node = child
+        if split:
+            for k in range(way.child_start[node], way.child_start[node + 1]):
+                at[pending], part[pending] = way.child[k], own * share[way.child[k]]
+                pending += 1
+        else:
+            found += 1
+            at[len(at) - found], part[len(at) - found] = node, own
+    return found
+
+
+@njit(cache=True, nogil=True)
 def add_shares(
     slots: NDArray[np.uint16],
     way: Routing,
@@ -128,30 +164,30 @@ def add_shares(
     answer: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Add to each row (OUT, rows x classes) the answers of the nodes it reaches, by its share.
-
-    A row goes to all children, by their shares, where its value is missing or was never seen; it
-    stops where its value has no child.
-    """
-    at = np.empty(len(way.attribute), dtype=np.intp)
-    part = np.empty(len(way.attribute))
+    """Add to each row (OUT, rows x classes) the answers of the nodes it reaches, by its share."""
+    n = len(way.attribute)
+    at, part = np.empty(n, dtype=np.intp), np.empty(n)
     for i in range(slots.shape[0]):
-        at[0], part[0], pending = 0, 1.0, 1
-        while pending:
-            pending -= 1
-            node, own = at[pending], part[pending]
-            split = False
-            while way.attribute[node] >= 0 and not split:
-                j = way.attribute[node]
-                child = follow(way, node, slots[i, j])
-                if child < 0:
-                    split = slots[i, j] == 0 or slots[i, j] == way.unseen[j]
-                    break
-                node = child
-            if split:
-                for k in range(way.child_start[node], way.child_start[node + 1]):
-                    at[pending], part[pending] = way.child[k], own * share[way.child[k]]
-                    pending += 1
-            else:
-                for c in range(out.shape[1]):
-                    out[i, c] += own * answer[node, c]
+        for k in range(n - 1, n - 1 - find_ends(slots[i], way, share, at, part), -1):
+            for c in range(out.shape[1]):
+                out[i, c] += part[k] * answer[at[k], c]
+
+
+@njit(cache=True, nogil=True)
+def list_ends(
+    slots: NDArray[np.uint16],
+    way: Routing,
+    share: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    nodes: NDArray[np.intp],
+    shares: NDArray[np.float64],
+) -> int:
+    """How many nodes all rows stop at; where there is room, each row, node and share (OUT)."""
+    n, filled = len(way.attribute), 0
+    at, part = np.empty(n, dtype=np.intp), np.empty(n)
+    for i in range(slots.shape[0]):
+        for k in range(n - 1, n - 1 - find_ends(slots[i], way, share, at, part), -1):
+            if filled < len(rows):
+                rows[filled], nodes[filled], shares[filled] = i, at[k], part[k]
+            filled += 1
+    return filled

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import tree_kernels as kernels
+from unnaive.answer.tree import ROWS, Tree
 from unnaive.common.checks import check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.common.wording import amount, counted
-from unnaive.models.tree import kernels
-from unnaive.models.tree.tree import ROWS, Tree
 from unnaive.table import Block
 
 
@@ -62,22 +62,39 @@ class ClassTree(Tree):
 
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Probability of each class for each row."""
-        return self._added(block, self.answer, n_jobs)
-
-    def shares(self, block: Block) -> NDArray[np.float64]:
-        """How much of each row stops at each node: rows x nodes."""
-        return self._added(block, np.eye(self.n_nodes), None)
-
-    def _added(
-        self, block: Block, answers: NDArray[np.float64], n_jobs: int | None
-    ) -> NDArray[np.float64]:
-        """What the nodes (IN, nodes x any) answer for each row, by its share at each."""
-        out = np.zeros((block.n_rows, answers.shape[1]))
+        out = np.zeros((block.n_rows, self.n_outputs))
         way, share = self.routing(), self.share
 
         def answer(start: int) -> None:
             slots = self._slots(block.slice(start, start + ROWS))
-            kernels.add_shares(slots, way, share, answers, out[start : start + ROWS])
+            kernels.add_shares(slots, way, share, self.answer, out[start : start + ROWS])
 
         list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
+        return out
+
+    def stops(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """Where rows stop: row, node, and how much of the row, one entry for each such node."""
+        slots, way, share = self._slots(block), self.routing(), self.share
+        n = 0
+        while True:
+            rows, nodes, shares = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)
+            needed = kernels.list_ends(slots, way, share, rows, nodes, shares)
+            if needed == n:
+                return rows, nodes, shares
+            n = needed
+
+    def moves(self, block: Block) -> NDArray[np.float64]:
+        """By how much the tests on each column move the shares of the classes, on a row's ways.
+
+        Rows x columns x classes; with the root's shares they add up to the probabilities.
+        """
+        rows, nodes, shares = self.stops(block)
+        out = np.zeros((block.n_rows, len(self.coders), self.n_outputs))
+        while len(nodes):
+            below = nodes > 0
+            rows, nodes, shares = rows[below], nodes[below], shares[below]
+            above = self.parent[nodes]
+            moved = shares[:, None] * (self.answer[nodes] - self.answer[above])
+            np.add.at(out, (rows, self.attribute[above]), moved)
+            nodes = above
         return out

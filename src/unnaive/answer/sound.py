@@ -13,7 +13,7 @@ from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import coder_sizes
 
 if TYPE_CHECKING:
-    from unnaive.models.tree.tree import Tree
+    from unnaive.answer.tree import Tree
 
 
 def children_of(parent: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -39,7 +39,7 @@ def check_nodes(tree: Tree) -> None:
     expect(max(sizes, default=0) <= GRID_LIMIT, "a column has too many values.")
     expect(np.array_equal(tree.offsets, slot_offsets(sizes)), "slots are not the columns'.")
     expect(tree.class_weight.ndim == 2, "class_weight is not nodes x classes.")
-    check_values("class_weight", tree.class_weight, (n, tree.n_classes), 0.0, HEAVIEST)
+    check_values("class_weight", tree.class_weight, (n, tree.n_outputs), 0.0, HEAVIEST)
     _check_routes(tree, np.array([*sizes, 0])[tree.attribute])  # a leaf asks nothing, at -1
 
 

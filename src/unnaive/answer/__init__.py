@@ -1,0 +1,21 @@
+"""ANSWERING: what a fitted model says about a row, as plain data that nests."""
+
+from unnaive.answer.answer import Answer
+from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.evidence import Evidence
+from unnaive.answer.kernel_tree import KernelTree
+from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.tree import BayesTree
+
+__all__ = [
+    "Answer",
+    "BayesTree",
+    "ClassTree",
+    "Evidence",
+    "EvidenceTable",
+    "Folded",
+    "Foreign",
+    "GatedMixture",
+    "KernelTree",
+    "Vote",
+]

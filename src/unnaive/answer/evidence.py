@@ -1,0 +1,178 @@
+"""Why rows are answered as they are: bars that add up, of one form for every answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Vote
+from unnaive.answer.predict import share_rows
+from unnaive.answer.tree import BayesTree
+from unnaive.bayes import Scorer
+from unnaive.bayes.scoring import probabilities
+from unnaive.table import Block
+from unnaive.table.columns import as_objects
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Why each row is answered as it is: a baseline and bars that add up.
+
+    Attributes
+    ----------
+    baseline : array of shape (rows, classes)
+        Before any bar is added.
+    bars : array of shape (rows, bars, classes)
+        One bar for each column; for models that vote, one for each member.
+    names : list
+        Names (or positions) of the columns; names of the members of a vote or a mixture.
+    classes : array
+        What is told apart: classes, or the (class, cluster) pairs of a decomposition.
+    scale : {"log", "probability"}
+        What the bars add up to: joint log probabilities, whose softmax are the probabilities, or
+        the probabilities themselves.
+    parts : tuple of Evidence
+        For members of a vote, and gates and experts of a mixture: their own bars by column.
+    shares : array of shape (rows, parts)
+        How much each part counts for a row: its weight in the vote, its responsibility.
+    """
+
+    PER_ROW: ClassVar = {"baseline": 0, "bars": 0, "shares": 0}
+
+    baseline: NDArray[np.float64]
+    bars: NDArray[np.float64]
+    names: list[Any]
+    classes: NDArray[Any]
+    scale: Literal["log", "probability"]
+    parts: tuple[Evidence, ...]
+    shares: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.bars)
+
+    @property
+    def total(self) -> NDArray[np.float64]:
+        """The baseline plus all bars, in their order: rows x classes.
+
+        On the log scale this is `predict_joint_log_proba`, bit for bit.
+        """
+        out = self.baseline.copy()
+        for k in range(self.bars.shape[1]):
+            out += self.bars[:, k]
+        return out
+
+    def __repr__(self) -> str:
+        rows, bars, classes = self.bars.shape
+        return f"Evidence: {bars} bars for {classes} classes in {rows} rows, {self.scale} scale"
+
+
+@singledispatch
+def evidence(
+    node: Any,
+    block: Block,  # noqa: ARG001
+    classes: NDArray[Any],  # noqa: ARG001
+    n_jobs: int | None = None,  # noqa: ARG001
+) -> Evidence:
+    """The bars of some rows, by the node that answers for them."""
+    name = type(getattr(node, "estimator", node)).__name__
+    raise TypeError(f"{name} is not made of evidence: there are no bars to show.")
+
+
+def bars_of(
+    scorer: Scorer, block: Block, classes: NDArray[Any], n_jobs: int | None = None
+) -> Evidence:
+    """The bars of one naive Bayes."""
+    baseline = np.tile(scorer.log_prior, (block.n_rows, 1))
+    return _by_column(baseline, scorer.evidence(block, n_jobs), block, classes)
+
+
+def _by_column(
+    baseline: NDArray[np.float64],
+    bars: NDArray[np.float64],
+    block: Block,
+    classes: NDArray[Any],
+    scale: Literal["log", "probability"] = "log",
+) -> Evidence:
+    shares = np.empty((block.n_rows, 0))
+    return Evidence(baseline, bars, block.schema.names, classes, scale, (), shares)
+
+
+@evidence.register
+def _(
+    node: EvidenceTable, block: Block, classes: NDArray[Any], n_jobs: int | None = None
+) -> Evidence:
+    return bars_of(node.scorer, block, classes, n_jobs)
+
+
+@evidence.register
+def _(
+    node: BayesTree,
+    block: Block,
+    classes: NDArray[Any],
+    n_jobs: int | None = None,  # noqa: ARG001
+) -> Evidence:
+    """The bars of the naive Bayes where a row stops."""
+    return _by_column(*node.evidence(block), block, classes)
+
+
+@evidence.register
+def _(
+    node: ClassTree,
+    block: Block,
+    classes: NDArray[Any],
+    n_jobs: int | None = None,  # noqa: ARG001
+) -> Evidence:
+    """By how much the tests on each column, on the row's way, move the shares of the classes."""
+    bars = node.moves(block)
+    return _by_column(
+        np.tile(node.answer[0], (block.n_rows, 1)), bars, block, classes, "probability"
+    )
+
+
+@evidence.register
+def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+    n, outputs = node.weights.size, node.n_outputs
+    both = bars_of(node.scorer, block, classes, n_jobs)
+    votes = node.votes(both.total)
+    parts = tuple(
+        replace(both, baseline=both.baseline[:, own], bars=both.bars[:, :, own])
+        for own in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
+    )
+    scale: Literal["log", "probability"] = "log" if node.join == "softmax" else "probability"
+    weights = node.weights if node.join == "softmax" else node.weights / node.weights.sum()
+    shares = np.tile(weights, (block.n_rows, 1))
+    names = [f"{node.member} {k}" for k in range(n)]
+    baseline = np.zeros((block.n_rows, outputs))
+    return Evidence(baseline, votes, names, classes, scale, parts, shares)
+
+
+@evidence.register
+def _(
+    node: GatedMixture, block: Block, classes: NDArray[Any], n_jobs: int | None = None
+) -> Evidence:
+    """What each expert adds to the probabilities; gates come before experts among the parts."""
+    shape, both = node.shape, bars_of(node.scorer, block, classes, n_jobs)
+    trust = np.exp(share_rows(node, block, n_jobs)[0])
+    labels = [as_objects(shape.children(g)) for g in range(shape.n_gates)]
+    labels += [classes] * shape.n_experts
+    parts = tuple(
+        replace(both, baseline=both.baseline[:, units], bars=both.bars[:, :, units], classes=own)
+        for units, own in zip(shape.models(), labels, strict=True)
+    )
+    shares = np.stack([trust[:, below].sum(axis=1) for below in shape.experts_below()], axis=1)
+    experts = parts[shape.n_gates :]
+    said = [trust[:, e, None] * probabilities(own.total) for e, own in enumerate(experts)]
+    bars, names = np.stack(said, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
+    baseline = np.zeros((block.n_rows, shape.n_classes))
+    return Evidence(baseline, bars, names, classes, "probability", parts, shares)
+
+
+@evidence.register
+def _(node: Folded, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+    """The bars of every (class, cluster) pair."""
+    return evidence(node.inner, block, as_objects(node.pairs(classes)), n_jobs)

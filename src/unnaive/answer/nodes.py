@@ -1,0 +1,273 @@
+"""The few ways in which a model answers, as plain frozen data that nests.
+
+Trees are nodes too: `BayesTree`, `KernelTree` and `ClassTree` in modules of their own. Every node
+has ``n_outputs`` (the classes, or whatever it tells apart), ``check_columns`` (refuses columns that
+are not a table's) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column).
+Whatever is done with an answer is one function over nodes, found by `functools.singledispatch`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.kernel_tree import KernelTree
+from unnaive.answer.mixture_shape import Shape
+from unnaive.answer.tree import BayesTree
+from unnaive.bayes import Scorer
+from unnaive.bayes.scoring import probabilities
+from unnaive.common.checks import FINITE, check_values, expect
+from unnaive.common.wording import counted
+from unnaive.counts import CountTable
+from unnaive.table import Schema
+
+Cast: TypeAlias = Literal["probabilities", "winner"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvidenceTable:
+    """One table of evidence: a prior, and one bar per column.
+
+    Attributes
+    ----------
+    scorer : Scorer
+    counts : CountTable or None
+        Weight of the training rows by class, in the slots of the scorer's coders.
+    rounds : float or None
+        Where rounds of boosting were added up: the sum of their votes. The evidence is then not
+        that of the counts.
+    """
+
+    ADDS_UP: ClassVar = True
+
+    scorer: Scorer
+    counts: CountTable | None = None
+    rounds: float | None = None
+
+    def check(self) -> None:
+        """Refuse counts of other columns or classes than the evidence's."""
+        _check_counts(self.counts, self.scorer, self.n_outputs)
+        if self.rounds is not None:
+            expect(abs(self.rounds) <= FINITE, f"rounds weigh {self.rounds} together.")
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.scorer.log_prior)
+
+    def check_columns(self, schema: Schema) -> None:
+        """Refuse other columns than a table's."""
+        self.scorer.check_columns(schema, self.n_outputs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vote:
+    """Several naive Bayes models of the same columns that answer together.
+
+    Attributes
+    ----------
+    weights : array of shape (members,)
+    cast : {"probabilities", "winner"}
+        What a member says: its probabilities, or 1 for its most probable class.
+    join : {"mean", "softmax"}
+        The weighted mean of what members say, or the softmax of the weighted sum: votes are then
+        log odds, as in AdaBoost.
+    member : {"bag", "round"}
+        What a member is called.
+    scorer : Scorer
+        Of all members: its classes are theirs, end to end.
+    counts : CountTable or None
+        Weight of the training rows by class.
+    """
+
+    ADDS_UP: ClassVar = False
+
+    weights: NDArray[np.float64]
+    cast: Cast
+    join: Literal["mean", "softmax"]
+    member: Literal["bag", "round"]
+    scorer: Scorer
+    counts: CountTable | None = None
+
+    def check(self) -> None:
+        """Refuse weights that are not one for each member."""
+        expect(self.weights.size, "nobody votes.")
+        check_values("weights", self.weights, (self.weights.size,))
+        whole = self.weights.size * self.n_outputs == len(self.scorer.log_prior)
+        expect(whole, "members are not for the same classes.")
+        if self.join == "mean":
+            positive = (self.weights >= 0).all() and self.weights.sum() > 0
+            expect(positive, "there is no mean with these weights.")
+        _check_counts(self.counts, self.scorer, self.n_outputs)
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.scorer.log_prior) // self.weights.size
+
+    def check_columns(self, schema: Schema) -> None:
+        """Refuse other columns than a table's."""
+        self.scorer.check_columns(schema, len(self.scorer.log_prior))
+
+    def votes(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What each member adds, rows x members x classes, from all scores, which are used up."""
+        shape = (len(joint), self.weights.size, self.n_outputs)
+        votes = cast_votes(self.cast, joint.reshape(-1, self.n_outputs)).reshape(shape)
+        votes *= self.weights[:, None]
+        return votes / self.weights.sum() if self.join == "mean" else votes
+
+
+def cast_votes(cast: Cast, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a model says: probabilities, or 1 for its best class; the scores are used up."""
+    if cast == "probabilities":
+        return probabilities(joint)
+    votes: NDArray[np.float64] = np.eye(joint.shape[1])[joint.argmax(axis=1)]
+    return votes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GatedMixture:
+    """Gates share every row among experts; gates and experts are naive Bayes models.
+
+    Attributes
+    ----------
+    shape : Shape
+        Which gate leads where.
+    scorer : Scorer
+        Of all gates and experts: its classes are their units.
+    counts : CountTable
+        Weight of the training rows by unit.
+    """
+
+    ADDS_UP: ClassVar = False
+
+    shape: Shape
+    scorer: Scorer
+    counts: CountTable
+
+    def check(self) -> None:
+        """Refuse evidence that is not that of the units."""
+        units = self.shape.n_units
+        expect(len(self.scorer.log_prior) == units, "evidence is for other units.")
+        _check_counts(self.counts, self.scorer, units)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.shape.n_classes
+
+    def check_columns(self, schema: Schema) -> None:
+        """Refuse other columns than a table's."""
+        self.scorer.check_columns(schema, self.shape.n_units)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassClusters:
+    """The clusters of one class.
+
+    Attributes
+    ----------
+    label : Any
+        The class.
+    n_clusters : int
+    sizes : array of shape (n_clusters,)
+        Weight of the rows of each cluster.
+    profiles : tuple of str
+        How each cluster differs from the class as a whole.
+    noise : bool
+        Whether the last cluster holds the rows that the clusterer called noise.
+    """
+
+    label: Any
+    n_clusters: int
+    sizes: NDArray[np.float64]
+    profiles: tuple[str, ...]
+    noise: bool
+
+    def check(self) -> None:
+        """Refuse sizes and profiles that are not one for each cluster."""
+        check_values("sizes", self.sizes, (self.n_clusters,), 0.0, FINITE)
+        expect(len(self.profiles) == self.n_clusters, "profiles are not one for each cluster.")
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}: {counted(self.n_clusters, 'cluster')}"]
+        for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
+            name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
+            lines.append(f"  {name} ({counted(size, 'row')}): {profile}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folded:
+    """An answer about (class, cluster) pairs, folded to classes.
+
+    Attributes
+    ----------
+    owner : array of shape (pairs,)
+        Class number of each pair; pairs stand class by class.
+    method : {"sum", "max"}
+        Probability of a class: the sum over its pairs, or its best pair's, made to sum to 1.
+    inner : node
+        Tells the pairs apart.
+    clusters : tuple of ClassClusters
+        For each class, its clusters in words.
+    """
+
+    ADDS_UP: ClassVar = False
+
+    owner: NDArray[np.intp]
+    method: Literal["sum", "max"]
+    inner: Node
+    clusters: tuple[ClassClusters, ...] = ()
+
+    def check(self) -> None:
+        """Refuse pairs that do not belong to all classes, class by class."""
+        check_values("owner", self.owner, (self.inner.n_outputs,), 0, self.owner.size - 1)
+        n = self.n_outputs
+        expect(np.array_equal(np.unique(self.owner), np.arange(n)), "a class has no pair.")
+        expect((np.diff(self.owner) >= 0).all(), "pairs do not stand class by class.")
+
+    @property
+    def n_outputs(self) -> int:
+        return int(self.owner[-1]) + 1
+
+    def check_columns(self, schema: Schema) -> None:
+        """Refuse other columns than a table's."""
+        self.inner.check_columns(schema)
+
+    def pairs(self, classes: NDArray[Any]) -> list[tuple[Any, int]]:
+        """Class and cluster number of each pair."""
+        first = np.searchsorted(self.owner, self.owner)
+        return [
+            (classes[c], int(p - f)) for p, (c, f) in enumerate(zip(self.owner, first, strict=True))
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foreign:
+    """A classifier of another library, which only it can ask."""
+
+    ADDS_UP: ClassVar = False
+
+    estimator: Any
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.estimator.classes_)
+
+    def check_columns(self, schema: Schema) -> None:
+        """Nothing is known about its columns."""
+
+
+def _check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> None:
+    if counts is not None:
+        expect(counts.n_attributes == len(scorer.terms), "counts are not those of the columns.")
+        expect(counts.n_groups == n_groups, "counts are not those of the classes.")
+
+
+Node: TypeAlias = (
+    EvidenceTable | Vote | GatedMixture | Folded | BayesTree | KernelTree | ClassTree | Foreign
+)

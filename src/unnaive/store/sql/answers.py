@@ -1,0 +1,183 @@
+"""Every kind of answer as columns of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from sqlglot import exp
+
+from unnaive.answer import (
+    Answer,
+    BayesTree,
+    ClassTree,
+    EvidenceTable,
+    Folded,
+    Foreign,
+    GatedMixture,
+    Vote,
+)
+from unnaive.store.sql.columns import Columns
+from unnaive.store.sql.dialects import case, ref, whole
+from unnaive.store.sql.scores import (
+    Thinning,
+    log_sums,
+    normalized,
+    raised,
+    score,
+    shares,
+    tops,
+    winners,
+)
+from unnaive.store.sql.statement import add_up
+from unnaive.store.sql.trees import answer_tree, score_tree
+
+AT_ONCE = 240  # scores of models that answer together, in one step
+
+
+def sql_answer(model: Any) -> Answer:
+    """The answer of a fitted model, if it can be written as SQL."""
+    check_is_fitted(model)
+    answer = getattr(model, "answer_", None)
+    core = getattr(answer, "core", model)
+    if not isinstance(answer, Answer) or isinstance(core, Foreign):
+        inside = type(getattr(core, "estimator", core)).__name__
+        around = "" if inside == type(model).__name__ else f"{type(model).__name__} around "
+        raise TypeError(
+            f"{around}{inside} cannot be written as SQL; classifiers of this library can, and "
+            "ClassDecompositionClassifier and AutoClassifier around them."
+        )
+    return answer
+
+
+@singledispatch
+def probabilities(node: Any, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
+    """Probability of each class, as columns."""
+    raise TypeError(f"a {type(node).__name__} cannot be written as SQL.")
+
+
+@probabilities.register
+def _(node: EvidenceTable, columns: Columns, thinning: Thinning) -> list[str]:
+    return shares(columns, [score(columns, node.scorer, thinning=thinning)])[0]
+
+
+@probabilities.register
+def _(node: BayesTree, columns: Columns, thinning: Thinning) -> list[str]:
+    return shares(columns, [score_tree(columns, node, thinning)])[0]
+
+
+@probabilities.register
+def _(node: ClassTree, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
+    return answer_tree(columns, node)
+
+
+@probabilities.register
+def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
+    """Members some at a time, their votes added up in order."""
+    n, members, double = node.n_outputs, node.weights.size, columns.dialect.double
+    whole_weight = double(float(node.weights.sum()))
+    at_once = max(1, AT_ONCE // n)
+    totals: list[list[exp.Expr]] = [[] for _ in range(n)]
+    for first in range(0, members, at_once):
+        last = min(first + at_once, members)
+        scores = score(columns, node.scorer, slice(first * n, last * n))
+        models = [scores[k : k + n] for k in range(0, len(scores), n)]
+        weights = node.weights[first:last].tolist()
+        votes: list[list[exp.Expr]]
+        if node.cast == "probabilities":
+            votes = [
+                [_times(ref(p), weight, double) for p in own]
+                for own, weight in zip(shares(columns, models), weights, strict=True)
+            ]
+        else:
+            votes = [
+                [_if_won(columns, won, c, weight) for c in range(n)]
+                for won, weight in zip(winners(columns, models), weights, strict=True)
+            ]
+        if node.join == "mean":
+            votes = [
+                [exp.Div(this=v, expression=whole_weight.copy(), typed=True) for v in own]
+                for own in votes
+            ]
+        totals = _add(columns, totals, votes)
+    names = [str(total[0].name) for total in totals]
+    return names if node.join == "mean" else shares(columns, [names])[0]
+
+
+def _times(value: exp.Expr, weight: float, double: Any) -> exp.Expr:
+    return value if weight == 1.0 else exp.Mul(this=value, expression=double(weight))
+
+
+def _if_won(columns: Columns, won: str, c: int, vote: float) -> exp.Expr:
+    double = columns.dialect.double
+    return case([(whole(c), double(vote))], double(0.0), ref(won))
+
+
+def _add(
+    columns: Columns, totals: list[list[exp.Expr]], parts: Sequence[Sequence[exp.Expr]]
+) -> list[list[exp.Expr]]:
+    """Votes so far, and those of some more models."""
+    step = columns.statement.step("votes")
+    return [
+        [ref(step.define("v", add_up([*total, *(own[c] for own in parts)])))]
+        for c, total in enumerate(totals)
+    ]
+
+
+@probabilities.register
+def _(node: GatedMixture, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
+    """Gates and experts: logs of shares on the way to each expert, then a sum over experts."""
+    shape = node.shape
+    scores = score(columns, node.scorer)
+    models = [[scores[unit] for unit in units] for units in shape.models()]
+    wholes = log_sums(columns, models)
+    step = columns.statement.step("trust")
+    ways: list[list[exp.Expr]] = [[]]  # to every node: its gate's way, and its own share
+    for g in range(shape.n_gates):
+        for s in models[g]:
+            share = exp.Paren(this=exp.Sub(this=ref(s), expression=ref(wholes[g])))
+            ways.append([*(part.copy() for part in ways[g]), share])
+    both = [
+        [
+            step.define(
+                "b",
+                add_up(
+                    [
+                        *(part.copy() for part in ways[shape.n_gates + e]),
+                        exp.Paren(this=exp.Sub(this=ref(s), expression=ref(total))),
+                    ]
+                ),
+            )
+            for s in models[shape.n_gates + e]
+        ]
+        for e, total in enumerate(wholes[shape.n_gates :])
+    ]
+    best = tops(columns, [[s for own in both for s in own]])[0]
+    step = columns.statement.step("raised")
+    parts = [
+        step.define(
+            "e",
+            add_up(
+                [raised(columns, exp.Sub(this=ref(own[c]), expression=ref(best))) for own in both]
+            ),
+        )
+        for c in range(shape.n_classes)
+    ]
+    return normalized(columns, [parts])[0]
+
+
+@probabilities.register
+def _(node: Folded, columns: Columns, thinning: Thinning) -> list[str]:
+    pairs = probabilities(node.inner, columns, thinning)
+    owners = [np.flatnonzero(node.owner == c) for c in range(node.n_outputs)]
+    step = columns.statement.step("classes")
+    own = [[ref(pairs[k]) for k in ks] for ks in owners]
+    dialect = columns.dialect
+    if node.method == "sum":
+        one = dialect.double(1.0)
+        return [step.define("p", dialect.least([add_up(parts), one.copy()])) for parts in own]
+    best = [step.define("e", dialect.greatest(parts)) for parts in own]
+    return normalized(columns, [best])[0]
