@@ -114,16 +114,16 @@ def learn(
     name: str, model: Any, rows: Rows, cv: int, seed: int, tell: Any
 ) -> tuple[Any, Comparison | None]:
     """The fitted model, and how it did under cross-validation."""
-    from unnaive.choose import AutoClassifier, compare
+    from unnaive.choose import compare
     from unnaive.cli.console import passes_to
 
     found = None
     if cv == 1:
         raise ValueError("--cv must be 2 folds or more, or 0 for none; got 1.")
-    if cv == 0 and isinstance(model, AutoClassifier):
+    if cv == 0 and name == "auto":
         raise ValueError("--model auto chooses by cross-validation; --cv must be 2 or more.")
     if cv and len(rows.table) > 1:
-        given = model.get_params(deep=False) if isinstance(model, AutoClassifier) else {}
+        given = model.get_params(deep=False) if name == "auto" else {}
         given = given or {"models": [], "estimators": {name: model}}
         given |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
         found = compare(

@@ -20,7 +20,7 @@ def upgrade(estimator: Any) -> Any:
     if not isinstance(estimator, dict) or not isinstance(estimator.get("learned"), dict):
         return estimator
     learned: Node = {name: _inside(value) for name, value in estimator["learned"].items()}
-    make = _ANSWERS.get(estimator.get(NAME))
+    make = _ANSWERS.get(str(estimator.get(NAME)))
     if make is not None:
         try:
             learned = make(learned, estimator.get("parameters", {}))
