@@ -8,18 +8,18 @@ BIN := $(VENV)/bin
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		($(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv $(VENV))
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(1)]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(1)]" $(2)
 	@touch $@
 endef
 
 $(VENV)/.demo: pyproject.toml
 	$(call install,demo)
 
-$(VENV)/.test: pyproject.toml
-	$(call install,test)
+$(VENV)/.test: pyproject.toml papers/pyproject.toml
+	$(call install,test,--editable ./papers)
 
-$(VENV)/.bench: pyproject.toml
-	$(call install,bench)
+$(VENV)/.bench: pyproject.toml papers/pyproject.toml
+	$(call install,bench,--editable ./papers)
 
 $(VENV)/.docs: pyproject.toml
 	$(call install,docs)
@@ -59,7 +59,7 @@ docs: $(VENV)/.docs  ## the site, in docs/_build/html; warnings are errors, ever
 	$(BIN)/python docs/check_links.py docs/_build/html
 
 papers: $(VENV)/.test  ## the papers' experiments: make papers [DATA=folder], without a folder the quick sample
-	$(BIN)/python -m unnaive.cli papers all --jobs 2 $(if $(DATA),--data $(DATA),--quick)
+	$(BIN)/unnaive-papers all --jobs 2 $(if $(DATA),--data $(DATA),--quick)
 
 clean:
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache docs/_build docs/gallery docs/reference/generated docs/reference/backreferences

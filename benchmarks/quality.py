@@ -3,7 +3,7 @@
     python -m benchmarks.quality --data FOLDER [--peers peers.csv] [--sets a,b] [--models nb,...]
 
 The folder holds one Parquet file per data set and a MANIFEST.json that names their targets. Splits
-are those of ``unnaive papers comparison``: the file's own where it has a ``split`` column, else one
+are those of ``unnaive-papers comparison``: the file's own where it has a ``split`` column, else one
 third held out above 3,000 rows (stratified), else stratified 10-fold cross-validation, pooled.
 Defaults of the library are chosen with ``--inner``, which sees training rows only: it
 cross-validates inside each training part instead of looking at the held-out rows.
@@ -32,9 +32,9 @@ from unnaive import (
     NaiveBayesClassifier,
     NBTreeClassifier,
 )
-from unnaive.papers.comparison.experiments import splits
-from unnaive.papers.numbers import Around
-from unnaive.papers.protocol import Split, evaluate, folds
+from unnaive_papers.comparison.experiments import splits
+from unnaive_papers.numbers import Around
+from unnaive_papers.protocol import Split, evaluate, folds
 
 MODELS: dict[str, Callable[[], Any]] = {
     "nb": NaiveBayesClassifier,

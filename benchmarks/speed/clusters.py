@@ -14,7 +14,7 @@ from sklearn.mixture import GaussianMixture
 from benchmarks.quality import data_sets
 from benchmarks.speed.harness import Row, best_of, faster, seconds
 from unnaive import ClassDecompositionClassifier, LatentClassClusterer
-from unnaive.papers import weka
+from unnaive_papers import weka
 
 THREADS = 2
 CLUSTERS, STEPS = 8, 50

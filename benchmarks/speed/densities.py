@@ -15,7 +15,7 @@ from benchmarks.speed.foundation import labels, numbers
 from benchmarks.speed.harness import Row, at_most, best_of, seconds
 from unnaive import FlexibleNBTreeClassifier, NaiveBayesClassifier, NBTreeClassifier
 from unnaive.density.widths import CANDIDATES
-from unnaive.papers import weka
+from unnaive_papers import weka
 
 ROWS, COLUMNS = 100_000, 20
 DIRECT_ROWS = 2_000  # the direct sum is timed on so many rows of one column, and scaled up

@@ -22,8 +22,8 @@ from benchmarks.speed.harness import (
     slope,
 )
 from unnaive import C45Classifier, NaiveBayesClassifier, NBTreeClassifier
-from unnaive.papers import weka
-from unnaive.papers.protocol import c45_size
+from unnaive_papers import weka
+from unnaive_papers.protocol import c45_size
 
 WEKA_NBTREE = "weka.classifiers.trees.NBTree"
 WEKA_J48 = "weka.classifiers.trees.J48"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 from pydoc import locate
 
@@ -12,6 +13,7 @@ import typer
 
 import unnaive
 from unnaive.cli.app import app
+from unnaive_papers.cli import app as papers
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "unnaive"
@@ -64,18 +66,20 @@ def test_links_of_a_page_lead_somewhere(page):
 
 
 def test_commands_and_options_on_pages_exist():
-    commands = typer.main.get_command(app).commands
-    found = 0
+    commands = {f"unnaive {k}": own for k, own in typer.main.get_command(app).commands.items()}
+    commands["unnaive-papers"] = typer.main.get_command(papers)
+    found = Counter()
     for page, text in TEXTS.items():
         shown = re.findall(r"^```(?:bash)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
         inline = [f"{code}\n" for code in re.findall(r"`([^`\n]+)`", text)]
-        for line in re.findall(r"^unnaive ([a-z]+ .*)$", "".join(shown + inline), re.MULTILINE):
-            name, *words = line.split("#")[0].split()
+        lines = re.findall(r"^(unnaive [a-z]+|unnaive-papers) (.*)$", "".join(shown + inline), re.M)
+        for name, words in lines:
             taken = {option for own in commands[name].params for option in own.opts}
-            asked = {word for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word)}
-            assert asked <= taken, (page, line)
-            found += 1
-    assert found > 20
+            asked = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*(?!\S)", words.split("#")[0]))
+            assert asked <= taken, (page, name, words)
+            found[name.split()[0]] += 1
+    assert found["unnaive"] > 10
+    assert found["unnaive-papers"] > 5
 
 
 def test_extras_targets_and_modules_on_pages_exist():

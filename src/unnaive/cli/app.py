@@ -14,7 +14,6 @@ from unnaive.cli.evaluate import evaluate
 from unnaive.cli.explain import explain
 from unnaive.cli.fit import fit
 from unnaive.cli.merge import merge
-from unnaive.cli.papers import papers
 from unnaive.cli.predict import predict
 from unnaive.cli.show import show
 from unnaive.cli.sql import sql
@@ -30,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (fit, compare, evaluate, predict, explain, show, update, merge, sql, data, papers)
+COMMANDS = (fit, compare, evaluate, predict, explain, show, update, merge, sql, data)
 for command in COMMANDS:
     # Lines of a docstring are shorter than terminals: paragraphs flow.
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")

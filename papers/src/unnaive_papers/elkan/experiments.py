@@ -1,0 +1,209 @@
+"""Elkan's statements about cost, measured; his identity, checked."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from unnaive.discretize import Discretizer
+from unnaive.papers import CONFIGURATIONS as EXACT
+from unnaive_papers.elkan.reduction import reduce_in_tree, work_together
+from unnaive_papers.elkan.rows import make_rows
+from unnaive_papers.protocol import drawn, folds, held_out
+from unnaive_papers.sets import Sample
+from unnaive_papers.study import Study
+
+TIMES = 3  # the best of so many
+CONFIGURATIONS = EXACT["elkan"]
+
+
+# ---------------------------------------------------------------------------------------------
+# Time
+# ---------------------------------------------------------------------------------------------
+
+
+def seconds(
+    _sample: None, method: str, _seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Seconds to fit, by one size while the others stay: the best of three."""
+    name, what = method.split(", ")
+    took = []
+    for size in options["sizes"][what]:
+        shape = {**options["shape"], what: size}
+        X, y = make_rows(shape["rows"], shape["attributes"], shape["values"])
+        model = CONFIGURATIONS[name](0)
+        if what == "rounds":
+            model.set_params(n_estimators=size)
+        elif name == "boosted NB":
+            model.set_params(n_estimators=shape["rounds"])
+        took.append(min(_time_of(model, X, y) for _ in range(TIMES)))
+    return {"size": list(options["sizes"][what]), "time": took, "accuracy": 0.0}
+
+
+def _time_of(model: Any, X: Any, y: Any) -> float:
+    start = time.perf_counter()
+    model.fit(X, y)
+    return time.perf_counter() - start
+
+
+# ---------------------------------------------------------------------------------------------
+# Memory
+# ---------------------------------------------------------------------------------------------
+
+
+def memory(
+    _sample: None, method: str, _seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Most bytes at once while rows stream by in chunks, or bytes of what was learned."""
+    name, what = method.split(", ")
+    found = []
+    for size in options["sizes"][what]:
+        shape = {**options["shape"], what: size}
+        X, y = make_rows(options["chunk"], shape["attributes"], shape["values"])
+        if what == "rows":
+            found.append(_peak(CONFIGURATIONS[name](0), X, y, size // options["chunk"]))
+            continue
+        model = CONFIGURATIONS[name](0)
+        if what == "rounds":
+            model.set_params(n_estimators=size)
+        model.fit(X, y)
+        found.append(len(pickle.dumps(model)))
+    return {"size": list(options["sizes"][what]), "bytes": found, "accuracy": 0.0}
+
+
+def _peak(model: Any, X: Any, y: Any, chunks: int) -> int:
+    """The same chunk again and again: only its counts may stay."""
+    peak = 0
+    for n in (2, chunks):  # the first: whatever is compiled or imported is not learning
+        learner = type(model)(**model.get_params())
+        tracemalloc.start()
+        for _ in range(n):
+            learner.partial_fit(X, y)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    return peak
+
+
+# ---------------------------------------------------------------------------------------------
+# Identity
+# ---------------------------------------------------------------------------------------------
+
+
+def identity(
+    sample: Sample, _method: str, _seed: int, _: Study, _options: dict[str, Any]
+) -> dict[str, Any]:
+    """Naive Bayes of two classes beside logistic regression with Elkan's weights (equation 2).
+
+    The weights are counted here, without the library: one indicator for each value of each
+    attribute, its weight the log ratio of the two frequencies.
+    """
+    whole = sample.X.notna().all(axis=1).to_numpy()
+    X, y = sample.X[whole].reset_index(drop=True), sample.y[whole]
+    model = CONFIGURATIONS["NB"](0).fit(X, y)
+    one = y == model.classes_[1]
+    log_odds = np.full(len(X), np.log(one.sum()) - np.log((~one).sum()))
+    n_weights = 1
+    for codes in _codes(X, y):
+        weights = _weights(codes, one)
+        n_weights += len(weights)
+        log_odds += weights[codes]
+    logistic = 1 / (1 + np.exp(-log_odds))
+    gap = float(np.abs(logistic - model.predict_proba(X)[:, 1]).max())
+    return {"gap": gap, "weights": n_weights, "rows": len(X), "accuracy": 0.0}
+
+
+def _codes(X: Any, y: NDArray[Any]) -> list[NDArray[np.intp]]:
+    """Each attribute as whole numbers: categories, or bins of equal width."""
+    import pandas as pd
+
+    bins = CONFIGURATIONS["NB"](0).n_bins
+    numeric = [c for c in X if pd.api.types.is_numeric_dtype(X[c])]
+    cuts = dict(
+        zip(numeric, Discretizer("width", n_bins=bins).fit(X[numeric], y).cuts_, strict=True)
+        if numeric
+        else []
+    )
+    return [
+        np.searchsorted(cuts[c], X[c].to_numpy(float), side="left")
+        if c in cuts
+        else pd.Categorical(X[c]).codes.astype(np.intp)
+        for c in X
+    ]
+
+
+def _weights(codes: NDArray[np.intp], one: NDArray[np.bool_]) -> NDArray[np.float64]:
+    v = int(codes.max()) + 1
+    counts = [np.bincount(codes[part], minlength=v) + 1.0 for part in (one, ~one)]
+    return np.log(counts[0] / counts[0].sum()) - np.log(counts[1] / counts[1].sum())
+
+
+def midpoints(
+    sample: Sample, _method: str, _seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    """How near constants over M intervals come to the linear terms of logistic regression.
+
+    The constant of an interval is the coefficient times its midpoint (the paper's last formula of
+    section 3, without its misprint).
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    values = sample.X.select_dtypes("number").dropna(axis=1).to_numpy(float)
+    span = np.ptp(values, axis=0)
+    values = (values - values.min(axis=0))[:, span > 0] / span[span > 0]
+    coefficients = LogisticRegression(max_iter=1000).fit(values, sample.y).coef_[0]
+    gaps = []
+    for bins in options["bins"]:
+        middle = (np.minimum(np.floor(values * bins), bins - 1) + 0.5) / bins
+        gaps.append(float(np.abs((middle - values) @ coefficients).mean()))
+    return {"size": list(options["bins"]), "gap": gaps, "accuracy": 0.0}
+
+
+# ---------------------------------------------------------------------------------------------
+# Accuracy, and workers
+# ---------------------------------------------------------------------------------------------
+
+
+def accuracy(
+    sample: Sample, method: str, seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    parts = folds(sample.y, options.get("folds", 10), seed)
+    return held_out(lambda: CONFIGURATIONS[method](seed), sample.X, sample.y, parts)
+
+
+def rounds(
+    sample: Sample, method: str, seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Per cent right on one third of the rows after each number of rounds."""
+    X, y = sample.X, sample.y
+    found = []
+    for n in options["rounds"]:
+        model = CONFIGURATIONS[method](seed).set_params(n_estimators=n)
+        found.append(held_out(partial(clone, model), X, y, drawn(y, 2 / 3, seed))["accuracy"])
+    return {"rounds": list(options["rounds"]), "accuracies": found, "accuracy": found[-1]}
+
+
+def workers(
+    _sample: None, method: str, _seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    if method == "simulated":
+        return reduce_in_tree(options["rows"], options["attributes"], options["workers"])
+    return work_together(options["rows_each"], options["attributes"])
+
+
+EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "time": seconds,
+    "memory": memory,
+    "identity": identity,
+    "midpoints": midpoints,
+    "accuracy": accuracy,
+    "rounds": rounds,
+    "workers": workers,
+}

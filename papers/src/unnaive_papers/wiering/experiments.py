@@ -1,0 +1,85 @@
+"""Wiering's protocol: 50 times, half of the rows to learn from and half to test on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.datasets import make_parity
+from unnaive.models import HierarchicalMixtureClassifier, NBTreeClassifier
+from unnaive.papers import CONFIGURATIONS as EXACT
+from unnaive_papers.numbers import Around
+from unnaive_papers.protocol import halves, held_out
+from unnaive_papers.sets import Sample
+from unnaive_papers.study import Study
+
+
+def _mixture(*layers: int, **params: Any) -> Callable[[Any], Any]:
+    return lambda seed: HierarchicalMixtureClassifier(layers=layers, random_state=seed, **params)
+
+
+def _boosted(model: Any, **params: Any) -> Callable[[Any], Any]:
+    return lambda seed: Around(partial(model, random_state=seed, **params), random_state=seed)
+
+
+# Sweeps and the counters' start of the loading experiments are ours: the paper names neither.
+CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
+    **EXACT["wiering"],
+    "1-8 HM": _mixture(8),
+    "4-4 HM": _mixture(4, 4),
+    "2-2-2 HM": _mixture(2, 2, 2),
+    "grown HM": lambda seed: HierarchicalMixtureClassifier(layers="grow", random_state=seed),
+    "boosted 1-4 HM": _boosted(HierarchicalMixtureClassifier, layers=(4,)),
+    "NBTree": lambda seed: NBTreeClassifier(random_state=seed),
+    "boosted NBTree": _boosted(NBTreeClassifier),
+    "1-2 HM, exclusive or": _mixture(2, n_sweeps=20),
+    "1-4 HM, exclusive or": _mixture(4, n_sweeps=20),
+    "4 layers, parity": _mixture(*(2,) * 4, n_sweeps=1000, gamma=0.01),
+    "6 layers, parity": _mixture(*(2,) * 6, n_sweeps=1000, gamma=0.01),
+    "7 layers, parity": _mixture(*(2,) * 7, n_sweeps=1000, gamma=0.01),
+}
+
+
+def sigma_classes(values: Any) -> NDArray[Any]:
+    """A numeric target as classes: whole standard deviations from the mean."""
+    cut = np.floor((values - values.mean()) / values.std(ddof=0)).astype(int)
+    return np.asarray(cut.astype(str), dtype=object)
+
+
+def prepare(sample: Sample, told: dict[str, Any]) -> tuple[Any, NDArray[Any]]:
+    """His rows and classes: numeric targets are cut, segmentation has its 210 rows only."""
+    X, target = sample.X, sample.target
+    if told.get("rows") == "train" and sample.train is not None:
+        X = X[sample.train].reset_index(drop=True)
+        target = target[sample.train].reset_index(drop=True)
+    if told.get("target") == "sigma":
+        return X, sigma_classes(target)
+    return X, np.asarray(target.astype(str).to_numpy(), dtype=object)
+
+
+def half(sample: Sample, method: str, seed: int, study: Study, _: dict[str, Any]) -> dict[str, Any]:
+    """Per cent right on the other half."""
+    X, y = prepare(sample, study.sets.get(sample.name, {}))
+    found = held_out(lambda: CONFIGURATIONS[method](seed), X, y, halves(len(y), seed))
+    return {"accuracy": found["accuracy"], "nodes": found["nodes"]}
+
+
+def loading(
+    _sample: None, method: str, _seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Of how many seeds the model learns every row of exclusive or, or of 4-bit parity."""
+    X, y = make_parity(2 if method.endswith("exclusive or") else 4)
+    n = options["runs"]
+    loaded = sum(CONFIGURATIONS[method](seed).fit(X, y).score(X, y) == 1 for seed in range(n))
+    return {"loaded": 100 * loaded / n, "runs": n, "accuracy": 100 * loaded / n}
+
+
+EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "table": half,
+    "beyond": half,
+    "loading": loading,
+}

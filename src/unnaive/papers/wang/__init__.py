@@ -1,6 +1,0 @@
-"""Wang and Yuan (2004): Flexible NBTree beside NBTree and C4.5 on 12 data sets."""
-
-from unnaive.papers.wang.experiments import CONFIGURATIONS, EXPERIMENTS, MEASURES
-from unnaive.papers.wang.page import show
-
-__all__ = ["CONFIGURATIONS", "EXPERIMENTS", "MEASURES", "show"]

@@ -1,6 +1,0 @@
-"""Wiering (2003): hierarchical mixtures, bagging and boosting of naive Bayes on 19 data sets."""
-
-from unnaive.papers.wiering.experiments import CONFIGURATIONS, EXPERIMENTS
-from unnaive.papers.wiering.page import show
-
-__all__ = ["CONFIGURATIONS", "EXPERIMENTS", "show"]
