@@ -102,7 +102,7 @@ def print_explanation(model: NaiveBayesClassifier, row: pd.DataFrame) -> pd.Data
     weight = evidence.bars[0, :, bad] - evidence.bars[0, :, good]
     bars = pd.DataFrame(
         {
-            "attribute": evidence.features,
+            "attribute": evidence.names,
             "value": row.iloc[0].astype(str).to_numpy(),
             "weight": weight,
         }

@@ -21,8 +21,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from helpers import mixed_table
 from unnaive import AutoClassifier, NaiveBayesClassifier, compare, load, save, scan
-from unnaive.choose import FAMILY, make_model
+from unnaive.choose import make_model
 from unnaive.encode.draws import deal_folds
+from unnaive.estimator.registry import family
 
 CHEAP = ["nb", "gaussian", "c45"]
 
@@ -79,8 +80,8 @@ def figures(found):
 def test_the_whole_family_runs_on_a_mixed_table_and_the_best_is_fitted_on_all_rows():
     X, y = mixed_table(150)
     found = compare(X, y, cv=2, random_state=0)
-    assert [r.problem for r in found.results] == [""] * len(FAMILY)
-    assert {r.name for r in found.results} == set(FAMILY)
+    assert [r.problem for r in found.results] == [""] * len(family())
+    assert {r.name for r in found.results} == set(family())
     losses = [r.quality.log_loss for r in found.results]
     assert losses == sorted(losses)
     assert found.best_name_ == found.results[0].name

@@ -15,8 +15,10 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, BAGGED, BOOSTED, CHOOSERS, CLASSIFIERS, ESTIMATORS, ORDERLESS
+from registry import ADDITIVE, CHOOSERS, CLASSIFIERS, ESTIMATORS, META, ORDERLESS
 from unnaive import NaiveBayesClassifier, merge
+from unnaive.answer import Folded
+from unnaive.answer.predict import fold_probabilities
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
 NUMBERS = st.one_of(
@@ -51,7 +53,6 @@ every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS], ids=repr)
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
 ADDING_UP = [c for c in CLASSIFIERS if hasattr(c, "predict_joint_log_proba")]
-VOTING = [*BOOSTED[1:], *BAGGED]
 limits = pytest.mark.parametrize("limit", [8, 65_534])
 
 
@@ -114,21 +115,23 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
     model = clone(estimator).fit(X, y)
     evidence = model.evidence(X)
     assert evidence.bars.shape == (len(X), 3, len(model.classes_))
-    assert (evidence.joint == model.predict_joint_log_proba(X)).all()
+    assert (evidence.total == model.predict_joint_log_proba(X)).all()
 
 
-@pytest.mark.parametrize("estimator", VOTING, ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META], ids=repr)
 @LAW
 @given(data=tables())
-def test_votes_add_up_to_the_probabilities(estimator, data):
+def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, data):
     X, y = data
     model = clone(estimator).fit(X, y)
-    votes = model.evidence(X)
-    total = votes.total
-    assert votes.votes.shape == (len(X), votes.votes.shape[1], len(model.classes_))
-    if hasattr(model, "algorithm"):  # rounds add log-odds, bags probabilities
-        total = softmax(total, axis=1)
+    why, root = model.evidence(X), model.answer_.root
+    assert why.bars.shape == (len(X), len(why.names), len(why.classes))
+    total = softmax(why.total, axis=1) if why.scale == "log" else why.total
+    total = fold_probabilities(root, total) if isinstance(root, Folded) else total
     np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-12)
+    assert why.shares.shape == (len(X), len(why.parts))
+    for part in why.parts:  # members, gates and experts have one bar per column
+        assert part.bars.shape == (len(X), X.shape[1], len(part.classes))
 
 
 @pytest.mark.parametrize("numeric", ["mdl", "frequency", "sigma", "gaussian"])

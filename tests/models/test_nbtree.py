@@ -144,7 +144,7 @@ def test_evidence_of_the_leaf_adds_up():
     model = NBTreeClassifier(random_state=0).fit(X, y)
     evidence = model.evidence(X)
     assert (evidence.joint == model.predict_joint_log_proba(X)).all()
-    assert evidence.features == list(X.columns)
+    assert evidence.names == list(X.columns)
 
 
 def test_text_shows_every_leaf():

@@ -58,6 +58,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     answer_: Answer
     classes_: NDArray[Any]
     n_jobs: int | None
+    _adds_up: bool = True  # whether evidence will be one bar per column, as far as known before fit
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -67,13 +68,13 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def _can(self, name: str) -> bool:
         """Whether there is a method; raises AttributeError, with the reason, if there is none."""
-        if name == "predict_joint_log_proba" and hasattr(self, "answer_"):
-            root = self.answer_.root
-            if not root.ADDS_UP:
-                raise AttributeError(
-                    f"the answer of this {type(self).__name__} is a {type(root).__name__}, which "
-                    "does not add up to joint log probabilities; evidence() shows its parts."
-                )
+        fitted = hasattr(self, "answer_")
+        adds_up = self.answer_.root.ADDS_UP if fitted else self._adds_up
+        if name == "predict_joint_log_proba" and not adds_up:
+            raise AttributeError(
+                f"the evidence of this {type(self).__name__} does not add up column by column, so "
+                "there are no joint log probabilities; evidence() shows its parts."
+            )
         return True
 
     def _learn_answer(self, answer: Answer) -> None:

@@ -92,6 +92,7 @@ grid_limit :
     """
 
     _sometimes = EnsembleClassifier._sometimes | {"oob_score_", "oob_decision_function_"}
+    _adds_up = False
     bag_weights_: NDArray[np.float64]
     oob_score_: float
     oob_decision_function_: NDArray[np.float64]

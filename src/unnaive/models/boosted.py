@@ -252,6 +252,10 @@ grid_limit :
         loss = self.validation_loss_
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE, nan=True)
 
+    @property
+    def _adds_up(self) -> bool:  # type: ignore[override]
+        return self.algorithm == "real"
+
     def _rate(self) -> float:
         if self.learning_rate is None:
             return 0.1 if self.algorithm == "real" else 1.0

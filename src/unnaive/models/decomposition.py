@@ -120,6 +120,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     categorical_features = "from_dtype"  # for profiles; estimators have their own
     grid_limit = GRID_LIMIT
     _refuses_identifiers = False
+    _adds_up = False
     _n_passes = None
     estimator_: BaseEstimator
     fold_: Literal["sum", "max"]

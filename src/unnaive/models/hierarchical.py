@@ -139,6 +139,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     1.0
     """
 
+    _adds_up = False
     coders_: tuple[CoarseCoder, ...]
     factor_: NDArray[np.float64]
     layers_: tuple[int, ...]

@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.choose import make_model
 from unnaive.datasets import make_loans
-<<<<<<< HEAD:src/unnaive/papers/comparison/experiments.py
 from unnaive.estimator.registry import family
-from unnaive.papers import weka
-from unnaive.papers.comparison.peers import PEERS
-from unnaive.papers.protocol import Split, drawn, evaluate, folds, official
-from unnaive.papers.sets import Sample
-from unnaive.papers.study import Study
-from unnaive.papers.wang.experiments import target as thirds
-from unnaive.papers.wiering.experiments import sigma_classes
-=======
 from unnaive_papers import weka
 from unnaive_papers.comparison.peers import PEERS
 from unnaive_papers.protocol import Split, drawn, evaluate, folds, official
@@ -29,7 +20,6 @@ from unnaive_papers.sets import Sample
 from unnaive_papers.study import Study
 from unnaive_papers.wang.experiments import target as thirds
 from unnaive_papers.wiering.experiments import sigma_classes
->>>>>>> 63ad8e98663fc62b64fbc10e7869baff6f72f7be:papers/src/unnaive_papers/comparison/experiments.py
 
 LARGE = 3000  # rows above which one third is held out instead of ten folds
 WEKA = {
