@@ -29,6 +29,7 @@ from unnaive import (
     NBTreeClassifier,
     scan,
 )
+from unnaive.estimator.registry import estimators
 from unnaive.models import _checkpoint
 from unnaive.models.ensemble.rounds import Booster
 from unnaive.models.tree.flexible import FlexibleGrower

@@ -7,6 +7,7 @@ names its module.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -76,7 +77,7 @@ def register(
 
     def declare(cls: C) -> C:
         known = _classes.get(cls.__name__, cls)
-        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        if _file(known) != _file(cls):  # one file may be imported under two names
             raise ValueError(
                 f"two estimators are called {cls.__name__}, that of {known.__module__} and that of "
                 f"{cls.__module__}; model files could not tell them apart. Rename one."
@@ -90,6 +91,10 @@ def register(
         return cls
 
     return declare
+
+
+def _file(cls: type) -> str | None:
+    return getattr(sys.modules.get(cls.__module__), "__file__", None)
 
 
 def family() -> dict[str, Member]:

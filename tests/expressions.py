@@ -1,0 +1,210 @@
+"""Random answers, a model that has learned nothing else, and the plain reading of an answer."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import mixed_table
+from unnaive import C45Classifier, FlexibleNBTreeClassifier, NBTreeClassifier
+from unnaive.answer import (
+    Answer,
+    BayesTree,
+    ClassTree,
+    EvidenceTable,
+    Folded,
+    GatedMixture,
+    Vote,
+)
+from unnaive.answer.mixture_shape import Shape
+from unnaive.bayes import GaussianTerm, Scorer, TableTerm
+from unnaive.counts import CountTable, Wanted
+from unnaive.encode import Bins, Categories
+from unnaive.estimator.registry import register
+from unnaive.models._base import TableClassifier
+from unnaive.table import open_table
+
+X, Y = mixed_table(200)
+LABELS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+
+
+@register()
+class Spoken(TableClassifier):
+    """A classifier that is its answer."""
+
+    categorical_features = "from_dtype"
+    grid_limit = 65_534
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = n_jobs
+
+    def _wanted(self, schema: Any) -> Wanted:
+        return Wanted(frozenset())
+
+    def _check_parameters(self) -> None:
+        pass
+
+    def says(self, answer: Answer) -> Spoken:
+        self._learn_answer(answer)
+        return self
+
+
+@cache
+def columns() -> tuple[Any, tuple[Any, ...]]:
+    """The schema of the table, and a coder for every column."""
+    tree = C45Classifier().fit(X, Y)
+    schema = tree.schema_
+    source = open_table(tree, X, fitted=schema)
+    coders = []
+    for j, column in enumerate(schema):
+        if column.kind == "numeric":
+            values = source.block.numeric(j)
+            coders.append(Bins(np.unique(np.quantile(values[~np.isnan(values)], [0.3, 0.6]))))
+        else:
+            coders.append(next(c for k, c in enumerate(tree.tree_.coders) if k == j))
+    return schema, tuple(coders)
+
+
+def table(rng: np.random.Generator, units: int, dense: bool = False) -> Scorer:
+    """Random evidence; with normal densities for some numbers where that is asked for."""
+    _, coders = columns()
+    terms: list[Any] = []
+    for coder in coders:
+        if coder is None or rng.random() < 0.1:
+            terms.append(None)
+        elif dense and isinstance(coder, Bins) and rng.random() < 0.5:
+            mean, variance = rng.normal(30, 10, units), rng.uniform(1, 400, units)
+            terms.append(GaussianTerm(mean, variance, np.zeros(units), rng.normal(size=units)))
+        else:
+            logs = rng.normal(size=(coder.size + 2, units))
+            logs[-1] = 0.0
+            terms.append(TableTerm(coder, logs))
+    return Scorer(np.log(rng.dirichlet(np.ones(units))), tuple(terms))
+
+
+def counts(units: int) -> CountTable:
+    _, coders = columns()
+    sizes = [0 if coder is None else coder.size for coder in coders]
+    return CountTable.empty(units, sizes)
+
+
+@cache
+def trees(n: int) -> list[Any]:
+    """Trees that tell n labels apart."""
+    labels = np.arange(len(X)) * 7 % n if n != 3 else np.unique(Y, return_inverse=True)[1]
+    return [
+        model.fit(X, labels).answer_.root
+        for model in (
+            C45Classifier(min_rows=1),
+            NBTreeClassifier(random_state=0, min_node_size=5),
+            FlexibleNBTreeClassifier(random_state=0, min_node_size=5),
+        )
+    ]
+
+
+def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
+    """A random node that tells n labels apart."""
+    kind = rng.integers(0, 6 if depth else 5)
+    if kind == 0:
+        return EvidenceTable(table(rng, n, dense=True))
+    if kind in (1, 2):
+        members = int(rng.integers(1, 5))
+        cast = str(rng.choice(["probabilities", "winner"]))
+        join = str(rng.choice(["mean", "softmax"]))
+        weights = rng.uniform(0.2, 2.0, members)
+        return Vote(weights, cast, join, "bag", table(rng, n * members))
+    if kind == 3:
+        shape = Shape.of(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
+        return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
+    if kind == 4:
+        return trees(n)[rng.integers(0, 3)]
+    owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
+    method = str(rng.choice(["sum", "max"]))
+    return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
+
+
+def answer(seed: int) -> Answer:
+    """A random answer about the columns of the mixed table."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    return Answer(columns()[0], LABELS[:n], expression(rng, n))
+
+
+# The plain reading -------------------------------------------------------------------------------
+
+
+def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
+    """Probabilities of one row, from the definition of each node."""
+    if isinstance(root, Folded):
+        pairs = spoken(root.inner, row)
+        classes = [pairs[root.owner == c] for c in range(root.n_outputs)]
+        if root.method == "sum":
+            return np.array([own.sum() for own in classes])
+        best = np.array([own.max() for own in classes])
+        return best / best.sum()
+    block = open_table(C45Classifier(), row, fitted=columns()[0]).block
+    if isinstance(root, BayesTree):
+        node = int(root.apply(block)[0])
+        return softmax(root.scorer(node).joint(block)[0])
+    if isinstance(root, ClassTree):
+        return _class_shares(root, block, 0, 1.0)
+    scores = root.scorer.joint(block)[0]
+    if isinstance(root, EvidenceTable):
+        return softmax(scores)
+    if isinstance(root, Vote):
+        return _vote(root, scores)
+    return _mixture(root, scores)
+
+
+def _vote(root: Vote, scores: np.ndarray) -> np.ndarray:
+    total = np.zeros(root.n_outputs)
+    for weight, own in zip(root.weights, np.split(scores, len(root.weights)), strict=True):
+        cast = softmax(own) if root.cast == "probabilities" else own == own.max()
+        total += weight * cast
+    return total / root.weights.sum() if root.join == "mean" else softmax(total)
+
+
+def _mixture(root: GatedMixture, scores: np.ndarray) -> np.ndarray:
+    shape = root.shape
+    units = shape.models()
+    trust = np.zeros(shape.n_gates + shape.n_experts)
+    trust[0] = 1.0
+    for gate in range(shape.n_gates):
+        shares = softmax(scores[units[gate]])
+        for k, share in enumerate(shares):
+            trust[shape.first[gate] + k] = trust[gate] * share
+    experts = range(shape.n_gates, len(units))
+    return sum(trust[e] * softmax(scores[units[e]]) for e in experts)
+
+
+def _class_shares(root: ClassTree, block: Any, node: int, share: float) -> np.ndarray:
+    children = root.children(node)
+    if not children:
+        return share * root.answer[node]
+    j = int(root.attribute[node])
+    coder = root.coders[j]
+    weights = root.weight[children] / root.weight[children].sum()
+    if isinstance(coder, Categories):
+        raw = block.categorical(j)
+        slot = int(coder.slots(raw.values)[raw.slots[0]])
+        values = [root.value(child) for child in children]
+        gone = slot in (0, coder.size + 1)
+        place = values.index(slot) if slot in values else None
+    else:
+        value = float(block.numeric(j)[0])
+        gone = np.isnan(value)
+        place = None if gone else int(np.searchsorted(root.cuts(node), value))
+    if gone:
+        ways = zip(children, weights, strict=True)
+        return sum(_class_shares(root, block, child, share * w) for child, w in ways)
+    if place is None:
+        return share * root.answer[node]
+    return _class_shares(root, block, children[place], share)
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    out = np.exp(scores - scores.max())
+    return out / out.sum()
