@@ -61,16 +61,11 @@ def coarsen(
     factor = row_factor(summary, factor)
     counts = summary.counts if (factor == 1).all() else summary.counts.scale_groups(factor)
     sums = _column_sums(summary, counts, factor)
-    densities: dict[int, ColumnDensity] = {}
 
     def column(j: int) -> tuple[CoarseCoder, NDArray[np.intp] | None]:
         coder, rule = summary.coders[j], rules.get(j)
         if isinstance(coder, Categories):
             return group_rare(coder, counts.values(j), max_categories)
-        if isinstance(rule, DensityRule):
-            own = sums(j)
-            weight = own.counts.sum(axis=1) if rule.needs_counts else own.classes.weight * factor
-            densities[j] = ColumnDensity(rule.density(own), weight)
         if coder is None or not coder.size:
             return None, None
         cuts = np.empty(0)
@@ -78,11 +73,18 @@ def coarsen(
             cuts = snap(coder, rule.cuts(sums(j)))
         return _cut(coder, cuts)
 
+    def density(task: tuple[int, DensityRule]) -> ColumnDensity:
+        own, rule = sums(task[0]), task[1]
+        weight = own.counts.sum(axis=1) if rule.needs_counts else own.classes.weight * factor
+        return ColumnDensity(rule.density(own), weight)
+
     threads = n_jobs if rules else None  # only numbers are work
     columns = list(in_threads(column, range(len(summary.coders)), threads))
     coders = tuple(coder for coder, _ in columns)
     merged = counts.coarsen([place for _, place in columns], coder_sizes(coders))
-    return Coarse(coders, merged, factor, densities)
+    dense = {j: rule for j, rule in rules.items() if isinstance(rule, DensityRule)}
+    densities = in_threads(density, list(dense.items()), n_jobs)
+    return Coarse(coders, merged, factor, dict(zip(dense, densities, strict=True)))
 
 
 def _column_sums(

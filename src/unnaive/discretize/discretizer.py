@@ -36,8 +36,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
     method : <rules> or dict, default="mdl"
         Where to cut.
         <what they do>
-        ``"mdl"`` and ``"bayes"`` look at the classes and need y. A dict maps columns (names or
-        positions) to one of these; columns it leaves out use ``"mdl"``.
+        Rules that look at the classes need y. A dict maps columns (names or positions) to one of
+        these; columns it leaves out use ``"mdl"``.
     n_bins : int, default=10
         Number of intervals for ``"width"`` and ``"frequency"``.
     bandwidth : {"cv", "silverman"} or float, default="cv"
@@ -107,7 +107,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         ----------
         X : table of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
-            Labels; only ``"mdl"`` and ``"bayes"`` look at them.
+            Labels, for rules that look at the classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
 
         Returns
