@@ -34,8 +34,10 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
     Parameters
     ----------
     method : <rules> or dict, default="mdl"
-        Where to cut.
+        Where to cut:
+
         <what they do>
+
         Rules that look at the classes need y. A dict maps columns (names or positions) to one of
         these; columns it leaves out use ``"mdl"``.
     n_bins : int, default=10

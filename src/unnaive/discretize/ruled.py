@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -21,8 +20,8 @@ from unnaive.table.schema import by_column
 class RuledEstimator(TableEstimator):
     """Base of estimators with a parameter that names a rule, or a rule for each column.
 
-    In their docstrings ``<rules>`` stands for the names they accept, and a line ``<what they do>``
-    for a sentence about each.
+    In their docstrings ``<rules>`` stands for the names of the rules accepted, and
+    ``<what they do>`` for a list of them.
     """
 
     _rule_parameter: ClassVar[str] = "numeric"
@@ -40,15 +39,10 @@ class RuledEstimator(TableEstimator):
     @classmethod
     def _list_rules(cls, text: str) -> str:
         rules = cls._accepted()
-        quoted = [f'"{name}"' for name in rules]
-        text = text.replace("<rules>", f"{{{', '.join(quoted)}}}")
-        words = "; ".join(f'``"{name}"`` {rule.does}' for name, rule in rules.items())
-
-        def wrap(line: re.Match[str]) -> str:
-            indent = line[1]
-            return textwrap.fill(f"{words}.", 100, initial_indent=indent, subsequent_indent=indent)
-
-        return re.sub(r"^( *)<what they do>$", wrap, text, flags=re.MULTILINE)
+        names = ", ".join(f'"{name}"' for name in rules)
+        lines = [f'- ``"{name}"`` {rule.does()}' for name, rule in rules.items()]
+        text = re.sub("<rules>", f"{{{names}}}", text)
+        return re.sub("( *)<what they do>", lambda at: "\n".join(at[1] + s for s in lines), text)
 
     def _rules(self, schema: Schema) -> dict[int, Rule]:
         """The rule of each numeric column."""
@@ -65,7 +59,7 @@ class RuledEstimator(TableEstimator):
             return
         words = f"{name!r}"
         if isinstance(name, str) and name in RULES:
-            words += f", which {RULES[name].does}: there are no intervals to count rows in"
+            words += f", which {RULES[name].does()}: there are no intervals to count rows in"
         choices = ", ".join(map(repr, accepted))
         raise ValueError(
             f"{self._rule_parameter} must be one of {choices}, or a dict of these; got {words}."
@@ -84,10 +78,7 @@ class RuledEstimator(TableEstimator):
         )
 
     def _coarsen(self, summary: Summary, factor: NDArray[np.float64] | None = None) -> Coarse:
+        rules = self._rules(summary.schema)
         return coarsen(
-            summary,
-            self._rules(summary.schema),
-            max_categories=self.max_categories,
-            factor=factor,
-            n_jobs=self.n_jobs,
+            summary, rules, max_categories=self.max_categories, factor=factor, n_jobs=self.n_jobs
         )

@@ -1,15 +1,16 @@
 """How numeric columns are treated: every rule is an object, and its name is all that users write.
 
-To add a rule, derive from `CuttingRule` or `DensityRule` and `register` it. Its options are fields
-with defaults; an estimator that has a parameter of the same name sets it. What a pass collects,
-what estimators accept and check, their errors and the choices in their docstrings follow.
+To add a rule, derive from `CuttingRule` or `DensityRule`, with a name. Its options are fields with
+defaults; an estimator that has a parameter of the same name sets it. What a pass collects, what
+estimators accept and check, their errors and the choices in their docstrings follow; the first line
+of a rule's docstring is what users read about it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,21 +46,36 @@ class ColumnSums:
     whole: Spread
 
 
+RULES: dict[str, type[Rule]] = {}
+
+
 @dataclass(frozen=True)
 class Rule:
     """How a numeric column is treated: the sums it needs, and what is made of them."""
 
     name: ClassVar[str]
-    does: ClassVar[str]  # as it stands after its name in docstrings and errors
     needs_counts: ClassVar[bool] = True
     needs_moments: ClassVar[bool] = False
     supervised: ClassVar[bool] = False  # whether it looks at the classes
+
+    def __init_subclass__(cls, name: str | None = None) -> None:
+        """With a name, a rule is known by it to every estimator."""
+        super().__init_subclass__()
+        if name is not None:
+            cls.name = name
+            RULES[name] = cls
 
     @classmethod
     def of(cls, estimator: Any) -> Self:
         """The rule with those of its options that the estimator has as parameters."""
         names = (option.name for option in fields(cls) if hasattr(estimator, option.name))
         return cls(**{name: getattr(estimator, name) for name in names})
+
+    @classmethod
+    def does(cls) -> str:
+        """The first line of its docstring, to stand after its name in docstrings and errors."""
+        words = (cls.__doc__ or "").split("\n")[0].rstrip(".")
+        return words[:1].lower() + words[1:]
 
     def check(self) -> None:
         """Refuse options that make no sense, whatever the column."""
@@ -86,16 +102,6 @@ class DensityRule(Rule, ABC):
         """The densities; None if the column is constant."""
 
 
-RULES: dict[str, type[Rule]] = {}
-AnyRule = TypeVar("AnyRule", bound=Rule)
-
-
-def register(rule: type[AnyRule]) -> type[AnyRule]:
-    """Make a rule known by its name to every estimator."""
-    RULES[rule.name] = rule
-    return rule
-
-
 @dataclass(frozen=True)
 class _HasBins(Rule):
     n_bins: int = 10
@@ -112,12 +118,12 @@ class _HasBandwidth(Rule):
         check_bandwidth(self.bandwidth)
 
 
-@register
-class Mdl(CuttingRule):
-    """Fayyad and Irani: least class entropy, again and again while it pays for its description."""
+class Mdl(CuttingRule, name="mdl"):
+    """Cuts where the classes change, as often as the data pay for it (Fayyad and Irani).
 
-    name = "mdl"
-    does = "cuts where the classes change, as often as the data pay for it (Fayyad and Irani)"
+    That is where the class entropy is least, again and again while it pays for its description.
+    """
+
     supervised = True
 
     def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
@@ -126,12 +132,8 @@ class Mdl(CuttingRule):
         return between(column.grid, kernels.mdl_cuts(cumulative, kernels.boundaries(cumulative)))
 
 
-@register
-class Width(_HasBins, CuttingRule):
-    """Elkan: intervals of equal width."""
-
-    name = "width"
-    does = "makes ``n_bins`` intervals of equal width (Elkan)"
+class Width(_HasBins, CuttingRule, name="width"):
+    """Makes ``n_bins`` intervals of equal width (Elkan)."""
 
     def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
         share = np.arange(1, self.n_bins) / self.n_bins
@@ -139,12 +141,11 @@ class Width(_HasBins, CuttingRule):
         return cuts
 
 
-@register
-class Frequency(_HasBins, CuttingRule):
-    """Cuts whose ranks are nearest to the quantiles; equal values are never torn apart."""
+class Frequency(_HasBins, CuttingRule, name="frequency"):
+    """Makes ``n_bins`` intervals of about equal frequency.
 
-    name = "frequency"
-    does = "makes ``n_bins`` intervals of about equal frequency"
+    Cuts are those whose ranks are nearest to the quantiles: equal values are never torn apart.
+    """
 
     def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
         ranks = np.cumsum(column.counts.sum(axis=0))
@@ -158,12 +159,9 @@ class Frequency(_HasBins, CuttingRule):
         return between(column.grid, np.unique(nearest) + 1)
 
 
-@register
-class Sigma(CuttingRule):
-    """Wiering: the mean, and whole standard deviations from it."""
+class Sigma(CuttingRule, name="sigma"):
+    """Cuts at the mean plus whole standard deviations (Wiering)."""
 
-    name = "sigma"
-    does = "cuts at the mean plus whole standard deviations (Wiering)"
     needs_moments = True
 
     def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
@@ -178,18 +176,13 @@ class Sigma(CuttingRule):
         return cuts[(cuts >= low) & (cuts < high)]
 
 
-@register
-class Bayes(_HasBandwidth, CuttingRule):
-    """Wang and Yuan: MDL's recursion among the points where the most probable class changes.
+class Bayes(_HasBandwidth, CuttingRule, name="bayes"):
+    """Cuts where the most probable class changes, if MDL agrees (Wang and Yuan).
 
-    How probable a class is at a value is its kernel density there times its weight.
+    How probable a class is at a value is its kernel density there times its weight. MDL's recursion
+    then has only these points to choose from.
     """
 
-    name = "bayes"
-    does = (
-        "cuts where the most probable class changes by kernel densities, if MDL agrees "
-        "(Wang and Yuan)"
-    )
     supervised = True
 
     def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
@@ -199,13 +192,10 @@ class Bayes(_HasBandwidth, CuttingRule):
         return between(grid, kernels.cuts_between(np.ascontiguousarray(counts.T), best))
 
 
-@register
 @dataclass(frozen=True)
-class Gaussian(DensityRule):
-    """A normal density, from moments alone."""
+class Gaussian(DensityRule, name="gaussian"):
+    """Fits a normal density for each class."""
 
-    name = "gaussian"
-    does = "fits a normal density per class"
     needs_counts = False
     needs_moments = True
     var_smoothing: float = 0.1
@@ -217,12 +207,8 @@ class Gaussian(DensityRule):
         return fit_normal(column.classes, column.whole, self.var_smoothing)
 
 
-@register
-class Kernel(_HasBandwidth, DensityRule):
-    """A kernel density, from the fine counts."""
-
-    name = "kernel"
-    does = "fits a sum of normal densities around each class's values"
+class Kernel(_HasBandwidth, DensityRule, name="kernel"):
+    """Fits a sum of normal densities around the values of each class."""
 
     def density(self, column: ColumnSums) -> Densities | None:
         return fit_densities(column.grid, column.counts, self.bandwidth)

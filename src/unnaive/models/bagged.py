@@ -233,7 +233,6 @@ max_categories, grid_limit :
         super()._check_learned()
         bags, n = self.bag_weights_.size, len(self.classes_)
         expect(bags, "there are no bags.")
-        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
         self.scorer_.check_columns(self.schema_, bags * n)
         self._check_counts()
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)

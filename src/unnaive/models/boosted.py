@@ -251,7 +251,6 @@ max_categories, grid_limit :
         expect(self.algorithm_ in ALGORITHMS, f"rounds voted by {self.algorithm_!r}.")
         rounds = self.estimator_weights_.size
         expect(rounds, "there are no rounds.")
-        expect(self.counts_.n_groups == len(self.classes_), "the counts are of other classes.")
         models = 1 if self.algorithm_ == "real" else rounds
         self.scorer_.check_columns(self.schema_, models * len(self.classes_))
         self._check_counts()

@@ -34,8 +34,10 @@ class NaiveBayesClassifier(EvidenceClassifier, RuledEstimator, AdditiveEstimator
     Parameters
     ----------
     numeric : <rules> or dict, default="mdl"
-        How numeric columns become evidence.
+        How numeric columns become evidence:
+
         <what they do>
+
         A dict maps columns (names or positions) to one of these; columns it leaves out use
         ``"mdl"``.
     n_bins : int, default=10
