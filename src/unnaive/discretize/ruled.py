@@ -51,7 +51,8 @@ class RuledEstimator(TableEstimator):
         for name in value.values() if isinstance(value, Mapping) else [value]:
             self._check_rule(name)
         names = by_column(parameter, value, schema, Mdl.name)
-        return {j: RULES[name].of(self) for j, name in names.items()}
+        rules = {name: RULES[name].of(self) for name in set(names.values())}
+        return {j: rules[name] for j, name in names.items()}
 
     def _check_rule(self, name: Any) -> None:
         accepted = list(self._accepted())
