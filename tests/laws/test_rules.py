@@ -106,7 +106,7 @@ def test_one_boosting_round_predicts_as_naive_bayes(algorithm, rule, options):
 @cutting
 @options
 def test_one_expert_one_batch_sweep_no_noise_is_naive_bayes(rule, options):
-    """With its pseudo-counts; weights of rows are rounded in counters, so class weights are not."""
+    """Given its pseudo-counts; its counters round the weights of rows, so class weights nearly."""
     X, y = mixed_table(400)
     exact = "class_weight" not in options
     plain = NaiveBayesClassifier(numeric=rule, alpha=0.1, prior_alpha=0.1, **options).fit(X, y)
@@ -187,9 +187,9 @@ def test_options_are_parameters_with_the_defaults_of_the_rules(cls):
     parameters = inspect.signature(cls).parameters
     for name in accepted:
         for option in fields(BUILT_IN[name]):
-            # A transformer is fitted once, and may take the time to look for widths.
-            slow = (cls, option.name) == (Discretizer, "bandwidth")
-            assert parameters[option.name].default == ("cv" if slow else option.default)
+            # The one exception: Discretizer looks for the widths unless told.
+            searched = (cls, option.name) == (Discretizer, "bandwidth")
+            assert parameters[option.name].default == ("cv" if searched else option.default)
     choices = ", ".join(f'"{name}"' for name in BUILT_IN if name in accepted)
     assert f"{{{choices}}} or dict" in cls.__doc__
     assert "<" not in cls.__doc__.split("Attributes")[0]
