@@ -11,7 +11,7 @@ from sklearn.base import clone
 import reference_boosting as reference
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
-from unnaive import BaggedNaiveBayesClassifier, NaiveBayesClassifier
+from unnaive import BaggedNaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_poisson, lane
 
 BAGGED = BaggedNaiveBayesClassifier
@@ -59,15 +59,6 @@ def test_it_equals_the_twin(seed, voting, weighted):
         for row in rows
     ]  # fmt: skip
     np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-9)
-
-
-def test_one_bag_without_drawing_is_naive_bayes():
-    X, y = mixed_table(300)
-    model = BAGGED(n_estimators=1, bootstrap=False).fit(X, y)
-    plain = NaiveBayesClassifier().fit(X, y)
-    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-    hard = BAGGED(n_estimators=3, bootstrap=False, voting="hard").fit(X, y)
-    assert (hard.predict(X) == plain.predict(X)).all()
 
 
 def test_blocks_of_rows_give_the_same_model(monkeypatch):

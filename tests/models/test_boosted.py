@@ -58,16 +58,6 @@ def test_the_twin_saw_rounds_and_restarts():
 
 
 @pytest.mark.parametrize("algorithm", ["real", "m1", "samme"])
-def test_one_round_predicts_as_naive_bayes(algorithm):
-    X, y = mixed_table(300)
-    model = BOOSTED(n_estimators=1, algorithm=algorithm, learning_rate=1.0).fit(X, y)
-    plain = NaiveBayesClassifier().fit(X, y)
-    assert (model.predict(X) == plain.predict(X)).all()
-    if algorithm == "real":
-        np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-
-
-@pytest.mark.parametrize("algorithm", ["real", "m1", "samme"])
 def test_blocks_of_rows_give_the_same_model(algorithm, monkeypatch):
     """However a source splits its rows: sums are exact, draws go by row number."""
     X, y = mixed_table(500)
@@ -165,7 +155,6 @@ def test_joint_log_probabilities_are_those_of_real_votes_only():
         ({"algorithm": "m2"}, "algorithm must be 'real' or 'm1' or 'samme'; got 'm2'"),
         ({"learning_rate": -1}, "learning_rate must be a number"),
         ({"validation_fraction": 2}, "validation_fraction must be a number, from 0 to 1; got 2"),
-        ({"numeric": "gaussian"}, "numeric must be one of 'mdl', 'width', 'frequency', 'sigma'"),
         ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
         ({"missing": "drop"}, "missing must be 'skip' or 'value'; got 'drop'"),
     ],

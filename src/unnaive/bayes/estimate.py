@@ -95,23 +95,6 @@ def check_class_weight(class_weight: Any, classes: NDArray[Any]) -> None:
             )
 
 
-def gaussian_parameters(
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    whole_mean: float,
-    whole_variance: float,
-    var_smoothing: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and variance per class, never degenerate.
-
-    The variance grows by a share of the whole column's variance, at least 1e-18 of it; a class
-    without a value looks like the whole column.
-    """
-    known = ~np.isnan(mean)
-    spread = np.where(known, variance, whole_variance) + max(var_smoothing, 1e-18) * whole_variance
-    return np.where(known, mean, whole_mean), spread
-
-
 def missing_evidence(
     present: NDArray[np.float64], absent: NDArray[np.float64], alpha: float, missing: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -98,6 +98,10 @@ class Spread:
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
 
+    def column(self, k: int) -> Spread:
+        """One of the columns."""
+        return Spread(self.weight[..., k], self.mean[..., k], self.variance[..., k])
+
     def whole(self, factor: NDArray[np.float64]) -> Spread:
         """Whole columns: all groups together, each weighing ``factor`` times its weight."""
         weight = self.weight * factor[:, None]

@@ -11,25 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from unnaive.common.checks import check_number, check_word, expect
+from unnaive.common.checks import check_word, expect
 from unnaive.common.threads import in_threads
-from unnaive.counts import Summary, Wanted
-from unnaive.density.widths import check_bandwidth
-from unnaive.discretize.coarse import coarsen
-from unnaive.discretize.cuts import METHODS, SUPERVISED
+from unnaive.counts import Summary
+from unnaive.discretize.ruled import RuledEstimator
+from unnaive.discretize.rules import RULES
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders
 from unnaive.estimator import AdditiveEstimator
 from unnaive.estimator.progress import told
 from unnaive.estimator.registry import register
 from unnaive.table import Block, Schema, scan_of
-from unnaive.table.schema import column_methods
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 
 
 @register()
-class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  # type: ignore[misc]
+class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, AdditiveEstimator):  # type: ignore[misc]
     """Cut numeric columns into intervals, with or without looking at the classes.
 
     Learning is one pass of counting: it can be continued (:meth:`partial_fit`) and merged
@@ -37,13 +35,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     Parameters
     ----------
-    method : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="mdl"
-        ``"mdl"`` is Fayyad and Irani's: cut where the class entropy is least, as long as the cut
-        pays for its own description (needs y). ``"bayes"`` is Wang and Yuan's: the same, but only
-        where the most probable class changes by kernel densities (needs y). ``"width"`` makes
-        ``n_bins`` intervals of equal width, ``"frequency"`` of about equal frequency, ``"sigma"``
-        cuts at the mean plus whole standard deviations. A dict maps columns (names or positions)
-        to one of these; columns it leaves out use ``"mdl"``.
+    method : <rules> or dict, default="mdl"
+        Where to cut:
+
+        <what they do>
+
+        Rules that look at the classes need y. A dict maps columns (names or positions) to one of
+        these; columns it leaves out use ``"mdl"``.
     n_bins : int, default=10
         Number of intervals for ``"width"`` and ``"frequency"``.
     bandwidth : {"cv", "silverman"} or float, default="cv"
@@ -101,6 +99,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
 
+    _rule_parameter = "method"
     _refuses_identifiers = False  # categories pass through, however many there are
     cuts_: list[NDArray[np.float64] | None]
 
@@ -112,7 +111,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         ----------
         X : table of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), default=None
-            Labels; only ``"mdl"`` and ``"bayes"`` look at them.
+            Labels, for rules that look at the classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
 
         Returns
@@ -140,8 +139,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     def _check_parameters(self) -> None:
         check_word(self, "encode", "ordinal", "interval")
-        check_number(self, "n_bins", 2, whole=True)
-        check_bandwidth(self.bandwidth)
+        self._check_options()
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -155,37 +153,28 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         check_coders(coders, self.schema_)
 
     def _supervised(self, y: Any) -> bool:
-        if isinstance(self.method, Mapping):
-            return y is not None
-        return self.method in SUPERVISED
+        return y is not None if isinstance(self.method, Mapping) else self._needs_classes
+
+    @property
+    def _needs_classes(self) -> bool:
+        """Whether the rule of all columns looks at the classes."""
+        return any(rule.supervised for name, rule in RULES.items() if name == self.method)
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
         summary = super()._gather(X, y, sample_weight, fitted)
         scan = scan_of(X, y, sample_weight)
         if (y if scan is None else scan.target) is None:
-            for method in self._methods(summary.schema).values():
-                if method in SUPERVISED:
+            for rule in self._rules(summary.schema).values():
+                if rule.supervised:
                     raise ValueError(
-                        f"method {method!r} requires y to be passed: it cuts where classes change."
+                        f"method {rule.name!r} requires y to be passed: it looks at the classes."
                     )
         return summary
 
-    def _methods(self, schema: Schema) -> dict[int, str]:
-        return column_methods("method", self.method, schema, METHODS)
-
-    def _wanted(self, schema: Schema) -> Wanted:
-        methods = self._methods(schema)
-        sigma = (j for j, method in methods.items() if method == "sigma")
-        return Wanted(frozenset(methods), frozenset(sigma))
-
     def _finish(self, summary: Summary) -> None:
-        methods = self._methods(summary.schema)
-        coarse = coarsen(
-            summary, methods, n_bins=self.n_bins, bandwidth=self.bandwidth, n_jobs=self.n_jobs
-        )
         self.cuts_ = [
             None if column.kind == "categorical" else getattr(coder, "cuts", np.empty(0))
-            for column, coder in zip(summary.schema, coarse.coders, strict=True)
+            for column, coder in zip(summary.schema, self._coarsen(summary).coders, strict=True)
         ]
 
     def transform(self, X: Any) -> Any:
@@ -234,7 +223,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self.method in SUPERVISED
+        tags.target_tags.required = self._needs_classes
         return tags
 
 

@@ -47,10 +47,10 @@ class BaggedNaiveBayesClassifier(EnsembleClassifier):
         Whether probabilities are averaged, or each bag votes for its best class (the paper).
     oob_score : bool, default=False
         Whether to judge each row by the bags that it is not in.
-    numeric : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="mdl"
+    numeric : <rules> or dict, default="mdl"
         How numeric columns are cut, once, for all bags; see `NaiveBayesClassifier`.
-    n_bins, alpha, prior_alpha, missing, class_weight, categorical_features, max_categories, \
-grid_limit :
+    n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \
+max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws.
@@ -107,6 +107,7 @@ grid_limit :
         oob_score: bool = False,
         numeric: str | Mapping[Any, str] = "mdl",
         n_bins: int = 10,
+        bandwidth: str | float = 0.5,
         alpha: float = 0.5,
         prior_alpha: float = 0.0,
         missing: str = "skip",
@@ -124,6 +125,7 @@ grid_limit :
         self.oob_score = oob_score
         self.numeric = numeric
         self.n_bins = n_bins
+        self.bandwidth = bandwidth
         self.alpha = alpha
         self.prior_alpha = prior_alpha
         self.missing = missing
@@ -153,7 +155,7 @@ grid_limit :
         """
         self._check_parameters()
         start = self._begin(X, y, sample_weight)
-        smoothing = Smoothing(self.alpha, self.missing, 0.0)
+        smoothing = Smoothing(self.alpha, self.missing)
         seeds = branch_seeds(start.seed, self.n_estimators)
         whole = start.coarse.counts
         tables = [whole] * self.n_estimators

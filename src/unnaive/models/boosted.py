@@ -57,10 +57,10 @@ class BoostedNaiveBayesClassifier(EnsembleClassifier):
         Share of rows held out for early stopping.
     n_iter_no_change : int, default=5
         Rounds without gain before early stopping.
-    numeric : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="mdl"
+    numeric : <rules> or dict, default="mdl"
         How numeric columns are cut, once, before the rounds; see `NaiveBayesClassifier`.
-    n_bins, alpha, prior_alpha, missing, class_weight, categorical_features, max_categories, \
-grid_limit :
+    n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \
+max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of fresh weights, which ``"m1"`` and ``"samme"`` take when a round is no better than
@@ -132,6 +132,7 @@ grid_limit :
         n_iter_no_change: int = 5,
         numeric: str | Mapping[Any, str] = "mdl",
         n_bins: int = 10,
+        bandwidth: str | float = 0.5,
         alpha: float = 0.5,
         prior_alpha: float = 0.0,
         missing: str = "skip",
@@ -150,6 +151,7 @@ grid_limit :
         self.n_iter_no_change = n_iter_no_change
         self.numeric = numeric
         self.n_bins = n_bins
+        self.bandwidth = bandwidth
         self.alpha = alpha
         self.prior_alpha = prior_alpha
         self.missing = missing
@@ -189,7 +191,7 @@ grid_limit :
             start.seed,
         )
         rows, held_out = self._hold_out(start.rows(), start.seed, start.source.storage)
-        smoothing = Smoothing(self.alpha, self.missing, 0.0)
+        smoothing = Smoothing(self.alpha, self.missing)
         least = max(self.prior_alpha, LEAST_PRIOR)
 
         def build(counts: CountTable) -> Scorer:

@@ -13,7 +13,7 @@ from unnaive.answer import Answer, GatedMixture
 from unnaive.answer.mixture_shape import Shape, check_layers
 from unnaive.answer.predict import share_rows
 from unnaive.bayes import Smoothing
-from unnaive.bayes.build import table_scorer
+from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
@@ -85,9 +85,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     shuffle : bool, default=True
         Whether an online sweep visits the rows in a random order, another in each sweep, or as they
         come.
-    numeric : {"mdl", "width", "frequency", "sigma", "bayes"} or dict, default="sigma"
+    numeric : <rules> or dict, default="sigma"
         How numeric columns are cut, once, before training; see `NaiveBayesClassifier`.
-    n_bins, class_weight, categorical_features, max_categories, grid_limit :
+    n_bins, bandwidth, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
     cv : int, splitter or iterable, default=5
         Folds that judge architectures, for ``layers="grow"``: how many to draw, a scikit-learn
@@ -159,6 +159,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         shuffle: bool = True,
         numeric: str | Mapping[Any, str] = "sigma",
         n_bins: int = 10,
+        bandwidth: str | float = 0.5,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
@@ -177,6 +178,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self.shuffle = shuffle
         self.numeric = numeric
         self.n_bins = n_bins
+        self.bandwidth = bandwidth
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.max_categories = max_categories
@@ -281,12 +283,13 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         return 2 if isinstance(self.layers, str) else 1
 
     def _check_parameters(self) -> None:
-        for name, low in (("n_sweeps", 1), ("n_bins", 2), ("max_experts", 1)):
-            check_number(self, name, low, whole=True)
+        for name in ("n_sweeps", "max_experts"):
+            check_number(self, name, 1, whole=True)
         check_number(self, "sigma", 0, 100)
         check_number(self, "gamma", LEAST_GAMMA)
         check_number(self, "noise", 0)
         check_word(self, "training", "online", "batch")
+        self._check_options()
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -360,9 +363,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         prior = np.empty(shape.n_units)
         for units in shape.models():
             prior[units] = log_prior(table.totals[units], self.gamma, None)
-        smoothing = Smoothing(self.gamma, "skip", 0.0)
+        smoothing = Smoothing(self.gamma, "skip")
         self.layers_ = shape.layers
-        scorer = table_scorer(self.schema_, self.coders_, table, prior, smoothing)
+        scorer = build_scorer(self.schema_, self.coders_, table, prior, smoothing)
         root = GatedMixture(shape, scorer, table)
         self._learn_answer(Answer(self.schema_, self.classes_, root))
         return self

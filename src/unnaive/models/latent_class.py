@@ -13,10 +13,10 @@ from sklearn.base import ClusterMixin
 
 from unnaive.answer import Answer, EvidenceTable
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm, Term
-from unnaive.bayes.build import SMALLEST_VARIANCE
 from unnaive.common.checks import check_number, check_values, expect
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
+from unnaive.density.normal import SMALLEST_VARIANCE
 from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.estimator import Progress, TableEstimator

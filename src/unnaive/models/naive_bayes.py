@@ -13,10 +13,9 @@ from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, given_priors, log_prior
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
-from unnaive.counts import Summary, Wanted
-from unnaive.density.widths import check_bandwidth
-from unnaive.discretize import CoarseCoder, coarsen
-from unnaive.discretize.cuts import METHODS
+from unnaive.counts import Summary
+from unnaive.discretize import CoarseCoder, RuledEstimator
+from unnaive.discretize.rules import Rule
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
@@ -25,15 +24,12 @@ from unnaive.estimator.progress import told
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.table import Schema
-from unnaive.table.schema import column_methods
-
-NUMERIC = (*METHODS, "gaussian", "kernel")
 
 
 @register("nb", "Naive Bayes: one table of evidence from one pass of counting.", cost=10)
 @register("gaussian", "Naive Bayes with normal densities.", cost=20, numeric="gaussian")
 @register("kernel", "Naive Bayes with kernel densities.", cost=50, numeric="kernel")
-class NaiveBayesClassifier(ScorerAttributes, TableClassifier, AdditiveEstimator):
+class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, AdditiveEstimator):
     """Naive Bayes for tables with numbers, categories and missing values in any mix.
 
     Training is one pass of counting, so a model can be updated with more rows
@@ -42,15 +38,13 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, AdditiveEstimator)
 
     Parameters
     ----------
-    numeric : {"mdl", "width", "frequency", "sigma", "bayes", "gaussian", "kernel"} or dict, \
-            default="mdl"
-        How numeric columns become evidence. ``"mdl"`` cuts them where the classes change, as
-        often as the data pay for it (Fayyad and Irani); ``"width"`` into ``n_bins`` intervals of
-        equal width (Elkan); ``"frequency"`` of equal frequency; ``"sigma"`` at the mean plus whole
-        standard deviations (Wiering); ``"bayes"`` where the most probable class changes (Wang and
-        Yuan); ``"gaussian"`` fits a normal density per class, ``"kernel"`` a sum of normal
-        densities around the class's own values. A dict maps columns (names or positions) to one
-        of these; columns it leaves out use ``"mdl"``.
+    numeric : <rules> or dict, default="mdl"
+        How numeric columns become evidence:
+
+        <what they do>
+
+        A dict maps columns (names or positions) to one of these; columns it leaves out use
+        ``"mdl"``.
     n_bins : int, default=10
         Number of intervals for ``"width"`` and ``"frequency"``.
     alpha : float, default=0.5
@@ -122,6 +116,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, AdditiveEstimator)
     array(['no', 'no'], dtype='<U3')
     """
 
+    _rule_kind = Rule
     class_count_: NDArray[np.float64]
     coders_: tuple[CoarseCoder, ...]
 
@@ -213,11 +208,10 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, AdditiveEstimator)
         return self._update(read)
 
     def _check_parameters(self) -> None:
-        for name in ("alpha", "prior_alpha", "var_smoothing"):
+        for name in ("alpha", "prior_alpha"):
             check_number(self, name, 0)
-        check_number(self, "n_bins", 2, whole=True)
         check_word(self, "missing", "skip", "value")
-        check_bandwidth(self.bandwidth)
+        self._check_options()
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -234,33 +228,16 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, AdditiveEstimator)
         """Log prior probability of each class."""
         return self.scorer_.log_prior
 
-    def _methods(self, schema: Schema) -> dict[int, str]:
-        """How each numeric column is treated."""
-        return column_methods("numeric", self.numeric, schema, NUMERIC)
-
-    def _wanted(self, schema: Schema) -> Wanted:
-        methods = self._methods(schema)
-        return Wanted(
-            frozenset(j for j, m in methods.items() if m != "gaussian"),
-            frozenset(j for j, m in methods.items() if m in ("gaussian", "sigma")),
-        )
-
     def _finish(self, summary: Summary) -> None:
-        classes, methods = summary.labels.classes, self._methods(summary.schema)
+        classes = summary.labels.classes
         factor = class_factor(self.class_weight, classes, summary.counts.totals)
-        coarse = coarsen(
-            summary,
-            {j: method for j, method in methods.items() if method in METHODS},
-            n_bins=self.n_bins,
-            bandwidth=self.bandwidth,
-            max_categories=self.max_categories,
-            factor=factor,
-            n_jobs=self.n_jobs,
-        )
+        coarse = self._coarsen(summary, factor)
         priors = given_priors(self.priors, classes)
         prior = log_prior(coarse.counts.totals, self.prior_alpha, priors)
-        smoothing = Smoothing(self.alpha, self.missing, self.var_smoothing, self.bandwidth)
-        scorer = build_scorer(summary, coarse, methods, prior, smoothing, self.n_jobs)
+        smoothing = Smoothing(self.alpha, self.missing)
+        scorer = build_scorer(
+            summary.schema, coarse.coders, coarse.counts, prior, smoothing, coarse.densities
+        )
         self.class_count_ = summary.counts.totals
         self.coders_ = coarse.coders
         self._learn_answer(Answer(summary.schema, classes, EvidenceTable(scorer, coarse.counts)))

@@ -11,6 +11,7 @@ from unnaive.answer.tree import BayesTree
 from unnaive.common.checks import check_word
 from unnaive.counts import Summary
 from unnaive.discretize import coarsen
+from unnaive.discretize.rules import Mdl
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
@@ -154,8 +155,8 @@ class NBTreeClassifier(FoldedTreeClassifier):
     def _global_cuts(
         self, summary: Summary, factor: NDArray[np.float64]
     ) -> list[NDArray[np.float64] | None]:
-        methods = dict.fromkeys(self._wanted(summary.schema).counts, "mdl")
-        coarse = coarsen(summary, methods, factor=factor, n_jobs=self.n_jobs)
+        rules = dict.fromkeys(summary.schema.numeric, Mdl())
+        coarse = coarsen(summary, rules, factor=factor, n_jobs=self.n_jobs)
         return [coder.cuts if isinstance(coder, Bins) else None for coder in coarse.coders]
 
 

@@ -181,32 +181,21 @@ def _shorten(names: Sequence[Any], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
-def column_methods(
-    parameter: str, value: Any, schema: Schema, allowed: Sequence[str]
-) -> dict[int, str]:
-    """What a parameter says about each numeric column: one word for all, or a dict by column.
-
-    Columns that the dict leaves out get the first of the ``allowed`` words.
+def by_column(parameter: str, value: Any, schema: Schema, default: Any) -> dict[int, Any]:
+    """What a parameter says about each numeric column: one word for all, or a dict by column, with
+    a default for columns that the dict leaves out.
     """
     numeric = sorted(schema.numeric)
     if not isinstance(value, Mapping):
-        _check_word(parameter, value, allowed)
         return dict.fromkeys(numeric, value)
-    methods = dict.fromkeys(numeric, allowed[0])
+    words = dict.fromkeys(numeric, default)
     names = [column.name for column in schema]
     for key, word in value.items():
-        _check_word(parameter, word, allowed)
         j = _position(parameter, names, key)
         if schema[j].kind == "categorical":
             raise ValueError(
                 f"{parameter} says {word!r} for {schema[j]}, which holds categories, not numbers."
             )
-        if j in methods:
-            methods[j] = word
-    return methods
-
-
-def _check_word(parameter: str, word: Any, allowed: Sequence[str]) -> None:
-    if word not in allowed:
-        choices = ", ".join(repr(a) for a in allowed)
-        raise ValueError(f"{parameter} must be one of {choices}, or a dict of these; got {word!r}.")
+        if j in words:
+            words[j] = word
+    return words

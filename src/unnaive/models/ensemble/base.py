@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.build import table_scorer
+from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
 from unnaive.common.checks import check_number, check_word
-from unnaive.counts import CountTable, Summary, Wanted
+from unnaive.counts import CountTable, Summary
 from unnaive.counts.coded import CodedRows, code_rows
-from unnaive.discretize import Coarse, coarsen
-from unnaive.discretize.cuts import METHODS
+from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
 from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.table import Schema, Source
-from unnaive.table.schema import column_methods
+from unnaive.table import Source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,14 +42,12 @@ class Start:
     def scorer(self, counts: CountTable, smoothing: Smoothing, prior_alpha: float) -> Scorer:
         """Naive Bayes on counts in the coarse slots."""
         prior = log_prior(counts.totals, prior_alpha, None)
-        return table_scorer(self.summary.schema, self.coarse.coders, counts, prior, smoothing)
+        return build_scorer(self.summary.schema, self.coarse.coders, counts, prior, smoothing)
 
 
-class EnsembleClassifier(ScorerAttributes, TableClassifier):
+class EnsembleClassifier(ScorerAttributes, TableClassifier, RuledEstimator):
     """A classifier of many naive Bayes models over the same intervals, which are cut once."""
 
-    numeric: str | Mapping[Any, str]
-    n_bins: int
     class_weight: Any
     random_state: Any
     _n_passes = 2
@@ -60,19 +55,12 @@ class EnsembleClassifier(ScorerAttributes, TableClassifier):
     def _n_tasks(self) -> int | None:
         return 1
 
-    def _methods(self, schema: Schema) -> dict[int, str]:
-        return column_methods("numeric", self.numeric, schema, METHODS)
-
-    def _wanted(self, schema: Schema) -> Wanted:
-        methods = self._methods(schema)
-        return Wanted(frozenset(methods), frozenset(j for j, m in methods.items() if m == "sigma"))
-
     def _check_counting(self) -> None:
         """Parameters of the models themselves."""
         for name in ("alpha", "prior_alpha"):
             check_number(self, name, 0)
-        check_number(self, "n_bins", 2, whole=True)
         check_word(self, "missing", "skip", "value")
+        self._check_options()
 
     def _begin(
         self,
@@ -89,13 +77,7 @@ class EnsembleClassifier(ScorerAttributes, TableClassifier):
             summary = summary.announce(announced)
         classes = summary.labels.classes
         check_class_weight(self.class_weight, classes)
-        coarse = coarsen(
-            summary,
-            self._methods(summary.schema),
-            n_bins=self.n_bins,
-            max_categories=self.max_categories,
-            factor=class_factor(self.class_weight, classes, summary.counts.totals),
-            n_jobs=self.n_jobs,
-        )
+        factor = class_factor(self.class_weight, classes, summary.counts.totals)
+        coarse = self._coarsen(summary, factor)
         seed = kept.seed(self.random_state)
         return Start(source, summary, coarse, seed, self.n_jobs)
