@@ -14,10 +14,10 @@ from sklearn.base import clone
 
 from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
 from helpers import assert_same_model, mixed_table
+from recording import Record
 from registry import ESTIMATORS
 from unnaive import Discretizer, LatentClassClusterer, NaiveBayesClassifier, NBTreeClassifier, scan
 from unnaive.table.dask import DaskSource
-from watching import Record
 
 pytestmark = pytest.mark.usefixtures("dask_client")
 

@@ -15,7 +15,7 @@ from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
 from unnaive.counts import Wanted
 from unnaive.estimator import TableEstimator
-from unnaive.estimator.progress import told
+from unnaive.estimator.progress import reports_progress
 from unnaive.table import Schema
 
 
@@ -115,7 +115,7 @@ class AutoClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def _wanted(self, schema: Schema) -> Wanted:
         raise NotImplementedError("the estimators that are tried read the table themselves.")
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try all, then fit the best.
 

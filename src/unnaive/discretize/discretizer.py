@@ -20,7 +20,7 @@ from unnaive.discretize.cuts import METHODS, SUPERVISED
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders
 from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.progress import told
+from unnaive.estimator.progress import reports_progress
 from unnaive.table import Block, Schema, scan_of
 from unnaive.table.schema import column_methods
 
@@ -102,7 +102,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
     _refuses_identifiers = False  # categories pass through, however many there are
     cuts_: list[NDArray[np.float64] | None]
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cuts.
 
@@ -120,7 +120,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, AdditiveEstimator):  #
         self._check_parameters()
         return self._learn(self._gather(X, y, sample_weight, None))
 
-    @told
+    @reports_progress
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; after all parts, the cuts equal those of the whole.
 

@@ -19,7 +19,7 @@ from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.estimator import Progress, TableEstimator
-from unnaive.estimator.progress import told
+from unnaive.estimator.progress import reports_progress
 from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
@@ -149,7 +149,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters.
 
@@ -194,8 +194,10 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
         def begin(n: int) -> Progress:
             task = f"EM of {n} cluster{'s' if n > 1 else ''}"
-            steps, rows = self.max_iter, latent.n_rows
-            return Progress(self, "step", task=task, unit="steps", steps=steps, n_rows=rows)
+            return Progress(
+                task, unit="steps", n_rows=latent.n_rows, step="step", steps=self.max_iter,
+                hook=self._hook,
+            )  # fmt: skip
 
         if self.n_clusters != "auto":
             return fit_number(latent, int(self.n_clusters), rules, self.n_jobs, begin), []

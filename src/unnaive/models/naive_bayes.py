@@ -20,7 +20,7 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.progress import told
+from unnaive.estimator.progress import reports_progress
 from unnaive.models._base import EvidenceClassifier
 from unnaive.table import Block, Schema
 from unnaive.table.schema import column_methods
@@ -156,7 +156,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table.
 
@@ -179,7 +179,7 @@ class NaiveBayesClassifier(EvidenceClassifier, AdditiveEstimator):
         check_class_weight(self.class_weight, summary.labels.classes)
         return self._learn(summary)
 
-    @told
+    @reports_progress
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

@@ -15,7 +15,7 @@ from unnaive.counts import Summary
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress
-from unnaive.estimator.progress import told
+from unnaive.estimator.progress import reports_progress
 from unnaive.models._base import EvidenceClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
@@ -69,7 +69,7 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
@@ -100,11 +100,13 @@ class FoldedTreeClassifier(EvidenceClassifier, TreeClassifier):
             self.min_weight_fraction_leaf * float(rows.weight.sum()),
             self.max_depth,
         )
-        progress = Progress(self, "hundredth of rows in leaves", float(rows.weight.sum()))
+        progress = Progress(
+            "growing", float(rows.weight.sum()), step="hundredth of rows in leaves", hook=self._hook
+        )
         self.tree_ = self._grow(rows, coders, rules, summary, own, progress, kept)
         self.classes_ = summary.labels.classes
         self._remember(summary.schema)
-        progress.end()
+        progress.finish()
         return self
 
     def _check_parameters(self) -> None:

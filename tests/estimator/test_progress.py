@@ -22,6 +22,7 @@ from sklearn.cluster import KMeans
 from sklearn.model_selection import GridSearchCV
 
 from helpers import assert_same_model, mixed_table
+from recording import Record
 from registry import BOOSTED, CHOOSERS, ESTIMATORS
 from unnaive import (
     BoostedNaiveBayesClassifier,
@@ -35,9 +36,8 @@ from unnaive import (
     scan,
 )
 from unnaive.common.wording import count_words, counted, span_words
-from unnaive.table import csv, files
-from unnaive.table.passes import Pass, StoppedError
-from watching import Record
+from unnaive.table import StoppedError, csv, files
+from unnaive.table.passes import Progress
 
 ROWS = 420
 PASSES = {"counting", "coding rows", "labelling", "reading classes", "describing clusters"}
@@ -104,7 +104,7 @@ def test_every_pass_tells_all_its_rows_and_changes_no_model(estimator, folder):
     assert record.root.max_subtasks in (None, len(own))
     assert sorted(map(id, record.began)) == sorted(map(id, record.ended))
     assert record.set_up == record.torn_down == 1
-    left = {"_telling", "_callback_fit_ctx", "_parent_callback_ctx"} & set(model.__dict__)
+    left = {"_progress", "_callback_fit_ctx", "_parent_callback_ctx"} & set(model.__dict__)
     assert not left
 
 
@@ -276,7 +276,7 @@ def test_ctrl_c_in_a_pass_ends_the_fit_and_what_is_shown(n_jobs, folder, capsys,
         model.fit(folder, "label")
     assert record.torn_down == 1
     assert not hasattr(model, "tree_")
-    assert "_telling" not in model.__dict__
+    assert "_progress" not in model.__dict__
     model.set_callbacks().fit(folder, "label")
 
 
@@ -368,7 +368,7 @@ def test_a_search_with_a_bar_counts_fits_of_estimators_that_have_no_steps(table)
 
 
 def test_what_a_pass_says():
-    passed = Pass("counting")
+    passed = Progress("counting")
     assert str(passed) == "counting"
     passed.reach(1000)
     assert re.fullmatch(r"counting: 1,000 rows, .* rows/s", str(passed))
@@ -395,4 +395,4 @@ def test_what_a_pass_says():
     assert [count_words(n) for n in (7, 999.6, 123_456, 5.93e6, 2e9)] == [
         "7", "1k", "123k", "5.93M", "2G",
     ]  # fmt: skip
-    assert np.isclose(Pass("growing", 10.0).share, 0.0)
+    assert np.isclose(Progress("growing", 10.0).share, 0.0)
