@@ -90,25 +90,22 @@ class FitProgress:
                 self._begin(task)
                 return self.stopped
             context, named = self._contexts[task], {"estimator": self.estimator}
+            facts = self._facts(task)
             for _ in range(task.new_steps()):
                 step = context.subcontext(task_name=task.step).call_on_fit_task_begin(**named)
-                task.stopped |= step.call_on_fit_task_end(
-                    **named, metadata=lambda: self._facts(task) | {"finished": False}
-                )
-            if task.finished and context is not self._root:
-                self.stopped |= context.call_on_fit_task_end(
-                    **named, metadata=lambda: self._facts(task)
-                )
+                on_the_way = facts | {"finished": False}
+                task.stopped |= step.call_on_fit_task_end(**named, metadata=on_the_way)
+            if task.finished and not self._alone:
+                self.stopped |= context.call_on_fit_task_end(**named, metadata=facts)
             return task.stopped or self.stopped
 
     def _begin(self, task: Progress) -> None:
-        if self._alone and self._root is None:
-            self._contexts[task] = self._begin_fit(task.steps)
-            return
-        root = self._begin_fit(self.n_tasks)
-        context = root.subcontext(task_name=task.name, max_subtasks=task.steps)
+        context = self._begin_fit(task.steps if self._alone else self.n_tasks)
+        if not self._alone:
+            context = context.subcontext(task_name=task.name, max_subtasks=task.steps)
         self._contexts[task] = context
-        context.call_on_fit_task_begin(estimator=self.estimator, metadata=lambda: self._facts(task))
+        if not self._alone:
+            context.call_on_fit_task_begin(estimator=self.estimator, metadata=self._facts(task))
 
     def _begin_fit(self, n_tasks: int | None) -> Any:
         """The root, which begins with its first task: one that is alone says how many steps."""
@@ -119,10 +116,9 @@ class FitProgress:
 
     def _facts(self, task: Progress) -> dict[str, Any]:
         """The facts of a task, and which one of the fit it is, as in "2/3"."""
-        context, number = self._contexts[task], ""
-        if context is not self._root:
-            number = f"{context.task_id + 1}" + (f"/{self.n_tasks}" if self.n_tasks else "")
-        return task.facts() | {"number": number}
+        place = self._contexts[task].task_id + 1
+        number = f"{place}/{self.n_tasks}" if self.n_tasks else f"{place}"
+        return task.facts() | {"number": "" if self._alone else number}
 
     @contextmanager
     def subfit(self, estimator: Any, name: str) -> Iterator[None]:
@@ -139,6 +135,5 @@ class FitProgress:
     def end(self) -> None:
         """The fit is done."""
         root = self._begin_fit(0)
-        alone = next((task for task, context in self._contexts.items() if context is root), None)
-        facts = None if alone is None else self._facts(alone)
+        facts = self._facts(*self._contexts) if self._alone and self._contexts else None
         root.call_on_fit_task_end(estimator=self.estimator, metadata=facts)

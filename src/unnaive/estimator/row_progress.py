@@ -90,7 +90,8 @@ class RowProgress:
         """A fit is over, be it by an error: what comes after starts on a line of its own."""
         with _lock:
             if self._drawn:
-                self._write("\n")
+                print(file=sys.stderr)
+            self._drawn = 0
 
     def _show_line(self, facts: dict[str, Any], fit: Any) -> None:
         """Draw or write the line of a task, unless its last one is too recent."""
@@ -106,18 +107,14 @@ class RowProgress:
             del self._last[key]
         line = " ".join(filter(None, (*words, facts["text"])))
         if not terminal:
-            self._write(f"{line}\n")
+            print(line, file=sys.stderr, flush=True)
             return
         width = max(20, shutil.get_terminal_size().columns - 1)
         if len(line) > width:
             line = f"{facts['number']} {facts['text']}".strip()[:width]
-        drawn, self._drawn = self._drawn, len(line)
-        self._write(f"\r{line:<{drawn}}" + "\n" * finished)  # over all of the last one
-
-    def _write(self, text: str) -> None:
-        if text.endswith("\n"):
-            self._drawn = 0
-        print(text, end="", file=sys.stderr, flush=True)
+        end = "\n" if finished else ""
+        print(f"\r{line:<{self._drawn}}", end=end, file=sys.stderr, flush=True)
+        self._drawn = 0 if finished else len(line)
 
 
 def _outside(context: Any) -> str:

@@ -146,8 +146,11 @@ def _partition_hook(progress: Progress, n_parts: int) -> Iterator[Report | None]
     """What tasks call when they have read a partition, if the pass has a hook."""
     from dask.base import get_scheduler
 
+    rows: dict[int, int] = {}  # of each partition: one may be read again when a worker is lost
+
     def add(k: int, n_rows: int) -> None:
-        progress.add_parts({k: n_rows}, n_parts)
+        rows[k] = n_rows
+        progress.reach_parts(rows, n_parts)
 
     scheduler = get_scheduler()
     client = getattr(scheduler, "__self__", None)

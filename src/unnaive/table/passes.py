@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from threading import RLock
 from typing import Any, TypeAlias
 
@@ -16,12 +17,14 @@ _log = logging.getLogger("unnaive")
 COUNTING, CODING, ANSWERING = "counting", "coding rows", "answering"
 STEPS = 100
 ALMOST = 0.99  # the most that an estimate says is done before all is
+Hook: TypeAlias = "Callable[[Progress], bool]"
 
 
 class StoppedError(RuntimeError):
     """A callback has asked to stop before all rows were read."""
 
 
+@dataclass(eq=False)
 class Progress:
     """How much of some work is done, how fast, and what is left; any thread may add to it.
 
@@ -38,8 +41,8 @@ class Progress:
     step : str, default="hundredth of the rows"
         What a step is.
     steps : int or None, default=100
-        Into how many steps the work is divided. None where neither a total nor shares are known:
-        everything that is added is a step.
+        Into how many steps the work is divided. Where that, or the share that is done, is not
+        known, everything that is added is a step.
     hook : callable or None, default=None
         Is called with this object at the beginning, on the way and at the end, by the thread that
         has the news. It returns whether to stop, or raises an error to stop a pass at once.
@@ -55,24 +58,20 @@ class Progress:
     stopped, finished : bool
     """
 
-    def __init__(
-        self,
-        name: str,
-        total: float | None = None,
-        unit: str = "rows",
-        *,
-        n_rows: int = 1,
-        step: str = "hundredth of the rows",
-        steps: int | None = STEPS,
-        hook: Hook | None = None,
-    ) -> None:
-        self.name, self.total, self.unit, self.n_rows = name, total, unit, n_rows
-        self.step, self.steps, self.hook = step, steps, hook
-        self.done, self.share = 0.0, None if total is None else 0.0
+    name: str
+    total: float | None = None
+    unit: str = "rows"
+    _: KW_ONLY
+    n_rows: int = 1
+    step: str = "hundredth of the rows"
+    steps: int | None = STEPS
+    hook: Hook | None = None
+
+    def __post_init__(self) -> None:
+        self.done, self.share = 0.0, None if self.total is None else 0.0
         self.estimated = self.stopped = self.finished = False
         self._start, self._end = time.perf_counter(), 0.0
         self._n_steps = 0  # that the hook knows of
-        self._parts: dict[int, int] = {}
         self._error: Exception | None = None
         self._lock = RLock()
         self._report()
@@ -96,18 +95,18 @@ class Progress:
             self.reach(self.done + done, share)
             self._report()
 
-    def add_parts(self, rows: Mapping[int, int], n_parts: int) -> None:
-        """Partitions have been read elsewhere, each with so many rows.
+    def reach_parts(self, rows: Mapping[int, int], n_parts: int) -> None:
+        """These partitions have been read elsewhere, each with so many rows.
 
-        One may be read again when a worker is lost. Workers are not stopped on their way, and an
-        error of the hook is raised at the end, in the thread of the pass.
+        Workers are not stopped on their way, and an error of the hook is raised at the end, in the
+        thread of the pass.
         """
         with self._lock:
+            if self.finished or self._error is not None:
+                return
             try:
-                self._parts |= rows
-                if not self.finished and self._error is None:
-                    self.reach(sum(self._parts.values()), len(self._parts) / n_parts)
-                    self._report()
+                self.reach(sum(rows.values()), len(rows) / n_parts)
+                self._report()
             except StoppedError:
                 pass
             except Exception as error:
@@ -133,57 +132,40 @@ class Progress:
         self._n_steps = max(before, after if steps is None else min(after, steps))
         return self._n_steps - before
 
-    @property
-    def seconds(self) -> float:
-        """Since the beginning."""
-        return (self._end or time.perf_counter()) - self._start
-
-    @property
-    def rate(self) -> float:
-        """Rows a second."""
-        return self.done * self.n_rows / max(self.seconds, 1e-9)
-
-    @property
-    def left(self) -> float | None:
-        """Seconds to go at the rate so far; None where that is not known."""
-        return self.seconds * (1.0 - self.share) / self.share if self.share else None
-
     def facts(self) -> dict[str, Any]:
-        """All this as plain data."""
-        return {
+        """All this as plain data, with the seconds left at the rate so far, and a text."""
+        share, seconds = self.share, (self._end or time.perf_counter()) - self._start
+        facts = {
             "task": self.name,
             "unit": self.unit,
             "done": round(self.done),
             "total": None if self.total is None else round(self.total),
             "estimated": self.estimated,
-            "share": self.share,
-            "seconds": self.seconds,
-            "rows_per_second": self.rate,
-            "seconds_left": self.left,
+            "share": share,
+            "seconds": seconds,
+            "rows_per_second": self.done * self.n_rows / max(seconds, 1e-9),
+            "seconds_left": seconds * (1.0 - share) / share if share else None,
             "finished": self.finished,
-            "text": str(self),
         }
+        return facts | {"text": _text(facts)}
 
     def __str__(self) -> str:
-        total = f"{self.total:,.0f}" if self.total else ""
-        if not self.done:  # not begun, or nothing was counted
-            words = span_words(self.seconds) if self.finished else total and f"{total} {self.unit}"
-            return f"{self.name}: {words}" if words else self.name
-        text = f"{self.name}: {self.done:,.0f}"
-        if self.finished:
-            text += f" {self.unit} in {span_words(self.seconds)}"
-        elif self.total is None:
-            text += f" {self.unit}"
-        else:
-            total = f"about {count_words(self.total)}" if self.estimated else total
-            text += f" of {total} {self.unit} ({100 * (self.share or 0.0):.0f} %)"
-        text += f", {count_words(self.rate)} rows/s"
-        if not self.finished and self.left is not None:
-            text += f", {span_words(self.left)} left"
-        return text
+        return str(self.facts()["text"])
 
 
-Hook: TypeAlias = Callable[[Progress], bool]
+def _text(facts: dict[str, Any]) -> str:
+    task, unit, total, left = (facts[k] for k in ("task", "unit", "total", "seconds_left"))
+    taken = span_words(facts["seconds"]) if facts["finished"] else ""
+    if not facts["done"]:  # not begun, or nothing was counted
+        return task + (f": {total:,} {unit}" if total else taken and f": {taken}")
+    amount = f"{facts['done']:,}"
+    if total is not None and not taken:
+        amount += f" of about {count_words(total)}" if facts["estimated"] else f" of {total:,}"
+        unit += f" ({100 * facts['share']:.0f} %)"
+    time_words = f" in {taken}" if taken else ""
+    left_words = f", {span_words(left)} left" if left is not None and not taken else ""
+    rate = count_words(facts["rows_per_second"])
+    return f"{task}: {amount} {unit}{time_words}, {rate} rows/s{left_words}"
 
 
 class PassSource:

@@ -186,7 +186,7 @@ def _partition_counts(progress: Progress, frame: Any) -> Iterator[Any]:
             parts = counts.value
             stages = {context.statusTracker().getStageInfo(stage) for _, stage in parts.values()}
             for stage in stages - {None}:
-                progress.add_parts({part: n for part, (n, _) in parts.items()}, stage.numTasks)
+                progress.reach_parts({part: n for part, (n, _) in parts.items()}, stage.numTasks)
 
     thread = Thread(target=look, daemon=True)
     thread.start()
