@@ -1,4 +1,4 @@
-"""Callbacks are told rows, rate and time left of every pass, and change nothing."""
+"""Callbacks hear rows, rate and time left of every pass, and change nothing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def small_blocks(monkeypatch):
 
 
 def check_task(task):
-    """What holds for all that is told of one task."""
+    """What holds for all facts of one task."""
     for before, after in pairwise(task):
         assert before["done"] <= after["done"]
         assert before["seconds"] <= after["seconds"]
@@ -86,7 +86,7 @@ def quicker(estimator):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_every_pass_tells_all_its_rows_and_changes_no_model(estimator, folder):
+def test_every_pass_reports_all_its_rows_and_changes_no_model(estimator, folder):
     record = Record()
     model = quicker(estimator).set_callbacks(record).fit(scan(folder, "label"))
     assert_same_model(quicker(estimator).fit(scan(folder, "label")), model)
@@ -99,8 +99,8 @@ def test_every_pass_tells_all_its_rows_and_changes_no_model(estimator, folder):
         assert (task[-1]["done"], task[-1]["unit"]) == (ROWS, "rows")
         assert len(task) == 101  # every hundredth, and the end
         assert {facts["total"] for facts in task} == {ROWS}  # Parquet knows it
-    told = [task for task in own if task in passes]
-    assert model._n_passes in (None, len(told))  # as the guide says
+    own_passes = [task for task in own if task in passes]
+    assert model._n_passes in (None, len(own_passes))  # as the guide says
     assert record.root.max_subtasks in (None, len(own))
     assert sorted(map(id, record.began)) == sorted(map(id, record.ended))
     assert record.set_up == record.torn_down == 1
@@ -122,8 +122,8 @@ def test_in_memory_there_are_no_passes_but_the_same_work(estimator, table):
     assert record.torn_down == 1
 
 
-def test_work_is_told_in_its_own_steps(folder):
-    told = {}
+def test_work_is_reported_in_its_own_steps(folder):
+    steps = {}
     for estimator in (
         BoostedNaiveBayesClassifier(n_estimators=4),
         HierarchicalMixtureClassifier(n_sweeps=3, random_state=0),
@@ -132,8 +132,8 @@ def test_work_is_told_in_its_own_steps(folder):
         record = Record()
         model = estimator.set_callbacks(record).fit(scan(folder, "label"))
         (task,) = (task for task in record.tasks() if task[-1]["unit"] != "rows")
-        told[task[-1]["task"]] = [facts["done"] for facts in task]
-    assert told == {
+        steps[task[-1]["task"]] = [facts["done"] for facts in task]
+    assert steps == {
         "boosting": [1, 2, 3, 4, 4],
         "training": [1, 2, 3, 3],
         "EM of 2 clusters": [1, 2, 3, 4, 5, 5],
@@ -178,7 +178,7 @@ def test_lazy_tables_know_their_rows_after_the_first_pass(folder):
         check_task(second)
 
 
-def test_estimators_inside_others_are_watched(folder):
+def test_estimators_inside_others_report_too(folder):
     record = Record()
     model = ClassDecompositionClassifier(LatentClassifier(), random_state=0, n_jobs=2)
     model.set_callbacks(record).fit(folder, "label")
@@ -343,11 +343,11 @@ def test_every_pass_is_in_the_log(folder, caplog):
     with caplog.at_level(logging.INFO, logger="unnaive"):
         LatentClassClusterer(2, random_state=0).fit(folder)
         NaiveBayesClassifier().fit(folder, "label").predict(folder)
-    told = [record.getMessage() for record in caplog.records if " rows in " in record.getMessage()]
-    assert [line.split(":")[0] for line in told] == [
+    lines = [record.getMessage() for record in caplog.records if " rows in " in record.getMessage()]
+    assert [line.split(":")[0] for line in lines] == [
         "counting", "coding rows", "labelling", "counting", "answering",
     ]  # fmt: skip
-    assert all(": 420 rows in " in line for line in told)
+    assert all(": 420 rows in " in line for line in lines)
 
 
 def test_scikit_learns_progress_bar_shows_passes(folder, capfd):

@@ -166,7 +166,7 @@ def test_errors_name_the_partition_and_what_is_wrong(spark, seven):
         NaiveBayesClassifier().fit(frame.rdd, "y")
 
 
-def test_passes_tell_the_tasks_that_are_done(table, seven, monkeypatch):
+def test_passes_report_the_tasks_that_are_done(table, seven, monkeypatch):
     monkeypatch.setattr("unnaive.table.spark.LOOK", 0.001)
     X, record = features(table), Record()  # which cannot be sent to workers
     own = scan(seven, "label", columns=X.column_names, row_id="id")

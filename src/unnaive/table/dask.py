@@ -150,7 +150,7 @@ def _partition_hook(progress: Progress, n_parts: int) -> Iterator[Report | None]
 
     def add(k: int, n_rows: int) -> None:
         rows[k] = n_rows
-        progress.reach_parts(rows, n_parts)
+        progress.reach_parts(dict(rows), n_parts)  # a copy: other threads go on adding
 
     scheduler = get_scheduler()
     client = getattr(scheduler, "__self__", None)
