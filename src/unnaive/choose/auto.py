@@ -14,8 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
 from unnaive.counts import Wanted
-from unnaive.estimator import TableEstimator
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import TableEstimator, reports_progress
 from unnaive.table import Schema
 
 

@@ -19,8 +19,7 @@ from unnaive.discretize.coarse import coarsen
 from unnaive.discretize.cuts import METHODS, SUPERVISED
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders
-from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.table import Block, Schema, scan_of
 from unnaive.table.schema import column_methods
 

@@ -90,22 +90,22 @@ class FitProgress:
                 self._begin(task)
                 return self.stopped
             context, named = self._contexts[task], {"estimator": self.estimator}
-            facts = self._facts(task)
             for _ in range(task.new_steps()):
                 step = context.subcontext(task_name=task.step).call_on_fit_task_begin(**named)
-                on_the_way = facts | {"finished": False}
-                task.stopped |= step.call_on_fit_task_end(**named, metadata=on_the_way)
+                facts = self._facts(task) | {"finished": False}
+                task.stopped |= step.call_on_fit_task_end(**named, metadata=facts)
             if task.finished and not self._alone:
-                self.stopped |= context.call_on_fit_task_end(**named, metadata=facts)
+                self.stopped |= context.call_on_fit_task_end(**named, metadata=self._facts(task))
             return task.stopped or self.stopped
 
     def _begin(self, task: Progress) -> None:
-        context = self._begin_fit(task.steps if self._alone else self.n_tasks)
-        if not self._alone:
-            context = context.subcontext(task_name=task.name, max_subtasks=task.steps)
+        if self._alone:
+            self._contexts[task] = self._begin_fit(task.steps)
+            return
+        root = self._begin_fit(self.n_tasks)
+        context = root.subcontext(task_name=task.name, max_subtasks=task.steps)
         self._contexts[task] = context
-        if not self._alone:
-            context.call_on_fit_task_begin(estimator=self.estimator, metadata=self._facts(task))
+        context.call_on_fit_task_begin(estimator=self.estimator, metadata=self._facts(task))
 
     def _begin_fit(self, n_tasks: int | None) -> Any:
         """The root, which begins with its first task: one that is alone says how many steps."""

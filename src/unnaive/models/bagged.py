@@ -17,8 +17,7 @@ from unnaive.counts import CountTable
 from unnaive.counts.coded import CodedRows
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import Progress, reports_progress
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, answer_together
 from unnaive.table import Block

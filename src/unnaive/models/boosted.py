@@ -17,8 +17,7 @@ from unnaive.counts import CountTable
 from unnaive.counts.coded import CodedRows
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import draw_uniform
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import Progress, reports_progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start, answer_together
 from unnaive.models.ensemble.rounds import Booster, Rules, class_scores

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.checks import check_number, check_word
 from unnaive.encode import GRID_LIMIT
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import Progress, reports_progress
 from unnaive.models.tree.c45 import C45Rules, grow_c45
 from unnaive.models.tree.class_tree import ClassTree
 from unnaive.models.tree.classifier import TreeClassifier, encoded

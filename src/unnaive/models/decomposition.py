@@ -24,8 +24,7 @@ from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT, Labels
 from unnaive.encode.draws import assign_folds
-from unnaive.estimator import Progress, TableEstimator
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.models._base import ScoredClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers

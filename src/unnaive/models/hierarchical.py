@@ -21,8 +21,7 @@ from unnaive.encode import GRID_LIMIT, Labels
 from unnaive.encode.coding import check_coders
 from unnaive.encode.draws import assign_folds, branch_seed
 from unnaive.encode.labels import label_groups, read_target
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import Progress, reports_progress
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
 from unnaive.models.mixture.mixture import Mixture, MixtureEvidence, explain

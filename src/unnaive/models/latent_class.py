@@ -18,8 +18,7 @@ from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
-from unnaive.estimator import Progress, TableEstimator
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows

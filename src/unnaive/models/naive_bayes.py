@@ -19,8 +19,7 @@ from unnaive.discretize.cuts import METHODS
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
-from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.models._base import EvidenceClassifier
 from unnaive.table import Block, Schema
 from unnaive.table.schema import column_methods

@@ -14,8 +14,7 @@ from unnaive.common.checks import check_number, check_word
 from unnaive.counts import Summary
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import reports_progress
+from unnaive.estimator import Progress, reports_progress
 from unnaive.models._base import EvidenceClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
