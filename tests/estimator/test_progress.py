@@ -396,3 +396,27 @@ def test_what_a_pass_says():
         "7", "1k", "123k", "5.93M", "2G",
     ]  # fmt: skip
     assert np.isclose(Progress("growing", 10.0).share, 0.0)
+
+
+def test_partitions_read_elsewhere_are_finished_first_and_errors_raised_then():
+    def stop(progress):
+        if progress.done and not progress.finished:
+            raise StoppedError("enough")
+        return False
+
+    def fail(progress):
+        if progress.done:
+            raise OSError("the disk is full")
+        return False
+
+    going = Progress("counting", hook=stop)
+    for parts in ({0: 5}, {0: 5, 1: 7}, {0: 5, 1: 7, 2: 0}):  # what a worker has read so far
+        going.reach_parts(parts, 4)
+    assert (going.done, going.share, going.estimated) == (12, 0.75, True)
+    going.finish()
+    assert going.total == 12
+    failing = Progress("counting", hook=fail)
+    failing.reach_parts({0: 5}, 2)
+    with pytest.raises(OSError, match="the disk is full"):
+        failing.finish()
+    assert not failing.finished
