@@ -255,8 +255,8 @@ def test_rare_categories_are_grouped_in_trees_too():
     assert model.predict(X.assign(t="v3")).shape == (400,)
 
 
-class Watch:
-    """A callback that notes what it is told, and stops a fit after so many steps."""
+class StepCounter:
+    """A callback that counts steps, and stops a fit after so many steps."""
 
     def __init__(self, most=1000):
         self.most, self.began, self.ended, self.torn_down = most, 0, 0, False
@@ -276,12 +276,12 @@ class Watch:
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_callbacks_are_told_each_hundredth_of_the_rows_that_reach_a_leaf(n_jobs):
+def test_callbacks_hear_each_hundredth_of_the_rows_that_reach_a_leaf(n_jobs):
     X, y, _ = interactions(3)
-    watch = Watch()
-    model = NBTreeClassifier(random_state=0, n_jobs=n_jobs).set_callbacks(watch).fit(X, y)
-    assert (watch.steps, watch.began, watch.ended) == (100, 101, 101)
-    assert watch.torn_down
+    counter = StepCounter()
+    model = NBTreeClassifier(random_state=0, n_jobs=n_jobs).set_callbacks(counter).fit(X, y)
+    assert (counter.steps, counter.began, counter.ended) == (100, 101, 101)
+    assert counter.torn_down
     assert_same_model(model, NBTreeClassifier(random_state=0).fit(X, y))
 
 
@@ -289,7 +289,7 @@ def test_a_callback_can_stop_the_growing():
     X = np.random.default_rng(0).random((3000, 3))
     y = (X > [0.3, 0.4, 0.5]).sum(axis=1) % 2
     whole = NBTreeClassifier(random_state=0).fit(X, y)
-    stopped = NBTreeClassifier(random_state=0).set_callbacks(Watch(1)).fit(X, y)
+    stopped = NBTreeClassifier(random_state=0).set_callbacks(StepCounter(1)).fit(X, y)
     assert 1 < stopped.tree_.n_nodes < whole.tree_.n_nodes
     assert np.isfinite(stopped.predict_proba(X)).all()
 

@@ -14,10 +14,10 @@ from sklearn.base import clone
 
 from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
 from helpers import assert_same_model, mixed_table
+from recording import Record
 from registry import ESTIMATORS
 from unnaive import Discretizer, LatentClassClusterer, NaiveBayesClassifier, NBTreeClassifier, scan
 from unnaive.table.dask import DaskSource
-from watching import Record
 
 pytestmark = pytest.mark.usefixtures("dask_client")
 
@@ -163,7 +163,7 @@ def test_errors_name_the_partition_and_what_is_wrong():
 
 
 @pytest.mark.parametrize("scheduler", ["cluster", "threads", "processes"])
-def test_passes_tell_the_partitions_that_are_read(scheduler):
+def test_passes_report_the_partitions_that_are_read(scheduler):
     table = awkward_table()
     frame = parted(as_pandas(table), PARTS[7])
     own = scan(frame, "label", columns=features(table).column_names)

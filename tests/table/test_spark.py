@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 from clusters import awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
+from recording import Record
 from registry import BAGGED, BOOSTED, CLUSTERERS, META, MIXTURES, TREES
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, scan
 from unnaive.table.spark import SparkSource
-from watching import Record
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
 FAMILIES = [
@@ -166,8 +166,8 @@ def test_errors_name_the_partition_and_what_is_wrong(spark, seven):
         NaiveBayesClassifier().fit(frame.rdd, "y")
 
 
-def test_passes_tell_the_tasks_that_are_done(table, seven, monkeypatch):
-    monkeypatch.setattr("unnaive.table.passes.LOOK", 0.001)
+def test_passes_report_the_tasks_that_are_done(table, seven, monkeypatch):
+    monkeypatch.setattr("unnaive.table.spark.LOOK", 0.001)
     X, record = features(table), Record()  # which cannot be sent to workers
     own = scan(seven, "label", columns=X.column_names, row_id="id")
     model = NBTreeClassifier(random_state=0).set_callbacks(record)

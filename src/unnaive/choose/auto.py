@@ -11,7 +11,7 @@ from unnaive.answer import Answer
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
 from unnaive.counts import Wanted
-from unnaive.estimator.progress import told
+from unnaive.estimator import reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.table import Schema
@@ -101,7 +101,7 @@ class AutoClassifier(TableClassifier):
     def _wanted(self, schema: Schema) -> Wanted:
         raise NotImplementedError("the estimators that are tried read the table themselves.")
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Try all, then fit the best.
 

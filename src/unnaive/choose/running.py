@@ -124,10 +124,10 @@ def run_all(
     results: list[Result] = []
     steps = len(candidates) * len(splits)
     for i, candidate in enumerate(sorted(candidates, key=lambda c: costs[c.name])):
-        told = None if tell is None else _from(tell, candidate.name, i * len(splits), steps)
+        report = None if tell is None else _from(tell, candidate.name, i * len(splits), steps)
         first = not any(r.quality for r in results)  # one model is always finished
         results.append(
-            _run(candidate, rows, splits, None if first else clock, costs[candidate.name], told)
+            _run(candidate, rows, splits, None if first else clock, costs[candidate.name], report)
         )
         if tell is not None:
             tell(candidate.name, (i + 1) * len(splits), steps)

@@ -49,8 +49,8 @@ def compare(
         if place is not None:
             check_place(place)
     names = [name.strip() for name in models.split(",") if name.strip()]
-    with paths_of(data) as paths, progress(quiet) as tell:
-        rows = read_rows(paths, target, weight, drop, tell)
+    with paths_of(data) as paths, progress(quiet) as bar:
+        rows = read_rows(paths, target, weight, drop, bar)
         found = run(
             rows.features,
             rows.labels,
@@ -62,7 +62,7 @@ def compare(
             sample_weight=rows.weight,
             random_state=seed,
             n_jobs=jobs,
-            progress=tell,
+            progress=bar,
         )
     if out is not None:
         save_model(found.best_, out)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from unnaive.estimator import RowProgress
-    from unnaive.table.passes import Pass
+    from unnaive.table.passes import Progress
 
 STEPS = 1000  # of a bar
 
@@ -57,25 +57,25 @@ def in_a_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def tell_pass(tell: Bar, passed: Pass) -> None:
-    """Show how far a pass over rows has come."""
-    tell_facts(tell, passed.facts())
+def count_rows(name: str, n_rows: int | None, bar: Bar | None) -> Progress:
+    """A pass over rows whose progress a bar shows."""
+    from unnaive.table.passes import Progress
+
+    hook = None if bar is None else lambda rows: _show_facts(bar, rows.facts())
+    return Progress(name, n_rows, hook=hook)
 
 
-def tell_facts(tell: Bar, facts: dict[str, Any]) -> None:
-    share, words = facts["share"], (facts.get("number"), facts["text"])
-    what = " ".join(word for word in words if word)
-    if share is None:
-        tell(what)
-    else:
-        tell(what, round(STEPS * share), STEPS)
-
-
-def passes_to(tell: Bar) -> RowProgress:
+def bar_callback(bar: Bar) -> RowProgress:
     """A callback that shows the passes of a fit."""
     from unnaive.estimator import RowProgress
 
-    return RowProgress(lambda facts: tell_facts(tell, facts))
+    return RowProgress(lambda facts: _show_facts(bar, facts))
+
+
+def _show_facts(bar: Bar, facts: dict[str, Any]) -> bool:
+    share, words = facts["share"], " ".join(filter(None, (facts.get("number"), facts["text"])))
+    bar(words, *(() if share is None else (round(STEPS * share), STEPS)))
+    return False  # nobody asks to stop
 
 
 @contextmanager

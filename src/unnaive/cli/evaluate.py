@@ -29,10 +29,10 @@ def evaluate(
     from unnaive.common.wording import amount, counted
 
     fitted = load_model(model)
-    with paths_of(data) as paths, progress(quiet) as tell:
+    with paths_of(data) as paths, progress(quiet) as bar:
         label = target_among(fitted.schema_, paths, target)
         assert label is not None
-        sums, n_rows, without = judge(fitted, paths, label, weight, tell)
+        sums, n_rows, without = judge(fitted, paths, label, weight, bar)
     quality = sums.quality
     print(f"{type(fitted).__name__} on {counted(n_rows, 'row')}")
     for name, value in (
@@ -57,7 +57,7 @@ def evaluate(
 
 
 def judge(
-    model: Any, paths: list[str], target: str, weight: str | None, tell: Any
+    model: Any, paths: list[str], target: str, weight: str | None, bar: Any
 ) -> tuple[QualitySums, int, int]:
     """Sums over all rows, piece by piece; classes that the model does not know come last."""
     from dataclasses import replace
@@ -73,7 +73,7 @@ def judge(
     total: QualitySums | None = None
     n_rows = without = 0
     others = [target, *([weight] if weight else [])]
-    for X, aside in pieces_for(model.schema_, paths, others, tell):
+    for X, aside in pieces_for(model.schema_, paths, others, bar):
         labels = aside[target].to_pylist()
         # A class may be a number in one file and text in another.
         groups = np.array(

@@ -43,13 +43,13 @@ def explain(
 
     check_place(out)
     fitted = load_model(model)
-    with progress(quiet) as tell, paths_of(data or []) as paths:
+    with progress(quiet) as bar, paths_of(data or []) as paths:
         X, y = nothing_known(fitted.schema_), None
         if data:
-            tell("reading")
+            bar("reading")
             label = target_among(fitted.schema_, paths, target, needed=False)
             X, y = rows_for(fitted.schema_, paths, label, MOST_BYTES)
-        tell(f"explaining, {counted(len(X), 'row')}")
+        bar(f"explaining, {counted(len(X), 'row')}")
         report(fitted, X, y, title=title).save(out)
     if not quiet:
         judged = "nothing was measured" if y is None else f"measured on {counted(len(X), 'row')}"

@@ -86,10 +86,10 @@ def fit(
         check_checkpoint(chosen, checkpoint, out)
     if cv is None:
         cv = 5 if checkpoint is None else 0
-    with paths_of(data) as paths, progress(quiet) as tell:
-        rows = read_rows(paths, target, weight, drop, tell, checkpoint)
+    with paths_of(data) as paths, progress(quiet) as bar:
+        rows = read_rows(paths, target, weight, drop, bar, checkpoint)
         start = time.perf_counter()
-        fitted, found = learn(model, chosen, rows, cv, seed, tell)
+        fitted, found = learn(model, chosen, rows, cv, seed, bar)
         seconds = time.perf_counter() - start
     if compact and hasattr(fitted, "compact"):
         fitted.compact()
@@ -111,11 +111,11 @@ def check_checkpoint(model: Any, path: Path, out: Path) -> None:
 
 
 def learn(
-    name: str, model: Any, rows: Rows, cv: int, seed: int, tell: Any
+    name: str, model: Any, rows: Rows, cv: int, seed: int, bar: Any
 ) -> tuple[Any, Comparison | None]:
     """The fitted model, and how it did under cross-validation."""
     from unnaive.choose import compare
-    from unnaive.cli.console import passes_to
+    from unnaive.cli.console import bar_callback
 
     found = None
     if cv == 1:
@@ -129,14 +129,14 @@ def learn(
         found = compare(
             rows.features,
             rows.labels,
-            progress=lambda what, *n: tell(f"cross-validating {what}", *n),
+            progress=lambda what, *n: bar(f"cross-validating {what}", *n),
             **given,
         )
         if not rows.from_files:
             return found.best_, found
         model = next(r.estimator for r in found.results if r.name == found.best_name_)
-    tell("learning")
-    model.set_callbacks(passes_to(tell))
+    bar("learning")
+    model.set_callbacks(bar_callback(bar))
     try:
         if not rows.from_files:
             return model.fit(rows.features, rows.labels, rows.weight), found

@@ -54,8 +54,8 @@ def predict(
     if "n_jobs" in fitted.get_params():
         fitted.set_params(n_jobs=jobs)
     n_rows = 0
-    with paths_of(data) as paths, progress(quiet or out == "-") as tell, writing(out) as write:
-        for X, aside in pieces_for(fitted.schema_, paths, keep or [], tell):
+    with paths_of(data) as paths, progress(quiet or out == "-") as bar, writing(out) as write:
+        for X, aside in pieces_for(fitted.schema_, paths, keep or [], bar):
             write(answers(fitted, X, aside, proba))
             n_rows += len(X)
     if not quiet and out != "-":

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.cli.console import Bar, tell_pass
+from unnaive.cli.console import Bar, count_rows
 from unnaive.common.wording import counted
 from unnaive.encode.draws import draw_uniform
 from unnaive.table import Schema
 from unnaive.table.batches import open_batches
-from unnaive.table.passes import Pass
 from unnaive.table.scan import Scan, scan
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def read_rows(
     target: str,
     weight: str | None = None,
     drop: Sequence[str] | None = None,
-    tell: Bar | None = None,
+    bar: Bar | None = None,
     checkpoint: Path | None = None,
 ) -> Rows:
     """Read files once. Rows beyond a quarter of the machine's memory are drawn from."""
@@ -113,15 +112,13 @@ def read_rows(
     features = [name for name in columns if name not in {target, weight}]
     sample = Sample(whole.limit)
     missing = dict.fromkeys(columns, 0)
-    n_rows, reading = 0, Pass("reading", batches.n_rows)
+    n_rows, progress = 0, count_rows("reading", batches.n_rows, bar)
     for piece in batches.pieces(columns, PIECE_ROWS):
         for name in columns:
             missing[name] += _missing(piece.table[name])
         sample.add(_plain(piece.table, batches.coded), n_rows)
         n_rows += piece.n_rows
-        reading.reach(n_rows, piece.share)
-        if tell is not None:
-            tell_pass(tell, reading)
+        progress.add(piece.n_rows, piece.share)
     if n_rows == 0:
         raise ValueError(f"{_named(paths)} has no rows.")
     if missing[target]:
@@ -166,7 +163,7 @@ class Sample:
 
 
 def pieces_for(
-    schema: Schema, paths: list[str], others: Sequence[str] = (), tell: Bar | None = None
+    schema: Schema, paths: list[str], others: Sequence[str] = (), bar: Bar | None = None
 ) -> Iterator[tuple[pa.Table, pa.Table]]:
     """A model's columns, and the other ones that are asked for, piece by piece."""
     import pyarrow as pa
@@ -181,15 +178,13 @@ def pieces_for(
     }
     batches = open_batches(scan(paths, columns=types))
     _refuse_unknown(batches.names, [*names, *others], paths, "the model needs it; ")
-    answering = Pass("answering", batches.n_rows)
+    progress = count_rows("answering", batches.n_rows, bar)
     for piece in batches.pieces(list(dict.fromkeys([*names, *others])), PIECE_ROWS):
         table = _plain(piece.table, batches.coded)
         if len(table):
             yield table.select(names), table.select(list(others)) if others else pa.table({})
-            answering.reach(answering.done + len(table), piece.share)
-            if tell is not None:
-                tell_pass(tell, answering)
-    if not answering.done:
+            progress.add(len(table), piece.share)
+    if not progress.done:
         raise ValueError(f"{_named(paths)} has no rows.")
 
 

@@ -27,7 +27,7 @@ def update(
 
     [bold]Example:[/] unnaive update loans.unv march.csv --target outcome
     """
-    from unnaive.cli.console import passes_to, progress
+    from unnaive.cli.console import bar_callback, progress
     from unnaive.cli.models import check_place, load_model, save_model
     from unnaive.cli.rows import learning_scan, paths_of, target_among
 
@@ -39,12 +39,12 @@ def update(
             f"a {type(fitted).__name__} cannot be updated; fit it again on all rows. "
             "Naive Bayes and mixtures can."
         )
-    with paths_of(data) as paths, progress(quiet) as tell:
-        tell("learning")
+    with paths_of(data) as paths, progress(quiet) as bar:
+        bar("learning")
         label = target_among(fitted.schema_, paths, target)
         assert label is not None
         rows = learning_scan(fitted.schema_, paths, label, weight)
-        fitted.set_callbacks(passes_to(tell)).partial_fit(rows, None)
+        fitted.set_callbacks(bar_callback(bar)).partial_fit(rows, None)
     save_model(fitted, place)
     if not quiet:
         print(f"{place} has learned the new rows")

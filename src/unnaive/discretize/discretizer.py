@@ -18,8 +18,7 @@ from unnaive.discretize.ruled import RuledEstimator
 from unnaive.discretize.rules import RULES
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders
-from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.progress import told
+from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.table import Block, Schema, scan_of
 
@@ -103,7 +102,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
     _refuses_identifiers = False  # categories pass through, however many there are
     cuts_: list[NDArray[np.float64] | None]
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cuts.
 
@@ -121,7 +120,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         self._check_parameters()
         return self._learn(self._gather(X, y, sample_weight, None))
 
-    @told
+    @reports_progress
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; after all parts, the cuts equal those of the whole.
 

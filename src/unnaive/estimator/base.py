@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -25,12 +26,13 @@ from unnaive.counts.gather import gather
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
-from unnaive.estimator.progress import Telling
+from unnaive.estimator.progress import FitProgress
 from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
+from unnaive.table.passes import Hook
 
-# What scikit-learn and we keep in an estimator while callbacks watch it.
-UNSENT = {"_telling", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
+# What scikit-learn and we keep in an estimator during a fit with callbacks.
+UNSENT = {"_progress", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
           "_parent_callback_ctx"}  # fmt: skip
 
 
@@ -69,7 +71,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     max_categories: int | None = None
     # How often fit reads rows that are not in memory; None where that depends on the rows.
     _n_passes: ClassVar[int | None] = 1
-    _telling: Telling | None = None  # in a fit that callbacks watch
+    _progress: FitProgress | None = None  # in a fit with callbacks
     _refuses_identifiers = True
     _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
     _sometimes = frozenset({"feature_names_in_"})  # learned, but not by every fit
@@ -103,7 +105,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return True
 
     def _n_tasks(self) -> int | None:
-        """How many tasks fit tells of once rows are read; None where that depends on them."""
+        """How many tasks fit has once rows are read; None where that depends on them."""
         return 0
 
     def _declare_categories(self, categorical_features: Any) -> Self:
@@ -145,7 +147,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         if self.max_categories is not None:
             check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
         source = self._rows_to_learn(X, y, sample_weight, fitted)
-        # What was learned before need not be sent to workers, nor those who watch.
+        # What was learned before need not be sent to workers, nor callbacks.
         wanted = clone(self).set_callbacks()._wanted
 
         def take() -> Summary:
@@ -159,7 +161,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None = None
     ) -> Source:
         """The rows that ``fit(X, y, sample_weight)`` means, in memory or not."""
-        return self._watched(self._open_to_learn(X, y, sample_weight, fitted))
+        return self._reporting(self._open_to_learn(X, y, sample_weight, fitted))
 
     def _open_to_learn(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Source:
         own: dict[str, Any] = {"categorical_features": self.categorical_features, "fitted": fitted}
@@ -188,19 +190,28 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         scan = scan_of(X)
         if scan is not None:  # weights say nothing about the rows to answer for
             X = replace(scan.unlabelled, weight=None)
-        return self._watched(open_table(self, X, fitted=schema))
+        return self._reporting(open_table(self, X, fitted=schema))
 
-    def _watched(self, source: Source) -> Source:
-        """A source whose passes are told while fit is watched."""
-        if self._telling is not None:
-            source.watch(self._telling.watch)
+    def _reporting(self, source: Source) -> Source:
+        """A source whose passes callbacks hear of."""
+        if self._progress is not None:
+            source.report_passes(self._progress.report_pass)
         return source
+
+    @property
+    def _hook(self) -> Hook | None:
+        """What the work of a fit reports to, as a `Progress`."""
+        return None if self._progress is None else self._progress.report_work
+
+    def _subfit(self, estimator: Any, name: str) -> AbstractContextManager[None]:
+        """The fit of another estimator, as a task of this one."""
+        return nullcontext() if self._progress is None else self._progress.subfit(estimator, name)
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        if self._telling is None:
+        if self._progress is None:
             return state
-        # A copy in the middle of a fit goes to workers: it tells nobody.
+        # A copy in the middle of a fit goes to workers: it reports to nobody.
         return {k: v for k, v in state.items() if k not in UNSENT}
 
     @property

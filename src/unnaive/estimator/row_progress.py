@@ -32,7 +32,7 @@ class RowProgress:
     every : float, default=10
         Least seconds between two lines of the same pass where there is no terminal.
     max_propagation_depth : int or None, default=None
-        How deep estimators inside of others are watched; None is any depth.
+        How deep estimators inside of others are shown; None is any depth.
 
     See Also
     --------
@@ -60,21 +60,11 @@ class RowProgress:
     ) -> None:
         self.show, self.every = show, every
         self.max_propagation_depth = max_propagation_depth
-        self._told: dict[Any, float] = {}  # when a task had its last line
+        self._last: dict[Any, float] = {}  # when a task had its last line
         self._drawn = 0  # characters of a line that is not yet ended
 
     def setup(self, estimator: Any, context: Any) -> None:
         """A fit begins."""
-
-    def on_fit_task_begin(
-        self,
-        estimator: Any,  # noqa: ARG002
-        context: Any,
-        *,
-        metadata: dict[str, Any] | None = None,
-    ) -> None:
-        """A task of a fit begins."""
-        self._tell(context, metadata)
 
     def on_fit_task_end(
         self,
@@ -83,53 +73,48 @@ class RowProgress:
         *,
         metadata: dict[str, Any] | None = None,
     ) -> bool:
-        """A task, or a step of it, is done."""
-        return self._tell(context, metadata)
-
-    def teardown(self, estimator: Any, context: Any) -> None:  # noqa: ARG002
-        """A fit is over, be it by an error: what comes after starts on a line of its own."""
-        with _lock:
-            if self._drawn:
-                self._write("\n")
-                self._drawn = 0
-
-    def _tell(self, context: Any, metadata: dict[str, Any] | None) -> bool:
+        """A task begins, goes on or is done; whether to stop."""
         if not metadata or "text" not in metadata:  # a task of another library's estimator
             return False
         facts = {"estimator": context.estimator_name, "within": _outside(context)} | metadata
         with _lock:
             if self.show is not None:
                 return bool(self.show(facts))
-            terminal = sys.stderr is not None and sys.stderr.isatty()
-            words = (facts["within"], facts["estimator"], facts["number"])
-            line = " ".join(word for word in (*words, facts["text"]) if word)
-            key, now = (context.root_uuid, *words, facts["task"]), time.monotonic()
-            waits = OFTEN if terminal else self.every
-            # A pass in a file begins to count now: a short one has one line, when it is done.
-            last = self._told.setdefault(key, now if not terminal else 0.0)
-            if not facts["finished"] and now - last < waits:
-                return False
-            self._told[key] = now
-            if facts["finished"]:
-                del self._told[key]
-            if terminal:
-                self._draw(line, f"{facts['number']} {facts['text']}", facts["finished"])
-            else:
-                self._write(line + "\n")
+            if sys.stderr is not None:
+                self._show_line(facts, context.root_uuid)
         return False
 
-    def _draw(self, line: str, short: str, finished: bool) -> None:
-        """Put a line in the place of the last one, a short one where it would not fit."""
-        width = max(20, shutil.get_terminal_size().columns - 1)
-        line = (line if len(line) <= width else short.strip())[:width]
-        blank = " " * (self._drawn - len(line))
-        self._write(f"\r{line}{blank}" + ("\n" if finished else ""))
-        self._drawn = 0 if finished else len(line)
+    on_fit_task_begin = on_fit_task_end
 
-    def _write(self, text: str) -> None:
-        if sys.stderr is not None:
-            sys.stderr.write(text)
-            sys.stderr.flush()
+    def teardown(self, estimator: Any, context: Any) -> None:  # noqa: ARG002
+        """A fit is over, be it by an error: what comes after starts on a line of its own."""
+        with _lock:
+            if self._drawn:
+                print(file=sys.stderr)
+            self._drawn = 0
+
+    def _show_line(self, facts: dict[str, Any], fit: Any) -> None:
+        """Draw or write the line of a task, unless its last one is too recent."""
+        terminal, finished = sys.stderr.isatty(), facts["finished"]
+        words = (facts["within"], facts["estimator"], facts["number"])
+        key, now = (fit, *words, facts["task"]), time.monotonic()
+        # A pass in a file begins to count now: a short one has one line, when it is done.
+        last = self._last.setdefault(key, 0.0 if terminal else now)
+        if not finished and now - last < (OFTEN if terminal else self.every):
+            return
+        self._last[key] = now
+        if finished:
+            del self._last[key]
+        line = " ".join(filter(None, (*words, facts["text"])))
+        if not terminal:
+            print(line, file=sys.stderr, flush=True)
+            return
+        width = max(20, shutil.get_terminal_size().columns - 1)
+        if len(line) > width:
+            line = f"{facts['number']} {facts['text']}".strip()[:width]
+        end = "\n" if finished else ""
+        print(f"\r{line:<{self._drawn}}", end=end, file=sys.stderr, flush=True)
+        self._drawn = 0 if finished else len(line)
 
 
 def _outside(context: Any) -> str:

@@ -18,8 +18,7 @@ from unnaive.common.checks import FINITE, check_number, check_values, check_word
 from unnaive.counts.coded import CodedRows
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import told
+from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier
@@ -138,7 +137,7 @@ max_categories, grid_limit :
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Draw the bags and count them.
 
@@ -162,12 +161,12 @@ max_categories, grid_limit :
         if self.bootstrap:
             rows = start.rows()
             n_rows = start.summary.n_rows
-            progress = Progress(self, "hundredth of the rows", n_rows, task="counting bags")
+            progress = Progress("counting bags", n_rows, hook=self._hook)
             drawn = count_bags(
                 rows, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs,
                 progress,
             )  # fmt: skip
-            progress.end()
+            progress.finish()
             # In a tiny table a bag may come out empty: it then holds all rows, and judges none.
             tables = [table if table.totals.any() else whole for table in drawn]
             fair = np.array([table.totals.any() for table in drawn])

@@ -16,8 +16,7 @@ from unnaive.counts import CountTable
 from unnaive.counts.coded import CodedRows
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import draw_uniform
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import told
+from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
@@ -164,7 +163,7 @@ max_categories, grid_limit :
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take the rounds.
 
@@ -199,15 +198,16 @@ max_categories, grid_limit :
 
         n = self.n_estimators
         progress = Progress(
-            self, "round", n, task="boosting", unit="rounds", steps=n, n_rows=start.summary.n_rows
-        )
+            "boosting", n, "rounds", n_rows=start.summary.n_rows, step="round", steps=n,
+            hook=self._hook,
+        )  # fmt: skip
         booster = Booster(
             rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage,
             kept, progress,
         )  # fmt: skip
         plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
         found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
-        progress.end()
+        progress.finish()
         answer = Answer(
             start.summary.schema, start.summary.labels.classes, self._root(found, start)
         )

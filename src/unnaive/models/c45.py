@@ -7,8 +7,7 @@ from typing import Any, Self
 from unnaive.answer import Answer
 from unnaive.common.checks import check_number, check_word
 from unnaive.encode import GRID_LIMIT
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import told
+from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models.tree.c45 import C45Rules, grow_c45
 from unnaive.models.tree.classifier import TreeClassifier, encoded
@@ -131,7 +130,7 @@ class C45Classifier(TreeClassifier):
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow and prune the tree.
 
@@ -150,10 +149,10 @@ class C45Classifier(TreeClassifier):
         source, summary, own = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, own)
         rows = join(source, lambda block: encoded(block, coders, summary, own), summary.n_rows)
-        growing = Progress(self, "tree", task="growing and pruning", steps=0)
+        growing = Progress("growing and pruning", steps=0, hook=self._hook)
         tree = grow_c45(rows, coders, len(summary.labels), rules, source.storage)
-        growing.work.reach(summary.n_rows)
-        growing.end()
+        growing.reach(summary.n_rows)
+        growing.finish()
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 

@@ -24,8 +24,7 @@ from unnaive.common.checks import check_number, check_word, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import assign_folds
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import told, within
+from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import seeded
@@ -153,7 +152,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Cluster every class, then learn the pairs.
 
@@ -197,15 +196,15 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         given = (clusterer, X, known.groups, classes, self.min_rows, routed.clusterer)
         rows = ClassRows(*given, room)
         every = dict.fromkeys(range(len(classes)))
-        found = rows.cluster_each(every, self.n_jobs, self._telling)
+        found = rows.cluster_each(every, self.n_jobs, self._subfit)
         if self.select == "accuracy":
             judge = self._judge(rows, estimator, routed.estimator, known, seed)
-            choosing = Progress(self, "choice", task="choosing numbers of clusters", steps=0)
+            choosing = Progress("choosing numbers of clusters", steps=0, hook=self._hook)
             self._choose(judge, found)
-            choosing.end()
+            choosing.finish()
         parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
         pairs, owner = join_pairs(parts, summary.n_rows, room)
-        with within(self._telling, estimator, "learning pairs"):
+        with self._subfit(estimator, "learning pairs"):
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         self.classes_, self.owner_, self.fold_ = classes, owner, self.fold
         self.clusterers_ = [clusters.clusterer for clusters in found]

@@ -23,8 +23,7 @@ from unnaive.encode import GRID_LIMIT, Labels
 from unnaive.encode.coding import check_coders
 from unnaive.encode.draws import assign_folds, branch_seed
 from unnaive.encode.labels import label_groups, read_target
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import told
+from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
@@ -190,7 +189,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Sweep over the rows.
 
@@ -216,19 +215,19 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         shape = Shape.of(layers, start.n_classes)
         n = self.n_sweeps
         progress = Progress(
-            self, "sweep", n, task="training", unit="sweeps", steps=n, n_rows=len(rows.groups)
+            "training", n, "sweeps", n_rows=len(rows.groups), step="sweep", steps=n, hook=self._hook
         )
         counters = train(
             rows, shape, coders, self._manner(), n, start.seed, n_jobs=self.n_jobs,
             progress=progress,
         )  # fmt: skip
-        progress.end()
+        progress.finish()
         self.growth_, self.n_sweeps_ = growth, counters.n_sweeps
         self._know(start)
         return self._settle(shape, counters)
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
-    @told
+    @reports_progress
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -339,8 +338,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
         n_rows = len(rows.groups) * self.n_sweeps * folds[1]
         progress = Progress(
-            self, "architecture", task="choosing layers", unit="architectures", steps=None,
-            n_rows=n_rows,
+            "choosing layers", unit="architectures", n_rows=n_rows, step="architecture", steps=None,
+            hook=self._hook,
         )  # fmt: skip
 
         def judge(layers: tuple[int, ...]) -> float:
@@ -354,7 +353,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             return found
 
         best, tried = grow_layers(judge, self.max_experts)
-        progress.end()
+        progress.finish()
         return best, [pair for pair in tried if pair[1] != UNTRIED]
 
     def _settle(self, shape: Shape, counters: Counters) -> Self:

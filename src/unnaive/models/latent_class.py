@@ -19,8 +19,7 @@ from unnaive.counts.summary import row_factor
 from unnaive.density.normal import SMALLEST_VARIANCE
 from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
-from unnaive.estimator import Progress, TableEstimator
-from unnaive.estimator.progress import told
+from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
 from unnaive.models._seeding import draw_seed
@@ -153,7 +152,7 @@ class LatentClassClusterer(ScorerAttributes, ClusterMixin, TableEstimator):  # t
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the clusters.
 
@@ -198,8 +197,10 @@ class LatentClassClusterer(ScorerAttributes, ClusterMixin, TableEstimator):  # t
 
         def begin(n: int) -> Progress:
             task = f"EM of {n} cluster{'s' if n > 1 else ''}"
-            steps, rows = self.max_iter, latent.n_rows
-            return Progress(self, "step", task=task, unit="steps", steps=steps, n_rows=rows)
+            return Progress(
+                task, unit="steps", n_rows=latent.n_rows, step="step", steps=self.max_iter,
+                hook=self._hook,
+            )  # fmt: skip
 
         if self.n_clusters != "auto":
             return fit_number(latent, int(self.n_clusters), rules, self.n_jobs, begin), []

@@ -19,8 +19,7 @@ from unnaive.discretize.rules import Rule
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
-from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.progress import told
+from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.table import Schema
@@ -153,7 +152,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a table.
 
@@ -176,7 +175,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         check_class_weight(self.class_weight, summary.labels.classes)
         return self._learn(summary)
 
-    @told
+    @reports_progress
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:

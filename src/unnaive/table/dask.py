@@ -16,7 +16,7 @@ import numpy as np
 from unnaive.table.answers import answer_columns, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.packets import sum_of
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Reading, Watched
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -24,7 +24,7 @@ from unnaive.table.storage import Storage
 
 T = TypeVar("T")
 Found: TypeAlias = tuple[list[T], list[int]]  # a result, if there are rows, and rows of partitions
-Say: TypeAlias = Callable[[int, int], None]  # of a partition that is done: its number and rows
+Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows
 
 FAN = 4  # results that one task adds
 
@@ -46,7 +46,7 @@ def open_scan(
     return source
 
 
-class DaskSource(Watched):
+class DaskSource(PassSource):
     """A Dask DataFrame on whatever scheduler Dask uses: a cluster, or threads of this process.
 
     A row's number is its place in the order of the partitions. How long the partitions are is
@@ -57,7 +57,6 @@ class DaskSource(Watched):
         self.frame, self.reader, self.storage = frame, reader, storage
         self._parts = frame[reader.columns].to_delayed()
         self._lengths: list[int] | None = None
-        self.passes = Passes()
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         from dask.delayed import delayed
@@ -67,30 +66,30 @@ class DaskSource(Watched):
             return sum_of(found, add), [n for _, lengths in parts for n in lengths]
 
         adding = delayed(add_all, pure=False)
-        with self.passes.begin(name) as reading:
-            with _hearing(reading, len(self._parts)) as say:
-                level = self._tasks(fn, say)
+        with self.begin_pass(name) as progress:
+            with _partition_hook(progress, len(self._parts)) as report:
+                level = self._tasks(fn, report)
                 while len(level) > 1:
                     level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
                 ((found, self._lengths),) = _compute(level)
             if not found:
                 raise no_rows(sum(self._lengths))
-            reading.reach(sum(self._lengths))
+            progress.reach(sum(self._lengths))
         return found[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
-        self.passes.n_rows = sum(self.number())
+        self.n_rows = sum(self.number())
         tasks = self._tasks(fn)
         step = _threads()  # results of so many partitions are held here at a time
         some = False
-        with self.passes.begin(name) as reading:
+        with self.begin_pass(name) as progress:
             for k in range(0, len(tasks), step):
                 for found, lengths in _compute(tasks[k : k + step]):
                     some |= bool(found)
                     yield from found
-                    reading.add(sum(lengths))
+                    progress.add(sum(lengths))
             if not some:
-                raise no_rows(self.passes.n_rows)
+                raise no_rows(self.n_rows)
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """A Dask Series or DataFrame with the index of the rows, computed when it is asked for."""
@@ -114,7 +113,7 @@ class DaskSource(Watched):
             self._lengths = [int(n) for n in lengths.compute()]
         return self._lengths
 
-    def _tasks(self, fn: Callable[[Block], T], say: Say | None = None) -> list[Any]:
+    def _tasks(self, fn: Callable[[Block], T], report: Report | None = None) -> list[Any]:
         """``fn`` of every partition, as tasks that are not started."""
         from dask.delayed import delayed
 
@@ -126,8 +125,8 @@ class DaskSource(Watched):
                 found = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise type(error)(f"{error} [partition {k}]") from error
-            if say is not None:
-                say(k, len(table))
+            if report is not None:
+                report(k, len(table))
             return found, [len(table)]
 
         # What fn holds may be large: as a value of the graph it is sent to a worker once.
@@ -143,29 +142,32 @@ def _call(visit: Callable[..., T], table: Any, k: int, first_row: int) -> T:
 
 
 @contextmanager
-def _hearing(reading: Reading, n_parts: int) -> Iterator[Say | None]:
-    """What tasks call when they are done with a partition, if anybody watches."""
+def _partition_hook(progress: Progress, n_parts: int) -> Iterator[Report | None]:
+    """What tasks call when they have read a partition, if the pass has a hook."""
     from dask.base import get_scheduler
 
-    def heard(k: int, n_rows: int) -> None:
-        reading.hear({k: n_rows}, n_parts)
+    rows: dict[int, int] = {}  # of each partition: one may be read again when a worker is lost
+
+    def add(k: int, n_rows: int) -> None:
+        rows[k] = n_rows
+        progress.reach_parts(dict(rows), n_parts)  # a copy: other threads go on adding
 
     scheduler = get_scheduler()
     client = getattr(scheduler, "__self__", None)
-    if not reading.watched or getattr(scheduler, "__module__", "") == "dask.multiprocessing":
+    if progress.hook is None or getattr(scheduler, "__module__", "") == "dask.multiprocessing":
         yield None  # processes without a cluster say nothing on their way
     elif client is None:  # threads of this process
-        yield heard
+        yield add
     else:
         topic = f"unnaive-{uuid4()}"
-        client.subscribe_topic(topic, lambda event: heard(*event[1]))
+        client.subscribe_topic(topic, lambda event: add(*event[1]))
         try:
-            yield partial(_say, topic)
+            yield partial(_log_event, topic)
         finally:
             client.unsubscribe_topic(topic)
 
 
-def _say(topic: str, k: int, n_rows: int) -> None:
+def _log_event(topic: str, k: int, n_rows: int) -> None:
     from distributed import get_worker
 
     get_worker().log_event(topic, (k, n_rows))

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from unnaive.common.threads import in_order
 from unnaive.table.blocks import BlockReader, no_rows
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Watched
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -68,7 +68,7 @@ def open_scan(
     return FileSource(found, replace(reader, coded=found.coded), Storage(scan.limit), n_jobs)
 
 
-class FileSource(Watched):
+class FileSource(PassSource):
     """Rows in files or in a lazy table, read block by block.
 
     Blocks are read ahead while others are worked on in threads. Their size depends on the number of
@@ -80,7 +80,7 @@ class FileSource(Watched):
     ) -> None:
         self.batches, self.reader = batches, reader
         self.storage, self.n_jobs = storage, n_jobs
-        self.passes = Passes(batches.n_rows, measured=batches.measured)
+        self.n_rows, self.measured = batches.n_rows, batches.measured
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         found = self._each(fn, name)
@@ -110,11 +110,11 @@ class FileSource(Watched):
             return found, sum(piece.n_rows for piece in pieces), pieces[-1].share
 
         some = False
-        with self.passes.begin(name) as reading:
+        with self.begin_pass(name) as progress:
             for found, n_rows, share in in_order(visit, self._blocks(), self.n_jobs):
                 some |= bool(found)
                 yield from found
-                reading.add(n_rows, share)
+                progress.add(n_rows, share)
             if not some:
                 raise self._no_rows()
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Watch
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, Source, join_answers, keep_rows
@@ -108,8 +108,8 @@ class PickedSource:
 
         return visit
 
-    def watch(self, watch: Watch | None) -> None:
-        self.source.watch(watch)
+    def report_passes(self, hook: Hook | None) -> None:
+        self.source.report_passes(hook)
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         def both(a: list[T], b: list[T]) -> list[T]:

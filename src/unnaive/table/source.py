@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.table.columns import Native, RawCodes, read_categorical, read_numeric
-from unnaive.table.passes import CODING, COUNTING, Watch
+from unnaive.table.passes import CODING, COUNTING, Hook
 from unnaive.table.schema import Schema
 from unnaive.table.storage import Storage, join_records
 
@@ -184,14 +184,14 @@ class Source(Protocol):
     storage: Storage
     """Where arrays with an entry for each row go."""
 
-    def watch(self, watch: Watch | None) -> None:
-        """Who is told of passes that read rows from elsewhere; see `Passes`."""
+    def report_passes(self, hook: Hook | None) -> None:
+        """What passes that read rows from elsewhere call on their way; see `Progress`."""
         ...
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         """Apply ``fn`` to every block and sum the results with ``add``, in any order.
 
-        ``name`` says what the pass does, for those who watch.
+        ``name`` says what the pass does, in logs and reports of progress.
         """
         ...
 
@@ -214,8 +214,8 @@ class MemorySource:
         self.block, self.schema = block, block.schema
         self.storage = Storage()
 
-    def watch(self, watch: Watch | None) -> None:
-        """Rows in memory need no reading: there is nothing to tell."""
+    def report_passes(self, hook: Hook | None) -> None:
+        """Rows in memory need no reading: there is nothing to report."""
 
     def reduce(
         self,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 from unnaive.table.answers import answer_table, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import block_rows
 from unnaive.table.packets import FOUND, Union, adder, pack, sum_of, tables, unpack
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Reading, Watched, looking
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 FAN = 8  # results that one task, or the driver, adds
 TASKS = 4  # for each core: partitions beyond that are summed by the task that reads them
+LOOK = 0.2  # seconds between looks at what tasks have done
 PART_BITS = 33  # rows of a partition that can be told apart where there is no row_id
 
 
@@ -46,7 +48,7 @@ def open_scan(
     return SparkSource(frame, reader, Storage(scan.limit))
 
 
-class SparkSource(Watched):
+class SparkSource(PassSource):
     """A Spark DataFrame.
 
     Rows have no order: ``row_id`` of the scan names a column that numbers them. Without it a row's
@@ -55,14 +57,13 @@ class SparkSource(Watched):
 
     def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
         self.frame, self.reader, self.storage = frame, reader, storage
-        self.passes = Passes()
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         tasks = TASKS * _cores(self.frame)
         rows = _numbered(self.frame, self.reader.columns).coalesce(tasks)
-        with self.passes.begin(name) as reading:
-            with _hearing(reading, self.frame) as heard:
-                level = rows.mapInArrow(_visitor(self.reader, fn, heard, add), FOUND)
+        with self.begin_pass(name) as progress:
+            with _partition_counts(progress, self.frame) as counts:
+                level = rows.mapInArrow(_visitor(self.reader, fn, counts, add), FOUND)
                 while tasks > FAN:
                     tasks = -(-tasks // FAN)
                     level = level.repartition(tasks, "part").mapInArrow(adder(add), FOUND)
@@ -71,7 +72,7 @@ class SparkSource(Watched):
             seen = sum(part.seen for part in parts)
             if not total:
                 raise no_rows(seen)
-            reading.reach(seen)
+            progress.reach(seen)
         return total[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
@@ -89,8 +90,8 @@ class SparkSource(Watched):
             frame = frame.orderBy(frame.columns[reader.columns.index(reader.row_id)])
 
         # Workers do their share at the same time, and keep it until it is fetched, in order.
-        with self.passes.begin(name) as reading, _hearing(reading, frame) as heard:
-            kept = frame.mapInArrow(_visitor(reader, fn, heard), FOUND)
+        with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
+            kept = frame.mapInArrow(_visitor(reader, fn, counts), FOUND)
             kept.persist(StorageLevel.MEMORY_AND_DISK)
             try:
                 kept.count()
@@ -102,7 +103,7 @@ class SparkSource(Watched):
                         yield unpack(row.found)
                 if not some:
                     raise no_rows(seen)
-                reading.reach(seen)
+                progress.reach(seen)
             finally:
                 kept.unpersist()
 
@@ -140,7 +141,7 @@ class SparkSource(Watched):
 def _visitor(
     reader: BlockReader,
     fn: Callable[[Block], T],
-    heard: Any,
+    counts: Any,
     add: Callable[[T, T], T] | None = None,
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does with its batches: the results of blocks, or their sum, and the rows seen."""
@@ -162,8 +163,8 @@ def _visitor(
                     yield from (pack(part, 0, result) for result in found)
                 else:
                     total = sum_of([*total, *found], add)
-            if heard is not None:
-                heard.add({part: (at - first, context.stageId())})
+            if counts is not None:
+                counts.add({part: (at - first, context.stageId())})
             yield pack(part, at - first, *total)
         except (ValueError, TypeError) as error:  # the data are wrong, and will be the next time
             yield pack(part, 0, type(error)(f"{error} [partition {part}]"))
@@ -172,22 +173,28 @@ def _visitor(
 
 
 @contextmanager
-def _hearing(reading: Reading, frame: Any) -> Iterator[Any]:
-    """What tasks add their rows to when they are done, if anybody watches."""
+def _partition_counts(progress: Progress, frame: Any) -> Iterator[Any]:
+    """What tasks add their rows to when they are done, if the pass has a hook."""
     context = getattr(frame.sparkSession, "sparkContext", None)  # Spark Connect has none
-    if not reading.watched or context is None:
+    if progress.hook is None or context is None:
         yield None
         return
-    heard = context.accumulator({}, Union())
+    counts, over = context.accumulator({}, Union()), Event()
 
     def look() -> None:
-        found = heard.value
-        stages = {context.statusTracker().getStageInfo(stage) for _, stage in found.values()}
-        for stage in stages - {None}:
-            reading.hear({part: n for part, (n, _) in found.items()}, stage.numTasks)
+        while not over.wait(LOOK):
+            parts = counts.value
+            stages = {context.statusTracker().getStageInfo(stage) for _, stage in parts.values()}
+            for stage in stages - {None}:
+                progress.reach_parts({part: n for part, (n, _) in parts.items()}, stage.numTasks)
 
-    with looking(look):
-        yield heard
+    thread = Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield counts
+    finally:
+        over.set()
+        thread.join()
 
 
 def _numbered(frame: Any, names: Sequence[str]) -> Any:

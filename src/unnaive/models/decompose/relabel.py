@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +15,11 @@ from sklearn.utils.validation import _check_method_params
 
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.estimator.progress import Telling, within
 from unnaive.table import Block
 from unnaive.table.picking import take_rows
 from unnaive.table.storage import Storage, stretches
 
+Subfit: TypeAlias = Callable[[Any, str], AbstractContextManager[None]]  # a fit, and its name
 NUMBER_NAMES = ("n_clusters", "n_components")
 
 
@@ -96,28 +97,28 @@ class ClassRows:
         return room.take(among, places)
 
     def cluster(
-        self, c: int, rows: NDArray[np.intp], number: int | None, telling: Telling | None = None
+        self, c: int, rows: NDArray[np.intp], number: int | None, subfit: Subfit | None = None
     ) -> Clustering:
         """Clusters of rows of class number c: so many, or as the clusterer itself says.
 
-        Those who watch are told of each class.
+        ``subfit`` makes a task of it that callbacks hear of.
         """
         if number == 1 or len(rows) < self.min_rows:
             return Clustering(self.storage.zeros(len(rows), np.intp), 1)
         label = self.labels[c : c + 1].tolist()[0]
         own = clone(self.clusterer)
-        with within(telling, own, f"clusters of {label!r}"):
+        with nullcontext() if subfit is None else subfit(own, f"clusters of {label!r}"):
             return cluster(own, self.X, rows, label, number, self.params, self.storage)
 
     def cluster_each(
         self,
         numbers: Mapping[int, int | None],
         n_jobs: int | None,
-        telling: Telling | None = None,
+        subfit: Subfit | None = None,
     ) -> list[Clustering]:
         """Clusters of all rows of some classes."""
         found = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(self.cluster)(c, self.own(c), number, telling) for c, number in numbers.items()
+            delayed(self.cluster)(c, self.own(c), number, subfit) for c, number in numbers.items()
         )
         return list(found)
 

@@ -28,7 +28,7 @@ def count_bags(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[CountTable]:
-    """The table of each bag, all counted in one pass over the rows; ``progress`` is told of it."""
+    """The table of each bag, all counted in one pass over the rows; ``progress`` counts them."""
     tables = [CountTable.empty(n_groups, coder_sizes(coders)) for _ in seeds]
     for rows in blocks:
 

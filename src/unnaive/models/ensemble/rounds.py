@@ -106,8 +106,8 @@ def round_share(algorithm: str, n_classes: int) -> int:
 class Booster:
     """Takes rounds.
 
-    ``build`` makes a scorer of counts, ``kept`` knows rounds taken before, ``progress`` is told and
-    may stop them.
+    ``build`` makes a scorer of counts, ``kept`` knows rounds taken before, ``progress`` counts
+    them and may stop them.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Booster:
             vote = self._vote(error, n_classes)
             found.keep(scorer, vote, error)
             self._look_ahead(scorer, vote)
-            stopped = self._tell()
+            stopped = self._count_round()
             done = len(found.scorers) == self.rules.n_rounds or self._hopeless()
             if error == 0.0 or done or stopped:
                 break
@@ -218,8 +218,8 @@ class Booster:
             self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
         return self.build(counts)
 
-    def _tell(self) -> bool:
-        """A round is taken; whether to take no other."""
+    def _count_round(self) -> bool:
+        """Report a round; whether to take no other."""
         if self.progress is not None:
             self.progress.add(1)
         return self.progress is not None and self.progress.stopped

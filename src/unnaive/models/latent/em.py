@@ -65,7 +65,7 @@ class Fitted:
 class Search:
     """Mixtures with one component after another, for every fold, all rows, and every start.
 
-    ``begin`` says who is told of the steps with so many components, and may stop them.
+    ``begin`` makes what counts the steps with so many components, and may stop them.
     """
 
     def __init__(self, latent: Latent, rules: Rules, n_jobs: int | None, begin: Begin) -> None:
@@ -115,7 +115,7 @@ class Search:
         mixtures = self._begin(self.seeds[chosen])
         progress = self.begin(n_components)
         sums, history = self._run(mixtures, fold, progress)
-        progress.end()
+        progress.finish()
         self.stopped = progress.stopped
         taken = (~np.isnan(history)).sum(axis=1)
         final = history[np.arange(len(chosen)), taken - 1]
@@ -158,7 +158,7 @@ class Search:
         parts, whole = _empty_sums(mixtures, n_parts), _empty_sums(mixtures)
         history = np.full((len(fold), rules.max_iter), np.nan)
         active = np.ones(len(fold), dtype=np.bool_)
-        if thread_count(self.n_jobs, n_parts) == 1 and not progress.watched:
+        if thread_count(self.n_jobs, n_parts) == 1 and progress.hook is None:
             kernels.run(
                 latent.rows, latent.packs, mixtures, fold, edges, rounding, unit, rules.prior,
                 rules.tol, trained, history, active, parts, whole,

@@ -208,7 +208,7 @@ def train(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Counters:
-    """All sweeps, over all rows or those without a fold; ``progress`` is told and may stop them."""
+    """All sweeps, over all rows or those without a fold; ``progress`` counts and may stop them."""
     table = first_table(shape, coders, manner.noise, seed)
     counters = Counters.of_table(shape, coders, table)
     for own in branch_seeds(seed, n_sweeps):

@@ -15,8 +15,7 @@ from unnaive.common.checks import check_number, check_word
 from unnaive.counts import Summary
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
-from unnaive.estimator import Progress
-from unnaive.estimator.progress import told
+from unnaive.estimator import Progress, reports_progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
@@ -67,7 +66,7 @@ class FoldedTreeClassifier(TreeClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    @told
+    @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Grow the tree.
 
@@ -98,10 +97,12 @@ class FoldedTreeClassifier(TreeClassifier):
             self.min_weight_fraction_leaf * float(rows.weight.sum()),
             self.max_depth,
         )
-        progress = Progress(self, "hundredth of rows in leaves", float(rows.weight.sum()))
+        progress = Progress(
+            "growing", float(rows.weight.sum()), step="hundredth of rows in leaves", hook=self._hook
+        )
         tree = self._grow(rows, coders, rules, summary, own, progress, kept)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
-        progress.end()
+        progress.finish()
         return self
 
     def _check_parameters(self) -> None:

@@ -112,7 +112,7 @@ class Grower:
     n_jobs : int or None
         Threads for judging candidates; the tree does not depend on it.
     progress : Progress or None
-        Is told the weight of rows that have come to a leaf, and may stop the growing.
+        Counts the weight of rows that have come to a leaf, and may stop the growing.
     kept : Checkpoint or None
         What was decided at nodes before, which is not searched again.
     """

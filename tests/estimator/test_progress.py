@@ -1,4 +1,4 @@
-"""Callbacks are told rows, rate and time left of every pass, and change nothing."""
+"""Callbacks hear rows, rate and time left of every pass, and change nothing."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from sklearn.cluster import KMeans
 from sklearn.model_selection import GridSearchCV
 
 from helpers import assert_same_model, mixed_table
+from recording import Record
 from registry import BOOSTED, CHOOSERS, ESTIMATORS
 from unnaive import (
     BoostedNaiveBayesClassifier,
@@ -35,9 +36,8 @@ from unnaive import (
     scan,
 )
 from unnaive.common.wording import count_words, counted, span_words
-from unnaive.table import csv, files
-from unnaive.table.passes import Pass, StoppedError
-from watching import Record
+from unnaive.table import StoppedError, csv, files
+from unnaive.table.passes import Progress
 
 ROWS = 420
 PASSES = {"counting", "coding rows", "labelling", "reading classes", "describing clusters"}
@@ -66,7 +66,7 @@ def small_blocks(monkeypatch):
 
 
 def check_task(task):
-    """What holds for all that is told of one task."""
+    """What holds for all facts of one task."""
     for before, after in pairwise(task):
         assert before["done"] <= after["done"]
         assert before["seconds"] <= after["seconds"]
@@ -86,7 +86,7 @@ def quicker(estimator):
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-def test_every_pass_tells_all_its_rows_and_changes_no_model(estimator, folder):
+def test_every_pass_reports_all_its_rows_and_changes_no_model(estimator, folder):
     record = Record()
     model = quicker(estimator).set_callbacks(record).fit(scan(folder, "label"))
     assert_same_model(quicker(estimator).fit(scan(folder, "label")), model)
@@ -99,12 +99,12 @@ def test_every_pass_tells_all_its_rows_and_changes_no_model(estimator, folder):
         assert (task[-1]["done"], task[-1]["unit"]) == (ROWS, "rows")
         assert len(task) == 101  # every hundredth, and the end
         assert {facts["total"] for facts in task} == {ROWS}  # Parquet knows it
-    told = [task for task in own if task in passes]
-    assert model._n_passes in (None, len(told))  # as the guide says
+    own_passes = [task for task in own if task in passes]
+    assert model._n_passes in (None, len(own_passes))  # as the guide says
     assert record.root.max_subtasks in (None, len(own))
     assert sorted(map(id, record.began)) == sorted(map(id, record.ended))
     assert record.set_up == record.torn_down == 1
-    left = {"_telling", "_callback_fit_ctx", "_parent_callback_ctx"} & set(model.__dict__)
+    left = {"_progress", "_callback_fit_ctx", "_parent_callback_ctx"} & set(model.__dict__)
     assert not left
 
 
@@ -122,8 +122,8 @@ def test_in_memory_there_are_no_passes_but_the_same_work(estimator, table):
     assert record.torn_down == 1
 
 
-def test_work_is_told_in_its_own_steps(folder):
-    told = {}
+def test_work_is_reported_in_its_own_steps(folder):
+    steps = {}
     for estimator in (
         BoostedNaiveBayesClassifier(n_estimators=4),
         HierarchicalMixtureClassifier(n_sweeps=3, random_state=0),
@@ -132,8 +132,8 @@ def test_work_is_told_in_its_own_steps(folder):
         record = Record()
         model = estimator.set_callbacks(record).fit(scan(folder, "label"))
         (task,) = (task for task in record.tasks() if task[-1]["unit"] != "rows")
-        told[task[-1]["task"]] = [facts["done"] for facts in task]
-    assert told == {
+        steps[task[-1]["task"]] = [facts["done"] for facts in task]
+    assert steps == {
         "boosting": [1, 2, 3, 4, 4],
         "training": [1, 2, 3, 3],
         "EM of 2 clusters": [1, 2, 3, 4, 5, 5],
@@ -178,7 +178,7 @@ def test_lazy_tables_know_their_rows_after_the_first_pass(folder):
         check_task(second)
 
 
-def test_estimators_inside_others_are_watched(folder):
+def test_estimators_inside_others_report_too(folder):
     record = Record()
     model = ClassDecompositionClassifier(LatentClassifier(), random_state=0, n_jobs=2)
     model.set_callbacks(record).fit(folder, "label")
@@ -276,7 +276,7 @@ def test_ctrl_c_in_a_pass_ends_the_fit_and_what_is_shown(n_jobs, folder, capsys,
         model.fit(folder, "label")
     assert record.torn_down == 1
     assert not hasattr(model, "tree_")
-    assert "_telling" not in model.__dict__
+    assert "_progress" not in model.__dict__
     model.set_callbacks().fit(folder, "label")
 
 
@@ -304,7 +304,7 @@ def test_lines_for_a_log(folder, capsys):
 def test_a_line_of_a_terminal_is_drawn_in_place(folder, monkeypatch):
     monkeypatch.setattr("unnaive.estimator.row_progress.OFTEN", 0.0)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    for columns in (200, 70):
+    for columns in (200, 72):  # the second is enough for lines of passes that are done
         monkeypatch.setenv("COLUMNS", str(columns))
         sys.stderr.truncate(0)
         C45Classifier().set_callbacks(RowProgress()).fit(folder, "label")
@@ -343,11 +343,11 @@ def test_every_pass_is_in_the_log(folder, caplog):
     with caplog.at_level(logging.INFO, logger="unnaive"):
         LatentClassClusterer(2, random_state=0).fit(folder)
         NaiveBayesClassifier().fit(folder, "label").predict(folder)
-    told = [record.getMessage() for record in caplog.records if " rows in " in record.getMessage()]
-    assert [line.split(":")[0] for line in told] == [
+    lines = [record.getMessage() for record in caplog.records if " rows in " in record.getMessage()]
+    assert [line.split(":")[0] for line in lines] == [
         "counting", "coding rows", "labelling", "counting", "answering",
     ]  # fmt: skip
-    assert all(": 420 rows in " in line for line in told)
+    assert all(": 420 rows in " in line for line in lines)
 
 
 def test_scikit_learns_progress_bar_shows_passes(folder, capfd):
@@ -368,17 +368,17 @@ def test_a_search_with_a_bar_counts_fits_of_estimators_that_have_no_steps(table)
 
 
 def test_what_a_pass_says():
-    passed = Pass("counting")
+    passed = Progress("counting")
     assert str(passed) == "counting"
     passed.reach(1000)
     assert re.fullmatch(r"counting: 1,000 rows, .* rows/s", str(passed))
-    assert passed.left is None
+    assert passed.facts()["seconds_left"] is None
     passed.reach(1500, 0.5)
     assert (passed.total, passed.estimated) == (3000, True)
     passed.reach(2900, 1.0)  # an estimate may be wrong: nothing is over before it is
     assert passed.share == 0.99
     passed.finish()
-    assert (passed.total, passed.share, passed.left) == (2900, 1.0, 0.0)
+    assert (passed.total, passed.share, passed.facts()["seconds_left"]) == (2900, 1.0, 0.0)
     assert [span_words(s) for s in (0.04, 9.96, 99, 150, 7200)] == [
         "0.0 s", "10 s", "99 s", "2 min", "2.0 h",
     ]  # fmt: skip
@@ -395,4 +395,28 @@ def test_what_a_pass_says():
     assert [count_words(n) for n in (7, 999.6, 123_456, 5.93e6, 2e9)] == [
         "7", "1k", "123k", "5.93M", "2G",
     ]  # fmt: skip
-    assert np.isclose(Pass("growing", 10.0).share, 0.0)
+    assert np.isclose(Progress("growing", 10.0).share, 0.0)
+
+
+def test_partitions_read_elsewhere_are_finished_first_and_errors_raised_then():
+    def stop(progress):
+        if progress.done and not progress.finished:
+            raise StoppedError("enough")
+        return False
+
+    def fail(progress):
+        if progress.done:
+            raise OSError("the disk is full")
+        return False
+
+    going = Progress("counting", hook=stop)
+    for parts in ({0: 5}, {0: 5, 1: 7}, {0: 5, 1: 7, 2: 0}):  # what a worker has read so far
+        going.reach_parts(parts, 4)
+    assert (going.done, going.share, going.estimated) == (12, 0.75, True)
+    going.finish()
+    assert going.total == 12
+    failing = Progress("counting", hook=fail)
+    failing.reach_parts({0: 5}, 2)
+    with pytest.raises(OSError, match="the disk is full"):
+        failing.finish()
+    assert not failing.finished

@@ -1,4 +1,4 @@
-"""A callback that notes all it is told."""
+"""A callback that notes all it hears."""
 
 from __future__ import annotations
 
