@@ -276,7 +276,7 @@ def _by_part(row: Explanation, c: int) -> Waterfall:
         "all parts",
         label_names(row.classes)[c],
         "",
-        "votes" if row.joining.join == "log_vote" else "probability",
+        "votes" if row.joining.softmax else "probability",
         0.0,
         total,
         tuple(row.speaking[k].part for k in order),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,9 +19,6 @@ from unnaive.table import Block, Schema
 from unnaive.table.kept import KeptBlock
 
 Role = Literal["model", "node", "round", "bag", "gate", "expert", "summary"]
-# How the parts that speak for a row are joined: probabilities by share, one vote each by share, or
-# votes that are log odds.
-Join = Literal["mean", "vote", "log_vote"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,14 +73,17 @@ class Joining:
 
     Attributes
     ----------
-    join : {"mean", "vote", "log_vote"}
-        Probabilities by share, one vote each by share, or votes that are log odds.
+    cast : {"probabilities", "winner"}
+        What a part says: its probabilities, or 1 for its most probable label.
+    softmax : bool
+        Whether the sum by share is on the log scale, so that its softmax is the answer.
     folds : tuple of Folded
         How (class, cluster) pairs become classes, from the outside in; empty where labels are
         classes.
     """
 
-    join: Join
+    cast: Cast = "probabilities"
+    softmax: bool = False
     folds: tuple[Folded, ...] = ()
 
     @property
@@ -111,11 +111,10 @@ class Joining:
         out = np.zeros((1, len(joints[0])))
         for share, joint in zip(shares, joints, strict=True):
             out[0] += share * self._cast(joint)
-        return self.folded(probabilities(out) if self.join == "log_vote" else out)[0]
+        return self.folded(probabilities(out) if self.softmax else out)[0]
 
     def _cast(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        cast: Cast = "probabilities" if self.join == "mean" else "winner"
-        return cast_votes(cast, joint[None].copy())[0]
+        return cast_votes(self.cast, joint[None].copy())[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,19 +126,19 @@ class Parts:
     names : tuple of str
         The parts' names. ``part(k)`` is part number k.
     part : callable
-    join : {"mean", "vote", "log_vote"}
-        How the parts that speak for a row are joined; see `Joining`.
     main : int
         The part to show where no other is asked for.
     speakers : callable
         From a block to the parts that speak for its rows. Gates speak too, but not for classes.
+    joining : Joining
+        How the parts that speak for a row are joined.
     """
 
     names: tuple[str, ...]
     part: Callable[[int], Part]
-    join: Join
     main: int
     speakers: Callable[[KeptBlock], list[Speaker]]
+    joining: Joining = Joining()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +220,7 @@ class Reading:
     def joining(self) -> Joining:
         """How the parts that speak for a row are joined."""
         folds = [node for node in self.answer.nodes() if isinstance(node, Folded)]
-        return Joining(self.parts.join, tuple(folds))
+        return replace(self.parts.joining, folds=tuple(folds))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from unnaive.answer.predict import share_rows
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import add_scorers
-from unnaive.explain.parts import Join, Part, Parts, Reading, Role, Speaker
+from unnaive.explain.parts import Joining, Part, Parts, Reading, Role, Speaker
 from unnaive.table import Block
 from unnaive.table.columns import as_objects
 
@@ -73,7 +73,7 @@ def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
     def speakers(block: Block) -> list[Speaker]:
         return [Speaker(0, np.arange(block.n_rows), np.ones(block.n_rows))]
 
-    return Parts((part.name,), lambda _: part, "mean", 0, speakers)
+    return Parts((part.name,), lambda _: part, 0, speakers)
 
 
 @parts_of.register
@@ -98,8 +98,8 @@ def _(node: Vote, labels: NDArray[Any]) -> Parts:
         every = np.arange(block.n_rows)
         return [Speaker(k, every, np.full(block.n_rows, share)) for k, share in enumerate(shares)]
 
-    join: Join = "log_vote" if not mean else "mean" if node.cast == "probabilities" else "vote"
-    return Parts(names, cache(part), join, n, speakers)
+    joining = Joining(node.cast, node.join == "softmax")
+    return Parts(names, cache(part), n, speakers, joining)
 
 
 @parts_of.register
@@ -122,7 +122,7 @@ def _(node: GatedMixture, labels: NDArray[Any]) -> Parts:
         ]
 
     main = gates + int(np.argmax([totals[own].sum() for own in units[gates:]]))
-    return Parts(names, cache(part), "mean", main, speakers)
+    return Parts(names, cache(part), main, speakers)
 
 
 @parts_of.register
@@ -135,7 +135,7 @@ def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
         stops = node.apply(block)
         return _at_nodes(np.arange(block.n_rows), stops, np.ones(block.n_rows))
 
-    return Parts(_numbered("node", node.n_nodes), cache(part), "mean", 0, speakers)
+    return Parts(_numbered("node", node.n_nodes), cache(part), 0, speakers)
 
 
 @parts_of.register
@@ -151,7 +151,7 @@ def _(node: ClassTree, labels: NDArray[Any]) -> Parts:
     def speakers(block: Block) -> list[Speaker]:
         return _at_nodes(*node.stops(block))
 
-    return Parts(_numbered("node", node.n_nodes), cache(part), "mean", 0, speakers)
+    return Parts(_numbered("node", node.n_nodes), cache(part), 0, speakers)
 
 
 def _at_nodes(

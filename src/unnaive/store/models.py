@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator
 from unnaive.answer import Answer, BayesTree, ClassTree, KernelTree
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.nodes import ClassClusters, EvidenceTable, Folded, GatedMixture, Vote
-from unnaive.estimator import TableEstimator
 from unnaive.estimator.registry import estimators
 from unnaive.pack import Objects, PackError
 from unnaive.pack.known import LEARNED
@@ -31,7 +30,9 @@ def learned_hints(cls: type) -> dict[str, Any]:
     """The attributes that a fit of an estimator leaves, and their types, as it declares them."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
-        own = inspect.get_annotations(base, eval_str=issubclass(base, TableEstimator))
+        if base.__module__.partition(".")[0] in ("sklearn", "abc", "builtins"):
+            continue
+        own = inspect.get_annotations(base, eval_str=True)
         found |= {name: hint for name, hint in own.items() if is_learned(name)}
     # What is made of other attributes is not kept.
     return {n: hint for n, hint in found.items() if not isinstance(getattr(cls, n, None), property)}
