@@ -1,5 +1,6 @@
 """CLASSIFIERS: one file per model."""
 
+from unnaive.models._base import TableClassifier
 from unnaive.models.bagged import BaggedNaiveBayesClassifier
 from unnaive.models.boosted import BoostedNaiveBayesClassifier
 from unnaive.models.c45 import C45Classifier
@@ -21,5 +22,6 @@ __all__ = [
     "LatentClassClusterer",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
+    "TableClassifier",
     "merge",
 ]
