@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,6 +38,10 @@ class TableTerm:
     @property
     def n_classes(self) -> int:
         return self.logs.shape[1]
+
+    def select(self, classes: NDArray[np.intp]) -> TableTerm:
+        """The evidence for some of the classes."""
+        return TableTerm(self.coder, self.logs[:, classes])
 
     def adder(self, block: Block, j: int) -> Adder:
         """How to add this attribute's evidence to a stretch of rows."""
@@ -76,6 +80,13 @@ class GaussianTerm:
     def n_classes(self) -> int:
         return len(self.mean)
 
+    def select(self, classes: NDArray[np.intp]) -> GaussianTerm:
+        """The evidence for some of the classes."""
+        return GaussianTerm(
+            self.mean[classes], self.variance[classes], self.log_weight[classes],
+            self.missing[classes],
+        )  # fmt: skip
+
     def adder(self, block: Block, j: int) -> Adder:
         values = block.numeric(j)
         peak = self.log_weight - 0.5 * np.log(2.0 * np.pi * self.variance)
@@ -106,6 +117,15 @@ class KernelTerm:
     @property
     def n_classes(self) -> int:
         return len(self.densities.widths)
+
+    def select(self, classes: NDArray[np.intp]) -> KernelTerm:
+        """The evidence for some of the classes."""
+        own = self.densities
+        densities = replace(
+            own, widths=own.widths[classes], start=own.start[classes],
+            per_step=own.per_step[classes], first=own.first[classes], last=own.last[classes],
+        )  # fmt: skip
+        return KernelTerm(densities, self.log_weight[classes], self.missing[classes])
 
     def adder(self, block: Block, j: int) -> Adder:
         values, own = block.numeric(j), self.densities
@@ -185,11 +205,8 @@ class Scorer:
         return any(term is not None for term in self.terms)
 
     def select(self, classes: NDArray[np.intp]) -> Scorer:
-        """The scorer of some of its classes, where all evidence is by slot."""
-        terms = tuple(
-            TableTerm(term.coder, term.logs[:, classes]) if isinstance(term, TableTerm) else None
-            for term in self.terms
-        )
+        """The scorer of some of its classes."""
+        terms = tuple(None if term is None else term.select(classes) for term in self.terms)
         return Scorer(self.log_prior[classes], terms)
 
     def _adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:

@@ -75,9 +75,6 @@ class CountTable:
     def __add__(self, other: CountTable) -> CountTable:
         return CountTable(self.counts + other.counts, self.offsets, self.totals + other.totals)
 
-    def __sub__(self, other: CountTable) -> CountTable:
-        return CountTable(self.counts - other.counts, self.offsets, self.totals - other.totals)
-
     def coarsen(
         self, places: Sequence[NDArray[np.intp] | None], sizes: Sequence[int]
     ) -> CountTable:
@@ -95,12 +92,6 @@ class CountTable:
             ]
         kernels.scatter_slots(self.counts, flat, out.counts)
         return CountTable(out.counts, out.offsets, self.totals)
-
-    def select(self, attributes: Sequence[int]) -> CountTable:
-        """The table of some attributes only."""
-        widths = np.diff(self.offsets)[list(attributes)]
-        parts = [self.attribute(j) for j in attributes]
-        return CountTable(np.hstack(parts), slot_offsets(widths - EXTRA_SLOTS), self.totals)
 
     def select_groups(self, groups: NDArray[np.intp]) -> CountTable:
         """The table of some groups only."""

@@ -178,7 +178,10 @@ max_categories, grid_limit :
         self
         """
         self._check_parameters()
-        with Checkpoint(self, scan_of(X, y, sample_weight)) as kept:
+        scan = scan_of(X, y, sample_weight)
+        if scan is not None:
+            X, y, sample_weight = scan, None, None
+        with Checkpoint(self, scan) as kept:
             return self._learn(self._begin(X, y, sample_weight, kept=kept), kept)
 
     def _learn(self, start: Start, kept: Checkpoint) -> Self:

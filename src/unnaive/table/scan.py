@@ -138,6 +138,8 @@ def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
         X = scan(X)
     if X.picked is not None and y is not None:
         X, y = replace(X.unlabelled, picked=replace(X.picked, labels=y)), None
+    elif y is None and sample_weight is None:
+        return X
     for word, given, known in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
         if given is not None and not isinstance(given, str):
             raise TypeError(

@@ -108,18 +108,6 @@ class Block:
         each = [made.get(j, column) for j, column in enumerate(columns)]
         return each[0].to_frame().with_columns(*each[1:]).to_native()
 
-    def relabel(self, target: NDArray[Any]) -> Block:
-        """The same rows with other labels."""
-        return Block(
-            self.schema,
-            self._columns,
-            n_rows=self.n_rows,
-            target=target,
-            weight=self.weight,
-            first_row=self.first_row,
-            row_ids=self._row_ids,
-        )
-
     def slice(self, start: int, stop: int) -> Block:
         """A stretch of the rows, without copying them."""
         own = slice(start, min(stop, self.n_rows))

@@ -81,7 +81,10 @@ class FoldedTreeClassifier(TreeClassifier):
         self
         """
         self._check_parameters()
-        with Checkpoint(self, scan_of(X, y, sample_weight)) as kept:
+        scan = scan_of(X, y, sample_weight)
+        if scan is not None:
+            X, y, sample_weight = scan, None, None
+        with Checkpoint(self, scan) as kept:
             return self._learn(X, y, sample_weight, kept)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint) -> Self:
