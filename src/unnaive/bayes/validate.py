@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import ABSENT, fill_logs, log_share
+from unnaive.common.compile import kernel
 from unnaive.density.kernels import fill_cell_logs
 from unnaive.encode.intrinsics import add_rows
 
@@ -20,7 +20,7 @@ _LANES = 4  # classes that are scored together
 NO_KERNELS = (np.empty((0, 0)), np.empty((0, 0, 0)), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cross_validate(
     slots: NDArray[np.uint16],
     part: NDArray[np.int32],
@@ -88,7 +88,7 @@ def cross_validate(
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _in_batches(
     part: NDArray[np.int32], n_parts: int, together: int, order: NDArray[np.int32]
 ) -> NDArray[np.intp]:
@@ -108,7 +108,7 @@ def _in_batches(
     return edges
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number_classes(
     rows: NDArray[np.int32],
     part: NDArray[np.int32],
@@ -132,7 +132,7 @@ def _number_classes(
     return number, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _validate_batch(
     slots: NDArray[np.uint16],
     rows: NDArray[np.int32],
@@ -218,7 +218,7 @@ def _validate_batch(
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_folds(counts: NDArray[np.float64], touched: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The tables of all folds together; slots that no row of a fold has are passed over."""
     whole = np.zeros(counts.shape[1:])
@@ -232,7 +232,7 @@ def _add_folds(counts: NDArray[np.float64], touched: NDArray[np.bool_]) -> NDArr
     return whole
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh_values(
     counts: NDArray[np.float64], touched: NDArray[np.bool_], offsets: NDArray[np.uint32]
 ) -> NDArray[np.float64]:
@@ -250,7 +250,7 @@ def _weigh_values(
     return present
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_part(
     counts: NDArray[np.float64],
     touched: NDArray[np.bool_],
@@ -310,7 +310,7 @@ def _fill_part(
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _own_widths(
     widths: NDArray[np.float64], number: NDArray[np.int32], n_classes: int
 ) -> NDArray[np.float64]:
@@ -326,7 +326,7 @@ def _own_widths(
     return own
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_densities(
     counts: NDArray[np.float64],
     less: NDArray[np.float64],
@@ -355,7 +355,7 @@ def _fill_densities(
                 logs[v, c] += there[1, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark(
     slots: NDArray[np.uint16],
     rows: NDArray[np.int32],
@@ -396,7 +396,7 @@ def _mark(
         correct[i] = _is_first_best(score, number[p, groups[i]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_first_best(score: NDArray[np.float64], c: int) -> bool:
     """Whether no score is higher than c's and none before it as high; false where it is NaN."""
     best = score[c] == score[c]

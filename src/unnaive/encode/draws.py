@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.table.storage import Storage, stretches
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -194,7 +194,7 @@ def hold_out(
     _deal(draw_order(seed, keys.view(np.int64), storage), weight, n_folds, held)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal(
     order: NDArray[np.intp],
     weight: NDArray[np.float64],
@@ -214,7 +214,7 @@ def _deal(
             held[(start + t) % n_folds, i] += min(rest - t, 1.0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _bits(start: np.uint64, row: np.uint64) -> np.uint64:
     z = (row + _ONE) * _STEP + start
     z = (z ^ (z >> _30)) * _FIRST
@@ -222,14 +222,14 @@ def _bits(start: np.uint64, row: np.uint64) -> np.uint64:
     return z ^ (z >> _31)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_bits(seed: np.uint64, row_ids: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
     start = seed * _SEED
     for i in range(len(row_ids)):
         out[i] = _bits(start, np.uint64(row_ids[i]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_poisson(
     seeds: NDArray[np.uint64],
     row_ids: NDArray[np.int64],

@@ -13,10 +13,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import log_sum
+from unnaive.common.compile import kernel
 
 PADDING = 8  # units are laid out in multiples of this, for vector instructions
 _EXPONENT = np.int64(0x7FF)
@@ -57,14 +57,14 @@ class Scores(NamedTuple):
     below: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def room_for(n_units: int) -> Scores:
     return Scores(
         np.empty(n_units), np.empty(n_units, dtype=np.int64), np.empty(n_units), np.empty(n_units)
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_units(
     slots: NDArray[np.uint16], units: Units, gamma: float, stretch: int, room: Scores
 ) -> None:
@@ -103,7 +103,7 @@ def score_units(
             pending = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_out(
     score: NDArray[np.float64], power: NDArray[np.int64], start: int, step: int, n: int
 ) -> None:
@@ -120,7 +120,7 @@ def share_out(
         score[start + k * step] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_units(
     slots: NDArray[np.uint16], net: Net, units: Units, gamma: float, stretch: int, room: Scores
 ) -> None:
@@ -133,7 +133,7 @@ def share_units(
         share_out(room.score, room.power, start + e, net.n_experts, net.n_classes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def trace_back(
     share: NDArray[np.float64],
     group: int,
@@ -166,7 +166,7 @@ def trace_back(
             blame[node] = blame[g] * (share[node - 1] * likely[node] / likely[g])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_counters(
     slots: NDArray[np.uint16],
     group: int,
@@ -197,7 +197,7 @@ def move_counters(
                 whole[best[g] - 1] += weight * blame[g]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(
     rows: NDArray[np.intp],
     slots: NDArray[np.uint16],
@@ -230,7 +230,7 @@ def sweep(
         move_counters(row, group, weight[i], net, blame, best, new)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def answer(
     rows: NDArray[np.intp],
     slots: NDArray[np.uint16],
@@ -262,7 +262,7 @@ def answer(
                 largest, found[k] = total, c
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_units(
     joint: NDArray[np.float64],
     net: Net,
@@ -292,7 +292,7 @@ def fold_units(
             out[i, c] = log_sum(both, 0, 1, n_experts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_share(row: NDArray[np.float64], start: int, step: int, n: int) -> None:
     """Joint logs of n units, every step-th from the start, to logs of shares, in place."""
     whole = log_sum(row, start, step, n)
