@@ -1,7 +1,5 @@
 """Kernels that add evidence to rows and turn it into probabilities."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

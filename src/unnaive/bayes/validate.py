@@ -1,7 +1,5 @@
 """Which rows naive Bayes gets right when it has not seen their fold: kernels."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any

@@ -6,8 +6,6 @@ of similar size go a faster way: scaled to integers, squared to 128 bits, summed
 and added to the limbs once per chunk of rows.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

@@ -5,8 +5,6 @@ that raw codes, whose largest value means missing, land on slots (0 missing) wit
 ready slots stay what they are with ``wrap=0``.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels of kernel densities: leave-one-out sums, spreading rows over nodes, looking up."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Fayyad and Irani's recursion over class counts in ascending cells."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

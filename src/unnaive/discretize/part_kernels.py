@@ -1,7 +1,5 @@
 """Numeric columns cut by MDL within each of several parts of the rows: kernels."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any

@@ -5,8 +5,6 @@ row's number is the state. A row's number is its place, or comes from its values
 have equal numbers, wherever they stand.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import MOST, shown
 from unnaive.common.compile import kernel
 from unnaive.table.storage import Storage, stretches
 
@@ -85,6 +84,8 @@ def assign_folds(
     if isinstance(cv, (int, np.integer)):
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
+        if cv > MOST["cv"]:
+            raise ValueError(f"cv must be {MOST['cv']:,} folds or fewer; got {shown(cv)}.")
         folds = (storage or Storage()).empty(len(row_ids), np.int64)
         for part in stretches(len(row_ids)):
             folds[part] = draw_folds(seed, row_ids[part], int(cv))
@@ -94,9 +95,10 @@ def assign_folds(
         splits, ids = list(cv.split(np.zeros(n_rows), target)), np.arange(n_rows)
     else:
         splits, ids = list(cv), row_ids
-    last = max((int(np.max(test, initial=0)) for _, test in splits), default=0)
-    found = np.full(max(n_rows, int(ids.max()) + 1, last + 1), -1, dtype=np.int64)
-    for k, (_, test) in enumerate(splits):
+    found = np.full(max(n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
+    for k, (_, positions) in enumerate(splits):
+        test = np.asarray(positions)
+        test = test[test < len(found)]  # others are of rows without weight
         if (found[test] >= 0).any():
             raise ValueError("cv puts a row into two test sets; use a splitter that does not.")
         found[test] = k

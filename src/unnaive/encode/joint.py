@@ -5,8 +5,6 @@ or five columns, in two bytes a row. Codes stay in the block's own order where t
 tables are moved to them, as everywhere.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Kernels that turn numbers into ordered integer keys and keys into cells."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Class labels of any type to small integers."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The order of keys of which there may be more than memory should sort at once."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -5,8 +5,6 @@ Whoever takes a stretch apart asks `Stretch.is_whole`; while all before it were,
 a row.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Kernels of the rounds of boosting."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import numpy as np

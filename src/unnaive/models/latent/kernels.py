@@ -6,8 +6,6 @@ responsibilities, values and squares are whole numbers of a unit, to which every
 they do not depend on order, and the compiler may add several at a time.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

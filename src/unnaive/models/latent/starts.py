@@ -1,7 +1,5 @@
 """Where EM starts: rows drawn as centres, far from one another."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

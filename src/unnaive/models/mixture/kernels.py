@@ -5,8 +5,6 @@ the logarithm's whole part: nothing under- or overflows, and no logarithm of a c
 taken again when the counter moves.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Kernels that grow a tree test by test, with fractions of rows where values are missing."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import NamedTuple

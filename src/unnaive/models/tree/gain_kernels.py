@@ -1,7 +1,5 @@
 """Kernels that judge tests by gain ratio (Quinlan's C4.5, release 8)."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math

@@ -1,7 +1,5 @@
 """Kernels that lead rows through a tree and score them where they arrive."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Kernels that look at the rows of one node while a tree grows."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any

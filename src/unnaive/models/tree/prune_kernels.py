@@ -1,7 +1,5 @@
 """Kernels that prune a tree by its pessimistic errors (C4.5)."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
