@@ -46,7 +46,7 @@ class Budget:
         self.spent += n_bytes
         if self.spent > self.limit:
             raise PackError(
-                f"the file unpacks to {self.spent:,} bytes or more, which is more than the limit of "
+                f"the file unpacks to {self.spent:,} bytes, more than the limit of "
                 f"{self.limit:,}; raise max_bytes if you trust it."
             )
         if self.spent > MOST_RATIO * self.size + ALLOWANCE:
