@@ -37,18 +37,14 @@ def check_number(
     kind = numbers.Integral if whole else numbers.Real
     right = isinstance(value, kind) and not isinstance(value, bool)
     most = (MOST.get(name, MOST_WHOLE) if whole else FINITE) if high is None else high
-    if not (right and low <= value <= most):
+    # A type of few bits, and a number of many digits, are compared as what they are.
+    number = (int(value) if isinstance(value, numbers.Integral) else float(value)) if right else 0
+    if not (right and low <= number <= most):
         what = "a whole number" if whole else "a number"
         span = f"from {low} to {high}" if high is not None else f"{low:g} or more"
-        if high is None and right and value > most:
+        if high is None and right and number > most:
             span = f"at most {most:,}" if whole else "finite"
-        raise ValueError(f"{name} must be {what}, {span}; got {shown(value)}.")
-
-
-def shown(value: Any) -> str:
-    """A value in a message; those of files may be of any length."""
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."
+        raise ValueError(f"{name} must be {what}, {span}; got {value!r:.200}.")
 
 
 def check_word(estimator: Any, name: str, *words: str) -> None:

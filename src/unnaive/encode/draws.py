@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.checks import MOST, shown
+from unnaive.common.checks import MOST
 from unnaive.common.compile import kernel
 from unnaive.table.storage import Storage, stretches
 
@@ -85,7 +85,7 @@ def assign_folds(
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
         if cv > MOST["cv"]:
-            raise ValueError(f"cv must be {MOST['cv']:,} folds or fewer; got {shown(cv)}.")
+            raise ValueError(f"cv must be {MOST['cv']:,} folds or fewer; got {cv!r:.60}.")
         folds = (storage or Storage()).empty(len(row_ids), np.int64)
         for part in stretches(len(row_ids)):
             folds[part] = draw_folds(seed, row_ids[part], int(cv))
