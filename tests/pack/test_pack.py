@@ -388,6 +388,8 @@ START = b'{"kind":"test","version":1,"arrays":[],"content":'
         b'{"kind":"test","version":1,"arrays":[]}',
         b"[]",
         b"\xff",
+        '{"kind":"test","version":1,"arrays":[],"content":1}'.encode("utf-16"),
+        '{"kind":"test","version":1,"arrays":[],"content":1}'.encode("utf-32-le"),
         b'{"kind":"test","version":1,"arrays":[],"content":'
         + b"[" * 100_000
         + b"]" * 100_000

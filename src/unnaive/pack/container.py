@@ -247,7 +247,9 @@ def _read_header(file: BinaryIO, budget: Budget) -> tuple[dict[str, Any], int]:
     _check_sum(data, stored, crc, "its header does")
     text = _inflate(data, unpacked)
     budget.spend(header_cost(text))
-    header = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+    # Bytes might be taken for UTF-16, which costs other than what was counted.
+    letters = text.decode("utf-8")
+    header = json.loads(letters, parse_constant=_no_constant, object_pairs_hook=_no_twins)
     if not isinstance(header, dict) or set(header) != {"kind", "version", "arrays", "content"}:
         raise PackError("the file is damaged: its header is not one of this format.")
     if not isinstance(header["arrays"], list):

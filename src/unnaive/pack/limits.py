@@ -14,7 +14,7 @@ MOST_HEADER = 1 << 26
 MOST_BYTES = 1 << 33  # of all that is decoded, unless the caller says otherwise
 # Most that decoding may multiply a file by, beyond an allowance; the writer keeps to it.
 MOST_RATIO, ALLOWANCE = 256, 1 << 26
-MOST_DEPTH = 100  # of brackets; models take 20, and each model within a model some more
+MOST_DEPTH = 100  # of brackets; models take 14, with models within them
 # What a bracket, comma or colon stands for takes at most so much: parsed, and then decoded.
 TOKEN_BYTES = 256
 LETTER_BYTES = 4
