@@ -14,7 +14,9 @@ def fingerprint() -> str:
     keep a caller that was compiled together with an older callee of another file.
     """
     texts = [path.read_bytes() for path in sorted((HERE / "src").rglob("*.py"))]
-    return hashlib.sha256(b"".join(text for text in texts if b"njit" in text)).hexdigest()[:16]
+    return hashlib.sha256(
+        b"".join(t for t in texts if b"numba" in t or b"@kernel" in t)
+    ).hexdigest()[:16]
 
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / fingerprint()))

@@ -7,10 +7,8 @@ import pytest
 from numba import njit
 
 from reference_validation import right_rows
-from unnaive.bayes.validate import NO_KERNELS, cross_validate
+from unnaive.bayes.validate import NO_KERNELS, FoldedRows, Smoothed, cross_validate
 from unnaive.encode.intrinsics import add_rows
-
-RULES = (0.5, False, *NO_KERNELS)  # pseudo-count, missing is no value, no densities
 
 
 def made_rows(seed, n_classes, n_parts, n=260, n_values=(3, 2, 5, 0, 4)):
@@ -37,21 +35,9 @@ def test_rows_are_right_where_the_twin_is(n_classes, n_parts, alpha, missing_is_
     slots, part, sizes, groups, weight, folds = made_rows(n_classes, n_classes, n_parts)
     before = np.arange(len(groups)) % 2 == 0
     found = before.copy()
-    cross_validate(
-        slots,
-        part,
-        sizes,
-        groups,
-        n_classes,
-        weight,
-        folds,
-        4,
-        alpha,
-        missing_is_value,
-        *NO_KERNELS,
-        np.empty(len(groups), dtype=np.int32),
-        found,
-    )
+    rows = FoldedRows(slots, part, groups, n_classes, weight, folds, 4)
+    order = np.empty(len(groups), dtype=np.int32)
+    cross_validate(rows, sizes, Smoothed(alpha, missing_is_value), NO_KERNELS, order, found)
     expected = right_rows(
         slots, part, sizes, groups, weight, folds, alpha, missing_is_value, before
     )
@@ -67,8 +53,8 @@ def test_parts_with_large_tables_are_looked_at_one_by_one():
     for n_values in (sizes, wide):
         right = np.zeros(len(groups), dtype=np.bool_)
         order = np.empty(len(groups), dtype=np.int32)
-        given = (slots, part, n_values, groups, 3, weight, folds, 4, 0.5, False)
-        cross_validate(*given, *NO_KERNELS, order, right)
+        rows = FoldedRows(slots, part, groups, 3, weight, folds, 4)
+        cross_validate(rows, n_values, Smoothed(0.5, False), NO_KERNELS, order, right)
         found.append(right)
     np.testing.assert_array_equal(found[0], found[1])
     assert found[0].any()
@@ -79,11 +65,12 @@ def test_classes_without_rows_elsewhere_never_win():
     groups, folds = np.array([0, 1, 1]), np.array([0, 0, 1])
     right = np.ones(3, dtype=np.bool_)
     part, sizes = np.zeros(3, dtype=np.int32), np.array([[1]])
-    given, order = (slots, part, sizes, groups, 2, np.ones(3)), np.empty(3, dtype=np.int32)
-    cross_validate(*given, folds, 2, 0.5, False, *NO_KERNELS, order, right)
+    rows, order = FoldedRows(slots, part, groups, 2, np.ones(3), folds, 2), np.empty(3, np.int32)
+    cross_validate(rows, sizes, Smoothed(0.5, False), NO_KERNELS, order, right)
     assert right.tolist() == [False, True, False]  # fold 1 sees a tie: the first class
     alone = np.ones(3, dtype=np.bool_)
-    cross_validate(*given, 0 * folds, 2, 0.5, False, *NO_KERNELS, order, alone)
+    same = rows._replace(folds=0 * folds)
+    cross_validate(same, sizes, Smoothed(0.5, False), NO_KERNELS, order, alone)
     assert not alone.any()  # nothing to learn from
 
 

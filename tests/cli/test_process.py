@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -130,6 +131,35 @@ def test_ctrl_c_while_waiting_for_rows_leaves_no_file(work):
     assert (asked.returncode, err) == (130, b"unnaive: stopped\n")
     assert not (work / "x.unv").exists()
     assert parts(work) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_to_stop_leave_nothing_half_written_either(work, number):
+    """Rows come through a pipe that stays open, so that the command waits with a file begun."""
+    os.mkfifo("rows.csv")
+    (work / "p.csv").write_bytes(b"before")
+    asked = start("predict", "nb.unv", "loans.csv", "rows.csv", "-o", "p.csv")
+    deadline = time.monotonic() + 60
+    while not parts(work) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert parts(work) != []
+    asked.send_signal(number)
+    _, err = asked.communicate(timeout=60)
+    assert (asked.returncode, err) == (128 + number, b"unnaive: stopped\n")
+    assert parts(work) == []
+    assert (work / "p.csv").read_bytes() == b"before"
+
+
+def test_output_to_the_null_device_works_and_leaves_it(work):
+    for args in (
+        ["predict", "nb.unv", "loans.csv", "-o", os.devnull],
+        ["fit", "loans.csv", "-t", "outcome", "--cv", 0, "-o", os.devnull],
+        ["sql", "nb.unv", "-o", os.devnull],
+    ):
+        asked = start(*args)
+        _, err = asked.communicate()
+        assert (asked.returncode, err) == (0, b"")
+        assert Path(os.devnull).is_char_device()
 
 
 def test_an_error_while_writing_leaves_what_was_there(work):

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 
 SLOW = 20  # seconds after which a file hangs
-ROOM = 2 << 30  # bytes that loading a file of some kilobytes may never need
+ROOM = 1 << 29  # bytes that loading a file of some kilobytes may never need
 
 
 def run(first: int, last: int, mark: Path) -> Counter[str]:

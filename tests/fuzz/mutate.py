@@ -14,8 +14,8 @@ import numpy as np
 from unnaive.pack.container import MAGIC, PREAMBLE
 
 NUMBERS = [
-    0, -1, 1, 2, 3, 255, 65_535, 65_536, 2**31, -(2**31), 2**53, 2**63, -(2**63), 10**25,
-    0.5, -0.0, 1e-320, 1e-9, 1e300, -1e300, 1.7e308, {"$float": "nan"}, {"$float": "inf"},
+    0, -1, 1, 2, 3, 255, 65_535, 65_536, 10**5, 3 * 10**8, 2**31, -(2**31), 2**53, 2**63, -(2**63),
+    10**25, 0.5, -0.0, 1e-320, 1e-9, 1e300, -1e300, 1.7e308, {"$float": "nan"}, {"$float": "inf"},
     {"$float": "-inf"},
 ]  # fmt: skip
 OTHERS = [
@@ -73,6 +73,8 @@ def mutated(data: bytes, other: bytes, seed: int) -> tuple[bytes, bool]:
     broken = Broken(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         rng.choice(INSIDE)(broken, rng)
+    if rng.random() < 0.06:  # last: other changes would visit each of its many nodes
+        put_bomb(broken, rng)
     return broken.file(), True
 
 
@@ -187,6 +189,42 @@ def put_word(broken: Broken, rng: random.Random) -> None:
     owner, key = rng.choice(words)
     other, at = rng.choice(words)
     owner[key] = rng.choice((other[at], owner[key] + "x", owner[key].upper()))
+
+
+def put_bomb(broken: Broken, rng: random.Random) -> None:
+    """A few letters that ask for a lot of memory, or for a lot of time."""
+    owner, key = _any_node(broken, rng)
+    owner[key] = rng.choice(BOMBS)(broken)
+
+
+def wide_text(_: Broken) -> Any:
+    """Empty text in a type of a thousand letters."""
+    return {"$text": [1024, [200_000], [""] * 200_000]}
+
+
+def many_nodes(_: Broken) -> Any:
+    return [{}] * 300_000
+
+
+def deep_nodes(_: Broken) -> Any:
+    node: Any = 1
+    for _level in range(150):
+        node = {"": [node]}
+    return node
+
+
+def many_copies(broken: Broken) -> Any:
+    """One array, named again and again."""
+    sizes = [len(block) for block in broken.blocks]
+    return [{"$array": sizes.index(max(sizes, default=0))}] * 100_000 if sizes else []
+
+
+def vast_shape(_: Broken) -> Any:
+    """Long numbers, to be multiplied."""
+    return {"$text": [1, [10**300] * 20_000, ["a"]]}
+
+
+BOMBS = [wide_text, many_nodes, deep_nodes, many_copies, vast_shape]
 
 
 def wrong_array(broken: Broken, rng: random.Random) -> None:

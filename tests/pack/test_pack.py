@@ -11,6 +11,7 @@ import struct
 import uuid
 import zlib
 import zoneinfo
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -20,8 +21,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from unnaive.common.atomic import replacing
-from unnaive.pack import PackError, read_pack, write_pack
-from unnaive.pack.container import ALLOWANCE, MAGIC, MOST_HEADER, MOST_RATIO, PREAMBLE
+from unnaive.pack import PackError, limits, read_pack, write_pack
+from unnaive.pack.container import MAGIC, PREAMBLE
+from unnaive.pack.limits import ALLOWANCE, MOST_DEPTH, MOST_HEADER, MOST_RATIO
 
 
 def packed(content, kind="test", version=1):
@@ -232,20 +234,66 @@ def test_bombs_are_refused_before_they_unpack():
     with pytest.raises(PackError, match="more than the limit of 1,000; raise max_bytes"):
         unpacked(joined(header, zeros), max_bytes=1000)
     entry[1] = [1 << 30]
-    with pytest.raises(PackError, match="that unpacks to 1,073,741,824 is refused"):
+    with pytest.raises(PackError, match="that unpacks to 1,073,7.* is refused"):
         unpacked(joined(header, zeros))
     entry[1] = [(1 << 20) - 1]  # holds one byte more than it says
     with pytest.raises(PackError, match="does not unpack to its size"):
         unpacked(joined(header, zeros))
     with pytest.raises(PackError, match="a header of .* that unpacks to .* is refused"):
-        unpacked(joined({}, b"", text=b" " * (1 << 22)))
+        unpacked(joined({}, b"", text=b" " * (MOST_HEADER + 1)))
 
 
 def test_the_writer_keeps_to_the_ratio_that_readers_allow():
     empty = np.zeros((ALLOWANCE + (1 << 22)) // 8)
     data = packed(empty)
     assert len(data) * MOST_RATIO + ALLOWANCE >= empty.nbytes
+    assert len(data) < 1 << 20  # and is still packed
     assert unpacked(data).nbytes == empty.nbytes
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        np.array(["", "a" * 1000] * 20_000),
+        [[]] * 300_000,
+        [np.zeros(10**6)] * 100,
+        "a" * (1 << 25),
+        np.array(["a" * 5_000_000, "b"]),
+        {1: [2, "[{,:" * 100_000 + '\\"\\']},
+    ],
+    ids=["wide text", "many nodes", "one array in many places", "long", "a long one", "brackets"],
+)
+def test_whatever_is_written_is_read_again(content):
+    again = unpacked(packed(content))
+    assert type(again) is type(content)
+    assert len(again) == len(content)
+    assert np.all([np.array_equal(a, b) for a, b in zip(list(again)[-9:], list(content)[-9:])])
+
+
+def test_arrays_that_are_named_again_and_again_are_paid_for_each_time():
+    header, arrays = split(packed([np.arange(100_000.0)]))
+    header["content"] *= 1000
+    with pytest.raises(PackError, match="that unpacks to .* is refused"):
+        unpacked(joined(header, arrays))
+
+
+def test_content_may_be_nested_up_to_a_hundred_levels():
+    def nested(depth):
+        return [nested(depth - 1)] if depth else "]}{["
+
+    assert unpacked(packed(nested(MOST_DEPTH - 1))) == nested(MOST_DEPTH - 1)
+    with pytest.raises(PackError, match="nested more than 100 levels deep"):
+        packed(nested(MOST_DEPTH))
+
+
+@given(text=st.text(alphabet='a"\\[{,:]}', max_size=40), chunk=st.integers(1, 9))
+def test_the_cost_of_a_header_counts_what_is_outside_of_text(text, chunk):
+    """Whatever the text holds, and wherever the pieces that are looked at begin."""
+    data = json.dumps([text, {"a": text}]).encode()
+    with mock.patch.object(limits, "CHUNK", chunk):
+        cost = limits.header_cost(data)
+    escaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    assert cost == limits.TOKEN_BYTES * 4 + limits.LETTER_BYTES * len(escaped)
 
 
 ENTRY = ["<f8", [50], False, 400, 0]
@@ -340,6 +388,8 @@ START = b'{"kind":"test","version":1,"arrays":[],"content":'
         b'{"kind":"test","version":1,"arrays":[]}',
         b"[]",
         b"\xff",
+        '{"kind":"test","version":1,"arrays":[],"content":1}'.encode("utf-16"),
+        '{"kind":"test","version":1,"arrays":[],"content":1}'.encode("utf-32-le"),
         b'{"kind":"test","version":1,"arrays":[],"content":'
         + b"[" * 100_000
         + b"]" * 100_000

@@ -227,6 +227,46 @@ def test_a_model_that_would_not_load_is_not_saved(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+PADDED = [f"item{i}".ljust(2000) for i in range(300)]
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"c": PADDED}),
+        pd.DataFrame({"c": ["a" * 2_000_000, "b"] * 150}),
+        pd.DataFrame(np.arange(600.0).reshape(300, 2), columns=[np.nan, "b"]),
+    ],
+    ids=["categories full of blanks", "a category of two million letters", "a column named NaN"],
+)
+def test_what_packs_too_well_and_what_equals_nothing_comes_back(X, tmp_path):
+    model = NaiveBayesClassifier().fit(X, [0, 1, 1] * 100)
+    unnaive.save(model, tmp_path / "model.unv")
+    again = unnaive.load(tmp_path / "model.unv")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+
+
+def test_what_is_written_is_read_again_before_the_file_gets_its_name(tmp_path, monkeypatch):
+    """Whatever makes a file unreadable is noticed while there is still a model."""
+    path = tmp_path / "model.unv"
+    path.write_bytes(b"what was there before")
+    model = NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1])
+    monkeypatch.setattr("unnaive.pack.container._deflated", lambda array: (False, b"\0" * 7))
+    with pytest.raises(ModelFileError, match="cannot be saved: .* bytes for an array"):
+        unnaive.save(model, path)
+    assert os.listdir(tmp_path) == ["model.unv"]
+    assert path.read_bytes() == b"what was there before"
+
+
+def test_parameters_nested_too_deep_are_refused_when_saving():
+    deep: list = []
+    for _ in range(150):
+        deep = [deep]
+    model = NaiveBayesClassifier().fit([[1.0], [2.0]], [0, 1]).set_params(priors=deep)
+    with pytest.raises(ModelFileError, match="cannot be saved: .*nested more than 100 levels"):
+        saved(model)
+
+
 # Labels, categories, names, parameters ----------------------------------------------------------
 
 LABELS = {

@@ -1,16 +1,14 @@
 """Gates and experts of a mixture: scores of all units to log probabilities of classes."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import log_sum
+from unnaive.common.compile import kernel
 
 
 class Net(NamedTuple):
@@ -22,7 +20,7 @@ class Net(NamedTuple):
     n_classes: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_units(
     joint: NDArray[np.float64],
     net: Net,
@@ -52,7 +50,7 @@ def fold_units(
             out[i, c] = log_sum(both, 0, 1, n_experts)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log_share(row: NDArray[np.float64], start: int, step: int, n: int) -> None:
     """Joint logs of n units, every step-th from the start, to logs of shares, in place."""
     whole = log_sum(row, start, step, n)

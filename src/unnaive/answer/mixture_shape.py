@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.mixture_kernels import Net
-from unnaive.common.checks import expect
+from unnaive.common.checks import MOST, expect
 
-MOST_EXPERTS = 1 << 12
+MOST_EXPERTS = MOST["max_experts"]
+MOST_LAYERS = 64
 
 
 def check_layers(layers: Any) -> tuple[int, ...]:
@@ -28,10 +29,15 @@ def check_layers(layers: Any) -> tuple[int, ...]:
             "layers must be 'grow' or whole numbers, 1 or more, such as (4,) or (2, 2); "
             f"got {layers!r}."
         )
-    found = tuple(int(b) for b in layers)
-    n = math.prod(found)
-    if n > MOST_EXPERTS:
-        raise ValueError(f"layers asks for {n:,} experts; at most {MOST_EXPERTS:,} can be trained.")
+    n, found = 1, tuple(int(b) for b in layers)
+    if len(found) > MOST_LAYERS:
+        raise ValueError(f"layers has {len(found):,} layers; at most {MOST_LAYERS} can be trained.")
+    for width in found:
+        n *= width
+        if n > MOST_EXPERTS:
+            raise ValueError(
+                f"layers asks for {n:,} experts; at most {MOST_EXPERTS:,} can be trained."
+            )
     return found
 
 

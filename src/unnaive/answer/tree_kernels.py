@@ -1,15 +1,13 @@
 """Kernels that lead rows through a tree and score them where they arrive."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.density.kernels import look_up
 
 
@@ -35,7 +33,7 @@ class DensityTables(NamedTuple):
     logs: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def follow(way: Routing, node: int, slot: int) -> int:
     """The child that a slot of the node's attribute leads to, -1 where it has none."""
     j, start = way.attribute[node], way.route_start[node]
@@ -51,7 +49,7 @@ def follow(way: Routing, node: int, slot: int) -> int:
     return way.child[first]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def arrive(slots: NDArray[np.uint16], way: Routing, node: NDArray[np.intp]) -> None:
     """The node where each row (IN, slots of all attributes) stops (OUT)."""
     for i in range(slots.shape[0]):
@@ -64,7 +62,7 @@ def arrive(slots: NDArray[np.uint16], way: Routing, node: NDArray[np.intp]) -> N
         node[i] = at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_evidence(
     slots: NDArray[np.uint16],
     node: NDArray[np.intp],
@@ -91,7 +89,7 @@ def add_evidence(
                 joint[i, c] += logs[at, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_densities(
     values: NDArray[np.float64],
     slots: NDArray[np.uint16],
@@ -120,7 +118,7 @@ def add_densities(
             joint[i, c] += found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_ends(
     slots: NDArray[np.uint16],
     way: Routing,
@@ -156,7 +154,7 @@ def find_ends(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_shares(
     slots: NDArray[np.uint16],
     way: Routing,
@@ -173,7 +171,7 @@ def add_shares(
                 out[i, c] += part[k] * answer[at[k], c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_ends(
     slots: NDArray[np.uint16],
     way: Routing,

@@ -1,16 +1,14 @@
 """Kernels that add evidence to rows and turn it into probabilities."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.density.kernels import look_up
 
 # Stands for log 0: so low that the class with the fewest impossible values wins, and finite, so
@@ -26,13 +24,13 @@ _JUDGED = 2048  # rows whose scores stay in cache
 _NO_MASK = 0xFFFF
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_share(part: float, whole: float) -> float:
     """Logarithm of a share, with a floor instead of minus infinity."""
     return math.log(part / whole) if part > 0.0 else IMPOSSIBLE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_logs(
     counts: NDArray[np.float64],
     less: NDArray[np.float64],
@@ -81,7 +79,7 @@ def fill_logs(
                 logs[v, c] = log_share(n, everyone) if everyone > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_all_logs(
     counts: NDArray[np.float64], alpha: float, missing_is_value: bool, logs: NDArray[np.float64]
 ) -> None:
@@ -96,7 +94,7 @@ def fill_all_logs(
     fill_logs(counts, none, present, alpha, missing_is_value, every, scratch, logs)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_table(
     counts: NDArray[np.float64], alpha: float, missing_is_value: bool
 ) -> NDArray[np.float64]:
@@ -107,7 +105,7 @@ def log_table(
     return logs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_table(
     codes: NDArray[Any], wrap: int, mask: int, logs: NDArray[np.float64], joint: NDArray[np.float64]
 ) -> None:
@@ -125,7 +123,7 @@ def add_table(
             joint[i, c] += logs[slot, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_gaussian(
     values: NDArray[np.float64],
     peak: NDArray[np.float64],
@@ -153,7 +151,7 @@ def add_gaussian(
     return infinite
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_densities(
     values: NDArray[np.float64],
     low: float,
@@ -188,7 +186,7 @@ def add_densities(
     return infinite
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_sum(logs: NDArray[np.float64], start: int, step: int, n: int) -> float:
     """The logarithm of the sum of n numbers given by their logs, every step-th from the start."""
     largest = logs[start]
@@ -200,7 +198,7 @@ def log_sum(logs: NDArray[np.float64], start: int, step: int, n: int) -> float:
     return largest + math.log(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def normalize(joint: NDArray[np.float64]) -> None:
     """Joint log probabilities to probabilities of classes, row by row, in place."""
     for i in range(joint.shape[0]):
@@ -215,7 +213,7 @@ def normalize(joint: NDArray[np.float64]) -> None:
             joint[i, c] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_cells(
     codes: NDArray[np.uint16],
     starts: NDArray[np.intp],
@@ -227,7 +225,7 @@ def add_cells(
         add_table(codes[r], 0, _NO_MASK, logs[starts[r] : starts[r + 1]], joint)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge_many(
     codes: NDArray[np.uint16],
     starts: NDArray[np.intp],
@@ -257,7 +255,7 @@ def judge_many(
             hit[first + i] = best == groups[first + i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge_two(
     codes: NDArray[np.uint16],
     starts: NDArray[np.intp],

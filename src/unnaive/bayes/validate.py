@@ -1,53 +1,84 @@
 """Which rows naive Bayes gets right when it has not seen their fold: kernels."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import ABSENT, fill_logs, log_share
+from unnaive.common.compile import kernel
 from unnaive.density.kernels import fill_cell_logs
 from unnaive.encode.intrinsics import add_rows
 
 _CELLS = 1 << 17  # cells of the tables that are filled together: they stay in cache
 _LANES = 4  # classes that are scored together
-# Positions, widths and floor where no attribute is a kernel density.
-NO_KERNELS = (np.empty((0, 0)), np.empty((0, 0, 0)), 0.0)
 
 
-@njit(cache=True, nogil=True)
+class FoldedRows(NamedTuple):
+    """Rows to be judged, ascending by fold.
+
+    ``slots`` rows x attributes, 0 is missing; ``part`` of each row, -1 for none.
+    """
+
+    slots: NDArray[np.uint16]
+    part: NDArray[np.int32]
+    groups: NDArray[Any]
+    n_classes: int
+    weight: NDArray[np.float64]
+    folds: NDArray[Any]
+    n_folds: int
+
+
+class Smoothed(NamedTuple):
+    """Pseudo-count of every value, and whether missing is a value."""
+
+    alpha: float
+    missing_is_value: bool
+
+
+class Kernels(NamedTuple):
+    """Attributes that are kernel densities.
+
+    ``widths`` parts x attributes x classes and all together, 0 for attributes that have slots.
+    Slots of the others are cells at ascending ``positions``, parts x slots of all attributes, as
+    `fill_cell_logs` takes them. Without any, both are empty.
+    """
+
+    positions: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    floor: float
+
+
+class PartTables(NamedTuple):
+    """Counts of one fold's rows of one part, and of all rows of the part."""
+
+    counts: NDArray[np.float64]
+    touched: NDArray[np.bool_]
+    totals: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    whole_totals: NDArray[np.float64]
+    present: NDArray[np.float64]  # weight of the other folds' values, attributes x classes
+
+
+NO_KERNELS = Kernels(np.empty((0, 0)), np.empty((0, 0, 0)), 0.0)
+
+
+@kernel
 def cross_validate(
-    slots: NDArray[np.uint16],
-    part: NDArray[np.int32],
+    rows: FoldedRows,
     n_values: NDArray[np.intp],
-    groups: NDArray[Any],
-    n_classes: int,
-    weight: NDArray[np.float64],
-    folds: NDArray[Any],
-    n_folds: int,
-    alpha: float,
-    missing_is_value: bool,
-    positions: NDArray[np.float64],
-    widths: NDArray[np.float64],
-    floor: float,
+    smoothing: Smoothed,
+    kernels: Kernels,
     order: NDArray[np.int32],
     correct: NDArray[np.bool_],
 ) -> None:
     """Which rows their part's naive Bayes gets right when it has not seen their fold (OUT).
 
-    slots (IN) rows x attributes, 0 is missing; part (IN) of each row, -1 for none: such rows keep
-    what they have; n_values (IN) parts x attributes; folds (IN) ascending. A fold's model is the
+    n_values (IN) parts x attributes. Rows without a part keep what they have. A fold's model is the
     sum of the other folds' tables: nothing is fitted again. A row for which the other folds have no
     row at all counts as an error; ties go to the first class.
-
-    Attributes with widths (IN, parts x attributes x classes and all together; 0 for others) are
-    kernel densities: their slots are cells at ascending positions (IN, parts x slots of all
-    attributes, as `fill_cell_logs` takes them). Without any, both are empty.
 
     Parts whose tables are small are looked at together, so that rows are read in their order;
     ``order`` is room for a number of each row.
@@ -61,34 +92,21 @@ def cross_validate(
             end += int(n_values[p, j]) + 1
             offsets[p, j + 1] = end
         widest = max(widest, end)
-    together = max(1, min(n_parts, _CELLS // max(1, n_folds * widest * n_classes)))
-    edges = _in_batches(part, n_parts, together, order)
-    counts = np.empty(n_folds * together * widest * n_classes)
+    cells = rows.n_folds * widest * rows.n_classes
+    together = max(1, min(n_parts, _CELLS // max(1, cells)))
+    edges = _in_batches(rows.part, n_parts, together, order)
+    room = np.empty(cells * together)
     for b in range(len(edges) - 1):
         first = b * together
+        last = first + together
+        near = Kernels(kernels.positions[first:last], kernels.widths[first:last], kernels.floor)
+        numbers = order[edges[b] : edges[b + 1]]
         _validate_batch(
-            slots,
-            order[edges[b] : edges[b + 1]],
-            part,
-            first,
-            offsets[first : first + together],
-            widest,
-            groups,
-            n_classes,
-            weight,
-            folds,
-            n_folds,
-            alpha,
-            missing_is_value,
-            positions[first : first + together],
-            widths[first : first + together],
-            floor,
-            counts,
-            correct,
+            rows, numbers, first, offsets[first:last], widest, smoothing, near, room, correct
         )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _in_batches(
     part: NDArray[np.int32], n_parts: int, together: int, order: NDArray[np.int32]
 ) -> NDArray[np.intp]:
@@ -108,7 +126,7 @@ def _in_batches(
     return edges
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _number_classes(
     rows: NDArray[np.int32],
     part: NDArray[np.int32],
@@ -132,44 +150,36 @@ def _number_classes(
     return number, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _validate_batch(
-    slots: NDArray[np.uint16],
-    rows: NDArray[np.int32],
-    part: NDArray[np.int32],
+    rows: FoldedRows,
+    numbers: NDArray[np.int32],
     first: int,
     offsets: NDArray[np.uint32],
     widest: int,
-    groups: NDArray[Any],
-    n_classes: int,
-    weight: NDArray[np.float64],
-    folds: NDArray[Any],
-    n_folds: int,
-    alpha: float,
-    missing_is_value: bool,
-    positions: NDArray[np.float64],
-    widths: NDArray[np.float64],
-    floor: float,
+    smoothing: Smoothed,
+    kernels: Kernels,
     room: NDArray[np.float64],
     correct: NDArray[np.bool_],
 ) -> None:
-    """`cross_validate` for the rows (IN) of a few neighbouring parts, from part ``first`` on."""
+    """`cross_validate` for rows by number of a few neighbouring parts, from part ``first`` on."""
     n_parts, n_attributes = offsets.shape[0], offsets.shape[1] - 1
-    number, n_classes = _number_classes(rows, part, first, n_parts, groups, n_classes)
+    n_folds, part, groups = rows.n_folds, rows.part, rows.groups
+    number, n_classes = _number_classes(numbers, part, first, n_parts, groups, rows.n_classes)
     n_cells = n_folds * n_parts * widest * n_classes
     counts = room[:n_cells].reshape((n_folds, n_parts, widest, n_classes))
     counts[:] = 0.0
     touched = np.zeros((n_folds, n_parts, widest), dtype=np.bool_)
     totals = np.zeros((n_folds, n_parts, n_classes))
     edges = np.zeros(n_folds + 1, dtype=np.intp)
-    for i in rows:
-        p, f, w = np.uint32(part[i] - first), folds[i], weight[i]
+    for i in numbers:
+        p, f, w = np.uint32(part[i] - first), rows.folds[i], rows.weight[i]
         g = np.uint32(number[p, groups[i]])
         edges[f + 1] += 1
         totals[f, p, g] += w
         own, seen = counts[f, p], touched[f, p]
         for j in range(n_attributes):
-            at = offsets[p, j] + slots[i, j]
+            at = offsets[p, j] + rows.slots[i, j]
             own[at, g] += w
             seen[at] = True
     present = _weigh_values(counts, touched, offsets)
@@ -179,46 +189,27 @@ def _validate_batch(
     logs = np.zeros((n_parts, widest, padded))
     prior = np.empty((n_parts, padded))
     scratch = np.empty((2, n_classes))
-    dense = len(widths) > 0
-    own_widths = _own_widths(widths, number, n_classes)
+    dense = len(kernels.widths) > 0
+    widths = _own_widths(kernels.widths, number, n_classes)
     no_positions, no_widths = np.empty(0), np.zeros((n_attributes, n_classes + 1))
     for f in range(n_folds):
         edges[f + 1] += edges[f]
         if edges[f + 1] == edges[f]:
             continue
         for q in range(n_parts):
-            _fill_part(
-                counts[f, q],
-                touched[f, q],
-                whole[q],
+            tables = PartTables(
+                counts[f, q], touched[f, q], totals[f, q], whole[q], whole_totals[q],
                 whole_present[q] - present[f, q],
-                totals[f, q],
-                whole_totals[q],
-                offsets[q],
-                alpha,
-                missing_is_value,
-                positions[q] if dense else no_positions,
-                own_widths[q] if dense else no_widths,
-                floor,
-                scratch,
-                prior[q],
-                logs[q],
+            )  # fmt: skip
+            near = kernels.positions[q] if dense else no_positions
+            far = widths[q] if dense else no_widths
+            _fill_part(
+                tables, offsets[q], smoothing, near, far, kernels.floor, scratch, prior[q], logs[q]
             )
-        _mark(
-            slots,
-            rows[edges[f] : edges[f + 1]],
-            part,
-            first,
-            offsets,
-            groups,
-            number,
-            logs,
-            prior,
-            correct,
-        )
+        _mark(rows, numbers[edges[f] : edges[f + 1]], first, offsets, number, logs, prior, correct)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_folds(counts: NDArray[np.float64], touched: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The tables of all folds together; slots that no row of a fold has are passed over."""
     whole = np.zeros(counts.shape[1:])
@@ -232,7 +223,7 @@ def _add_folds(counts: NDArray[np.float64], touched: NDArray[np.bool_]) -> NDArr
     return whole
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh_values(
     counts: NDArray[np.float64], touched: NDArray[np.bool_], offsets: NDArray[np.uint32]
 ) -> NDArray[np.float64]:
@@ -250,17 +241,11 @@ def _weigh_values(
     return present
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_part(
-    counts: NDArray[np.float64],
-    touched: NDArray[np.bool_],
-    whole: NDArray[np.float64],
-    present: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    whole_totals: NDArray[np.float64],
+    tables: PartTables,
     offsets: NDArray[np.uint32],
-    alpha: float,
-    missing_is_value: bool,
+    smoothing: Smoothed,
     positions: NDArray[np.float64],
     widths: NDArray[np.float64],
     floor: float,
@@ -273,7 +258,8 @@ def _fill_part(
     Slots that no row of the fold has are left as they are. Where no row is left the priors are NaN,
     which is never the best.
     """
-    others = whole_totals - totals
+    totals = tables.totals
+    others = tables.whole_totals - totals
     n = others.sum()
     prior[:] = ABSENT if n > 0.0 else np.nan
     if n <= 0.0 or not totals.any():
@@ -281,36 +267,20 @@ def _fill_part(
     for c in range(len(totals)):
         if others[c] > 0.0:
             prior[c] = log_share(others[c], n)
+    alpha, missing_is_value = smoothing
     for j in range(len(offsets) - 1):
         a, b = np.int64(offsets[j]), np.int64(offsets[j + 1])
-        if widths[j, len(totals)] > 0.0:
-            _fill_densities(
-                whole[a:b],
-                counts[a:b],
-                present[j],
-                alpha,
-                missing_is_value,
-                touched[a:b],
-                positions[a:b],
-                widths[j],
-                floor,
-                scratch,
-                logs[a:b],
-            )
+        whole, less, needed = tables.whole[a:b], tables.counts[a:b], tables.touched[a:b]
+        present, out = tables.present[j], logs[a:b]
+        if widths[j, len(totals)] == 0.0:
+            fill_logs(whole, less, present, alpha, missing_is_value, needed, scratch, out)
             continue
-        fill_logs(
-            whole[a:b],
-            counts[a:b],
-            present[j],
-            alpha,
-            missing_is_value,
-            touched[a:b],
-            scratch,
-            logs[a:b],
-        )
+        near = positions[a + 1 : b]
+        fill_cell_logs(near, whole[1:], less[1:], widths[j], floor, needed[1:], out[1:])
+        _add_presence(whole[0] - less[0], present, smoothing, needed, scratch, out)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _own_widths(
     widths: NDArray[np.float64], number: NDArray[np.int32], n_classes: int
 ) -> NDArray[np.float64]:
@@ -326,43 +296,36 @@ def _own_widths(
     return own
 
 
-@njit(cache=True, nogil=True)
-def _fill_densities(
-    counts: NDArray[np.float64],
-    less: NDArray[np.float64],
+@kernel
+def _add_presence(
+    absent: NDArray[np.float64],
     present: NDArray[np.float64],
-    alpha: float,
-    missing_is_value: bool,
+    smoothing: Smoothed,
     needed: NDArray[np.bool_],
-    positions: NDArray[np.float64],
-    widths: NDArray[np.float64],
-    floor: float,
     scratch: NDArray[np.float64],
     logs: NDArray[np.float64],
 ) -> None:
-    """`fill_logs` for kernel densities: that a value is there, and its density."""
-    n_classes = counts.shape[1]
+    """Beside a density: the evidence of a value's being missing, or there (added to OUT)."""
+    n_classes = len(present)
     both, nothing = np.zeros((2, n_classes)), np.zeros((2, n_classes))  # missing, there
-    both[0], both[1] = counts[0] - less[0], present
+    both[0], both[1] = absent, present
     there = np.zeros((2, n_classes))
     always = np.ones(2, dtype=np.bool_)
+    alpha, missing_is_value = smoothing
     fill_logs(both, nothing, present, alpha, missing_is_value, always, scratch, there)
-    fill_cell_logs(positions[1:], counts[1:], less[1:], widths, floor, needed[1:], logs[1:])
     for c in range(n_classes):
         logs[0, c] = there[0, c]
-        for v in range(1, len(counts)):
+        for v in range(1, len(needed)):
             if needed[v]:
                 logs[v, c] += there[1, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark(
-    slots: NDArray[np.uint16],
-    rows: NDArray[np.int32],
-    part: NDArray[np.int32],
+    rows: FoldedRows,
+    numbers: NDArray[np.int32],
     first: int,
     offsets: NDArray[np.uint32],
-    groups: NDArray[Any],
     number: NDArray[np.int32],
     logs: NDArray[np.float64],
     prior: NDArray[np.float64],
@@ -370,9 +333,10 @@ def _mark(
 ) -> None:
     """Whether the first class of the highest score is the row's own (OUT)."""
     n_attributes = offsets.shape[1] - 1
+    slots, part, groups = rows.slots, rows.part, rows.groups
     _, widest, padded = logs.shape
     if padded == 2:  # the most common case: no inner loop
-        for i in rows:
+        for i in numbers:
             p = np.uint32(part[i] - first)
             table = logs[p]
             zero, one = prior[p, 0], prior[p, 1]
@@ -385,7 +349,7 @@ def _mark(
     flat = logs.reshape(logs.size)
     starts = np.empty(n_attributes, dtype=np.int64)
     score = np.empty(padded)
-    for i in rows:
+    for i in numbers:
         p = np.uint32(part[i] - first)
         for j in range(n_attributes):
             starts[j] = (p * widest + offsets[p, j] + slots[i, j]) * padded
@@ -396,7 +360,7 @@ def _mark(
         correct[i] = _is_first_best(score, number[p, groups[i]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_first_best(score: NDArray[np.float64], c: int) -> bool:
     """Whether no score is higher than c's and none before it as high; false where it is NaN."""
     best = score[c] == score[c]

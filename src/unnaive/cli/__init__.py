@@ -27,7 +27,7 @@ def main() -> None:
     except KeyboardInterrupt:  # before the command has begun
         sys.stderr.write("unnaive: stopped\n")
         code = 130
-    if code == 130:
+    if code > 128:
         # Everything is put away by now. Threads may still be at work, and Python would end with
         # another code if the interrupt came while it ran a string, as imports do.
         sys.stdout.flush()

@@ -85,6 +85,10 @@ def save_model(model: Any, path: Path) -> int:
 
 def check_place(path: Path) -> None:
     """Refuse a place where no file can be, before work is done in vain."""
+    from unnaive.common.atomic import takes_bytes
+
+    if takes_bytes(path):
+        return
     if path.is_dir():
         raise IsADirectoryError(f"{str(path)!r} is a folder; name a file.")
     if not path.parent.is_dir():

@@ -84,10 +84,11 @@ def answers(model: Any, X: pa.Table, aside: pa.Table, proba: bool) -> pa.Table:
 def check_out(out: str) -> None:
     """Refuse an output that cannot be written, before work is done in vain."""
     from unnaive.cli.models import check_place
+    from unnaive.common.atomic import takes_bytes
 
     if out == "-":
         return
-    if not out.lower().endswith(ENDINGS):
+    if not out.lower().endswith(ENDINGS) and not takes_bytes(out):
         raise ValueError(f"--out {out!r} must end with {', '.join(ENDINGS)}, or be -.")
     check_place(Path(out))
 

@@ -6,27 +6,34 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 import typer
 
-FAILED, MISUSED, STOPPED, NO_READER = 1, 2, 130, 141
+FAILED, MISUSED, NO_READER = 1, 2, 141
+STOPPED = 128  # and the number of the signal
+# What ends a command; Python itself would die of the last two without putting anything away.
+SIGNALS = {
+    "SIGINT": signal.default_int_handler,
+    "SIGTERM": signal.SIG_DFL,
+    "SIGHUP": signal.SIG_DFL,
+}
 
 
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code.
 
     0: done; 1: the data or the model would not do; 2: the command line was wrong; 130: stopped by
-    Ctrl-C; 141: nobody reads the output any more.
+    Ctrl-C; 143: by SIGTERM, and 129: by SIGHUP; 141: nobody reads the output any more.
     """
     args, debug = _without_debug(list(argv))
     stopped: list[int] = []
     with _watching(stopped):
         code = _guarded(args, debug, stopped)
     # Libraries sometimes swallow a KeyboardInterrupt that comes while they clean up.
-    return STOPPED if stopped else code
+    return STOPPED + stopped[0] if stopped else code
 
 
 def _guarded(args: list[str], debug: bool, stopped: list[int]) -> int:
@@ -47,11 +54,11 @@ def _guarded(args: list[str], debug: bool, stopped: list[int]) -> int:
         return NO_READER
     except (KeyboardInterrupt, typer.Abort):
         say("stopped")
-        return STOPPED
+        return STOPPED + signal.SIGINT
     except Exception as error:
         if stopped:  # compiled code turns Ctrl-C into an error of its own
             say("stopped")
-            return STOPPED
+            return FAILED
         if debug:
             raise
         if _is_misuse(error):
@@ -77,24 +84,25 @@ def _without_debug(args: list[str]) -> tuple[list[str], bool]:
 
 @contextmanager
 def _watching(stopped: list[int]) -> Iterator[None]:
-    """Note Ctrl-C, besides raising KeyboardInterrupt. A process told to ignore it, goes on."""
+    """Note a signal to stop, besides raising KeyboardInterrupt, so that files half written are
+    removed. A process told to ignore a signal, goes on.
+    """
 
     def note(number: int, frame: FrameType | None) -> None:
         stopped.append(number)
         signal.default_int_handler(number, frame)
 
-    try:
-        before: Any = signal.getsignal(signal.SIGINT)
-        own = before is signal.default_int_handler
-        if own:
-            signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, as in some tests
-        own = False
+    before: dict[int, Any] = {}
+    with suppress(ValueError):  # not the main thread, as in some tests
+        for name, usual in SIGNALS.items():
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) == usual:
+                before[number] = signal.signal(number, note)
     try:
         yield
     finally:
-        if own:
-            signal.signal(signal.SIGINT, before)
+        for number, usual in before.items():
+            signal.signal(number, usual)
 
 
 def _command(args: list[str]) -> str:

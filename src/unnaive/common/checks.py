@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable
 from typing import Any
@@ -14,20 +13,38 @@ LARGEST = 1e100  # of a learned logarithm: sums of millions of such numbers are 
 MOST_ALIKE = 100  # different values of one hash
 HEAVIEST = 1e90  # of all rows together: what is made of weights stays far from infinity
 FINITE = float(np.finfo(np.float64).max)
+MOST_WHOLE = (1 << 31) - 1  # of any whole parameter: kernels and files know it
+# Of parameters that say how much memory or time a fit takes. Far above what makes sense, but a slip
+# of the hand, or a file from a stranger, cannot ask for all memory.
+MOST = {
+    "n_bins": 1 << 16,  # more than cells of the finest grid
+    "n_estimators": 100_000,
+    "n_clusters": 4096,
+    "max_clusters": 4096,
+    "max_experts": 4096,
+    "n_init": 1000,
+    "n_sweeps": 100_000,
+    "max_iter": 1_000_000,
+    "cv": 10_000,
+}
 
 
 def check_number(
     estimator: Any, name: str, low: float, high: float | None = None, *, whole: bool = False
 ) -> None:
-    """Refuse a parameter that is not a number in its range."""
+    """Refuse a parameter that is not a number in its range; without ``high``, that of `MOST`."""
     value = getattr(estimator, name)
     kind = numbers.Integral if whole else numbers.Real
     right = isinstance(value, kind) and not isinstance(value, bool)
-    inside = right and low <= value < math.inf and (high is None or value <= high)
-    if not inside:
+    most = (MOST.get(name, MOST_WHOLE) if whole else FINITE) if high is None else high
+    # A type of few bits, and a number of many digits, are compared as what they are.
+    number = (int(value) if isinstance(value, numbers.Integral) else float(value)) if right else 0
+    if not (right and low <= number <= most):
         what = "a whole number" if whole else "a number"
-        span = f"{low:g} or more" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be {what}, {span}; got {value!r}.")
+        span = f"from {low} to {high}" if high is not None else f"{low:g} or more"
+        if high is None and right and number > most:
+            span = f"at most {most:,}" if whole else "finite"
+        raise ValueError(f"{name} must be {what}, {span}; got {value!r:.200}.")
 
 
 def check_word(estimator: Any, name: str, *words: str) -> None:

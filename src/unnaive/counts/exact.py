@@ -6,17 +6,15 @@ of similar size go a faster way: scaled to integers, squared to 128 bits, summed
 and added to the limbs once per chunk of rows.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.encode.intrinsics import fused_multiply_add, square_128
 
 UNIT_BITS = 1088  # 34 limbs below one: the smallest float is 2**-1074
@@ -47,7 +45,7 @@ def to_ints(limbs: NDArray[np.int64]) -> tuple[list[int], int]:
     return numbers, UNIT_BITS - 32 * first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def carry(limbs: NDArray[np.int64]) -> None:
     """Bring every limb but the last into 0 to 2**32 - 1: one number, one representation."""
     over = np.int64(0)
@@ -63,13 +61,13 @@ def carry_all(limbs: NDArray[np.int64]) -> None:
     _carry_rows(limbs.reshape(-1, LIMBS))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _carry_rows(rows: NDArray[np.int64]) -> None:
     for i in range(rows.shape[0]):
         carry(rows[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_bits(limbs: NDArray[np.int64], position: int, value: np.int64, negative: bool) -> None:
     """Add (or subtract) ``value`` (0 to 2**63 - 1) times 2**position units."""
     limb = position >> 5
@@ -84,7 +82,7 @@ def _add_bits(limbs: NDArray[np.int64], position: int, value: np.int64, negative
     limbs[limb + 2] += third
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_float(limbs: NDArray[np.int64], value: float) -> None:
     """Add one float exactly."""
     if value == 0.0:
@@ -98,7 +96,7 @@ def add_float(limbs: NDArray[np.int64], value: float) -> None:
     _add_bits(limbs, position, whole, value < 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_product(limbs: NDArray[np.int64], a: float, b: float) -> None:
     """Add a * b exactly: the rounded product and its error."""
     product = a * b
@@ -106,7 +104,7 @@ def _add_product(limbs: NDArray[np.int64], a: float, b: float) -> None:
     add_float(limbs, fused_multiply_add(a, b, -product))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_slowly(sums: NDArray[np.int64], value: float, weight: float) -> None:
     """Add weight * value and weight * value**2 to the limbs (3, LIMBS)."""
     _add_product(sums[0], weight, value)
@@ -115,7 +113,7 @@ def _add_slowly(sums: NDArray[np.int64], value: float, weight: float) -> None:
     _add_product(sums[1], weight, fused_multiply_add(value, value, -square))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scale_of(values: NDArray[np.float64]) -> int:
     """Power of two that brings a chunk's values just below 2**62."""
     largest = 0.0
@@ -126,7 +124,7 @@ def _scale_of(values: NDArray[np.float64]) -> int:
     return min(_FAST_BITS - math.frexp(largest)[1], 500)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _flush(words: NDArray[np.uint64], n: int, scale: int, sums: NDArray[np.int64]) -> None:
     """Add a chunk's number of rows and fast sums (IN, set back to zero) to the limbs."""
     _add_bits(sums[2], UNIT_BITS, n, False)
@@ -141,7 +139,7 @@ def _flush(words: NDArray[np.uint64], n: int, scale: int, sums: NDArray[np.int64
     words[:] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_fast(
     values: NDArray[np.float64],
     groups: NDArray[Any],
@@ -185,7 +183,7 @@ def _add_fast(
     return slow
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_weighted(
     values: NDArray[np.float64],
     groups: NDArray[Any],
@@ -206,7 +204,7 @@ def _add_weighted(
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_moments(
     matrix: NDArray[np.float64],
     groups: NDArray[Any],
@@ -255,7 +253,7 @@ def add_moments(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _carry_table(sums: NDArray[np.int64]) -> None:
     for g in range(sums.shape[0]):
         for j in range(sums.shape[1]):

@@ -5,21 +5,20 @@ that raw codes, whose largest value means missing, land on slots (0 missing) wit
 ready slots stay what they are with ``wrap=0``.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unnaive.common.compile import kernel
 
 _CHUNK = 2048
 TURNS = 4  # tables that take increments by turns
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_one(
     codes: NDArray[Any], wrap: int, mask: int, groups: NDArray[Any], out: NDArray[Any]
 ) -> None:
@@ -28,7 +27,7 @@ def count_one(
         out[(np.int64(codes[i]) + wrap) & mask, groups[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_joint(
     a: NDArray[np.uint8],
     b: NDArray[np.uint8],
@@ -77,7 +76,7 @@ def count_joint(
             first[cells[i]] += one
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def marginals(joint: NDArray[Any], widths: NDArray[np.intp], out: NDArray[np.float64]) -> None:
     """The tables of single columns (OUT, columns x slots x groups) in a joint one (IN, cells x
     groups), in which the last column's slots vary fastest.
@@ -92,7 +91,7 @@ def marginals(joint: NDArray[Any], widths: NDArray[np.intp], out: NDArray[np.flo
                 out[k, slot, g] += joint[cell, g]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_lanes(
     words: NDArray[np.uint64], lanes: int, lane_bits: int, out: NDArray[np.float64]
 ) -> None:
@@ -106,7 +105,7 @@ def add_lanes(
             own[cell] += np.float64((word[cell] >> shift) & mask)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_weighted(
     codes: NDArray[Any],
     wrap: int,
@@ -120,7 +119,7 @@ def count_weighted(
         out[(np.int64(codes[i]) + wrap) & mask, groups[i]] += weight[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scatter_slots(
     counts: NDArray[np.float64], place: NDArray[np.intp], out: NDArray[np.float64]
 ) -> None:
@@ -130,7 +129,7 @@ def scatter_slots(
             out[g, place[s]] += counts[g, s]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_cells(
     codes: NDArray[np.uint16],
     starts: NDArray[np.intp],

@@ -1,26 +1,25 @@
 """Kernels of kernel densities: leave-one-out sums, spreading rows over nodes, looking up."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unnaive.common.compile import kernel
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 _NEGLIGIBLE = 1e-5  # of the floor: rows so far away that they add no more are left out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reach_of(width: float, floor: float) -> float:
     """Farthest distance, in widths, at which a row adds to the density."""
     return math.sqrt(2.0 * max(math.log(1.0 / (ROOT_2_PI * width * floor * _NEGLIGIBLE)), 1.0))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _close_pairs(positions: NDArray[np.float64], reach: float, most: int) -> int:
     """How many pairs of ascending positions (IN) lie no farther apart than ``reach``.
 
@@ -36,7 +35,7 @@ def _close_pairs(positions: NDArray[np.float64], reach: float, most: int) -> int
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leave_one_out(
     positions: NDArray[np.float64],
     counts: NDArray[np.float64],
@@ -102,7 +101,7 @@ def leave_one_out(
     return passed_over
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_logs(
     sums: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -128,7 +127,7 @@ def add_logs(
         out[k] = total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spread_rows(
     places: NDArray[np.float64], weight: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
@@ -147,7 +146,7 @@ def spread_rows(
         out[k + 2] += w * (f + 1.0) * f * (f - 1.0) / 6.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_up(place: float, logs: NDArray[np.float64]) -> float:
     """Log density between nodes (IN); beyond the first and the last it is theirs."""
     if place <= 0.0:
@@ -159,7 +158,7 @@ def look_up(place: float, logs: NDArray[np.float64]) -> float:
     return logs[k] + f * (logs[k + 1] - logs[k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_kernels(
     places: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -176,7 +175,7 @@ def add_kernels(
             out[k] += weight[i] * math.exp(-0.5 * z * z)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_log_densities(
     positions: NDArray[np.float64],
     start: NDArray[np.float64],
@@ -193,7 +192,7 @@ def fill_log_densities(
             out[i, c] = look_up((positions[i] - start[c]) * per_step[c], own)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_cell_logs(
     positions: NDArray[np.float64],
     counts: NDArray[np.float64],

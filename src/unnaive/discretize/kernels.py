@@ -1,15 +1,14 @@
 """Fayyad and Irani's recursion over class counts in ascending cells."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unnaive.common.compile import kernel
 
 _RUN = 32  # cells whose cuts are bounded together
 _BOUNDED_CLASSES = 4  # a bound looks at 2**classes corners
@@ -20,7 +19,7 @@ TIE = 1e-12  # cuts whose entropies differ by less, relative to n log n, are equ
 _X_LOG_X = np.array([0.0, *(k * math.log2(k) for k in range(1, 1024))])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def x_log_x(x: float) -> float:
     if 0.0 <= x < len(_X_LOG_X):
         k = np.int64(x)
@@ -29,7 +28,7 @@ def x_log_x(x: float) -> float:
     return x * math.log2(x) if x > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split_bits(
     start: NDArray[np.float64],
     left_end: NDArray[np.float64],
@@ -51,7 +50,7 @@ def _split_bits(
     return bits + x_log_x(n_left) + x_log_x(n_right)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_boundary(cumulative: NDArray[np.float64], i: int) -> bool:
     """Whether the cells before and after cut i differ: not both of one and the same class."""
     only = -1
@@ -67,7 +66,7 @@ def _is_boundary(cumulative: NDArray[np.float64], i: int) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_cut(
     cumulative: NDArray[np.float64],
     start: int,
@@ -118,7 +117,7 @@ def best_cut(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _side(start: NDArray[np.float64], stop: NDArray[np.float64]) -> tuple[float, float, int]:
     """Weight, entropy in bits per row, and number of classes of a stretch of cells."""
     n = 0.0
@@ -133,7 +132,7 @@ def _side(start: NDArray[np.float64], stop: NDArray[np.float64]) -> tuple[float,
     return n, (bits + x_log_x(n)) / n if n > 0.0 else 0.0, classes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def worth_cutting(cumulative: NDArray[np.float64], start: int, cut: int, stop: int) -> bool:
     """The minimum description length test: the gain must pay for naming the cut."""
     n, entropy, k = _side(cumulative[start], cumulative[stop])
@@ -148,7 +147,7 @@ def worth_cutting(cumulative: NDArray[np.float64], start: int, cut: int, stop: i
     return gain > (math.log2(n - 1.0) + message) / n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mdl_cuts(cumulative: NDArray[np.float64], candidate: NDArray[np.bool_]) -> NDArray[np.intp]:
     """Cuts that the recursion accepts, ascending: cut i lies between cells i - 1 and i."""
     n_cells = cumulative.shape[0] - 1
@@ -167,7 +166,7 @@ def mdl_cuts(cumulative: NDArray[np.float64], candidate: NDArray[np.bool_]) -> N
     return np.flatnonzero(chosen)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cuts_between(counts: NDArray[np.float64], best: NDArray[np.intp]) -> NDArray[np.intp]:
     """Cuts that the recursion accepts among those where the best class of a cell (IN) changes.
 
@@ -188,7 +187,7 @@ def cuts_between(counts: NDArray[np.float64], best: NDArray[np.intp]) -> NDArray
     return changes[chosen - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def boundaries(cumulative: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which cuts are boundary points: the only ones where entropy can be least."""
     n_cells = cumulative.shape[0] - 1
@@ -198,7 +197,7 @@ def boundaries(cumulative: NDArray[np.float64]) -> NDArray[np.bool_]:
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def class_cells(
     codes: NDArray[Any],
     n_codes: int,
@@ -224,7 +223,7 @@ def class_cells(
     return cells[:n], cumulative[: n + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def threshold_cell(cumulative: NDArray[np.float64]) -> int:
     """The cut of least class entropy between cells, or -1: no test of description length."""
     n = cumulative.shape[0] - 1

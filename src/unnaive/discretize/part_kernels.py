@@ -1,19 +1,17 @@
 """Numeric columns cut by MDL within each of several parts of the rows: kernels."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.discretize.kernels import boundaries, mdl_cuts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def discretize_parts(
     order: NDArray[np.intp],
     codes: NDArray[Any],
@@ -73,7 +71,7 @@ def discretize_parts(
             slots[i] = interval[start[p] + cell[p]] if codes[i] != 0 else 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def discretize_parts_by_table(
     codes: NDArray[Any],
     n_codes: int,
@@ -121,7 +119,7 @@ def discretize_parts_by_table(
             slots[i] = interval[part[i], codes[i]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def discretize_columns(
     ranks: NDArray[np.uint16],
     n_ranks: NDArray[np.intp],

@@ -5,8 +5,6 @@ row's number is the state. A row's number is its place, or comes from its values
 have equal numbers, wherever they stand.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
@@ -14,9 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.checks import MOST
+from unnaive.common.compile import kernel
 from unnaive.table.storage import Storage, stretches
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -85,6 +84,8 @@ def assign_folds(
     if isinstance(cv, (int, np.integer)):
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
+        if cv > MOST["cv"]:
+            raise ValueError(f"cv must be {MOST['cv']:,} folds or fewer; got {cv!r:.60}.")
         folds = (storage or Storage()).empty(len(row_ids), np.int64)
         for part in stretches(len(row_ids)):
             folds[part] = draw_folds(seed, row_ids[part], int(cv))
@@ -94,9 +95,10 @@ def assign_folds(
         splits, ids = list(cv.split(np.zeros(n_rows), target)), np.arange(n_rows)
     else:
         splits, ids = list(cv), row_ids
-    last = max((int(np.max(test, initial=0)) for _, test in splits), default=0)
-    found = np.full(max(n_rows, int(ids.max()) + 1, last + 1), -1, dtype=np.int64)
-    for k, (_, test) in enumerate(splits):
+    found = np.full(max(n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
+    for k, (_, positions) in enumerate(splits):
+        test = np.asarray(positions)
+        test = test[test < len(found)]  # others are of rows without weight
         if (found[test] >= 0).any():
             raise ValueError("cv puts a row into two test sets; use a splitter that does not.")
         found[test] = k
@@ -194,7 +196,7 @@ def hold_out(
     _deal(draw_order(seed, keys.view(np.int64), storage), weight, n_folds, held)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _deal(
     order: NDArray[np.intp],
     weight: NDArray[np.float64],
@@ -214,7 +216,7 @@ def _deal(
             held[(start + t) % n_folds, i] += min(rest - t, 1.0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _bits(start: np.uint64, row: np.uint64) -> np.uint64:
     z = (row + _ONE) * _STEP + start
     z = (z ^ (z >> _30)) * _FIRST
@@ -222,14 +224,14 @@ def _bits(start: np.uint64, row: np.uint64) -> np.uint64:
     return z ^ (z >> _31)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_bits(seed: np.uint64, row_ids: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
     start = seed * _SEED
     for i in range(len(row_ids)):
         out[i] = _bits(start, np.uint64(row_ids[i]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_poisson(
     seeds: NDArray[np.uint64],
     row_ids: NDArray[np.int64],

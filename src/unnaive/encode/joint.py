@@ -5,8 +5,6 @@ or five columns, in two bytes a row. Codes stay in the block's own order where t
 tables are moved to them, as everywhere.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
@@ -15,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.common.threads import in_threads
 from unnaive.encode.categories import Categories
 from unnaive.encode.coding import AnyCoder, column_slots
@@ -120,7 +118,7 @@ def _own_slots(
     return column_slots(block, j, coder), -first & 0xFFFF, np.arange(first, coder.size + 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _append_slots(
     codes: NDArray[Any],
     wrap: np.uint16,

@@ -1,13 +1,11 @@
 """Kernels that turn numbers into ordered integer keys and keys into cells."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.encode.intrinsics import bit_count, bit_length
 
 SIGN = np.uint64(1 << 63)
@@ -17,7 +15,7 @@ _FEW_CUTS = 64  # up to so many, comparing with all is quicker than searching
 _VALUES = 1024
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def key_of_bits(b: np.uint64) -> np.uint64:
     """A float's bits as an integer that sorts like the float; minus zero is zero."""
     if b & SIGN:
@@ -25,7 +23,7 @@ def key_of_bits(b: np.uint64) -> np.uint64:
     return b | SIGN
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def key_range(bits: NDArray[np.uint64]) -> tuple[int, np.uint64, np.uint64]:
     """How many values (IN, as bits) are not missing, their smallest and their largest key.
 
@@ -44,7 +42,7 @@ def key_range(bits: NDArray[np.uint64]) -> tuple[int, np.uint64, np.uint64]:
     return (-1 if infinite else n), first, last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ordered_keys(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
     """Keys of values (IN, as bits), missing ones left out (OUT)."""
     n = 0
@@ -54,7 +52,7 @@ def ordered_keys(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
             n += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def values_of_keys(keys: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
     """The inverse of `ordered_keys`."""
     for i in range(len(keys)):
@@ -62,7 +60,7 @@ def values_of_keys(keys: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
         bits[i] = k ^ SIGN if k & SIGN else ~k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unite_cells(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Ascending keys of both lists (IN, ascending, keys may repeat), each once."""
     out = np.empty(len(a) + len(b), dtype=np.uint64)
@@ -80,7 +78,7 @@ def unite_cells(a: NDArray[np.uint64], b: NDArray[np.uint64]) -> NDArray[np.uint
     return out[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def place_cells(
     cells: NDArray[np.uint64],
     shift: np.uint64,
@@ -106,7 +104,7 @@ def place_cells(
     place[len(cells) + 1] = len(union) + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smallest_shift(ordered: NDArray[np.uint64], limit: int) -> int:
     """Fewest low bits to drop so that at most ``limit`` distinct keys remain.
 
@@ -124,7 +122,7 @@ def smallest_shift(ordered: NDArray[np.uint64], limit: int) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cells_of_sorted(
     ordered: NDArray[np.uint64],
     shift: np.uint64,
@@ -144,7 +142,7 @@ def cells_of_sorted(
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def index_cells(cells: NDArray[np.uint64], drop: np.uint64, starts: NDArray[np.int32]) -> None:
     """For each bucket of equal high bits, where its cells begin (OUT, and one entry more)."""
     first = cells[0]
@@ -159,7 +157,7 @@ def index_cells(cells: NDArray[np.uint64], drop: np.uint64, starts: NDArray[np.i
         bucket += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cell_codes(
     bits: NDArray[np.uint64],
     cells: NDArray[np.uint64],
@@ -190,7 +188,7 @@ def cell_codes(
         codes[i] = lo + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_bits(
     bits: NDArray[np.uint64], shift: np.uint64, base: np.uint64, words: NDArray[np.uint64]
 ) -> None:
@@ -202,7 +200,7 @@ def mark_bits(
             words[at >> np.uint64(6)] |= one << (at & np.uint64(63))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_bits(words: NDArray[np.uint64], rank: NDArray[np.uint32]) -> int:
     """How many bits are set before each word (OUT) and in all."""
     n = 0
@@ -212,7 +210,7 @@ def rank_bits(words: NDArray[np.uint64], rank: NDArray[np.uint32]) -> int:
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_bits(words: NDArray[np.uint64], base: np.uint64, cells: NDArray[np.uint64]) -> None:
     """Positions of the set bits, plus ``base``, ascending (OUT)."""
     n = 0
@@ -226,7 +224,7 @@ def list_bits(words: NDArray[np.uint64], base: np.uint64, cells: NDArray[np.uint
             n += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bitmap_codes(
     bits: NDArray[np.uint64],
     shift: np.uint64,
@@ -254,7 +252,7 @@ def bitmap_codes(
         codes[i] = cell + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bin_codes(
     values: NDArray[np.float64], cuts: NDArray[np.float64], codes: NDArray[np.uint8]
 ) -> int:
@@ -272,7 +270,7 @@ def bin_codes(
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_cuts_below(
     values: NDArray[np.float64], cuts: NDArray[np.float64], codes: NDArray[np.uint8]
 ) -> None:
@@ -291,7 +289,7 @@ def _count_cuts_below(
             codes[start + i] = below[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search_cuts_below(
     values: NDArray[np.float64], cuts: NDArray[np.float64], codes: NDArray[np.uint8]
 ) -> None:

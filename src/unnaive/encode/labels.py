@@ -1,7 +1,5 @@
 """Class labels of any type to small integers."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -9,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from unnaive.common.checks import expect
+from unnaive.common.compile import kernel
 from unnaive.encode.categories import sort_values
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
 
@@ -186,13 +184,13 @@ def same_labels(a: NDArray[Any] | RawCodes, b: NDArray[Any] | RawCodes) -> NDArr
     return places[0][here] == places[1][there]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _subtract(labels: NDArray[np.int64], low: int, groups: NDArray[Any]) -> None:
     for i in range(len(labels)):
         groups[i] = labels[i] - low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mark(groups: NDArray[Any], present: NDArray[np.bool_]) -> None:
     for i in range(len(groups)):
         present[groups[i]] = True

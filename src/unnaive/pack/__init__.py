@@ -2,7 +2,7 @@
 
 from unnaive.pack.container import read_pack, write_pack
 from unnaive.pack.journal import Journal
+from unnaive.pack.limits import PackError
 from unnaive.pack.objects import Objects
-from unnaive.pack.values import PackError
 
 __all__ = ["Journal", "Objects", "PackError", "read_pack", "write_pack"]

@@ -13,7 +13,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
@@ -21,7 +21,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.atomic import replacing
-from unnaive.pack.values import Aside, PackError, decode, encode
+from unnaive.pack.limits import (
+    MOST_BYTES,
+    MOST_HEADER,
+    Budget,
+    PackError,
+    header_cost,
+    is_shape,
+    padding,
+)
+from unnaive.pack.values import Aside, Stored, decode, encode
 
 # How to raise it: readers of this version refuse the next one, so only when the layout below
 # changes. Keep reading the old one, and leave a file of it in tests/store/files.
@@ -30,13 +39,9 @@ MAGIC = b"\x89UNV\r\n\x1a\n"  # as PNG's: shows files that were copied as text
 PREAMBLE = struct.Struct(
     "<8sIIQQI"
 )  # magic, layout, CRC of header, its size, unpacked, CRC of these
-MOST_HEADER = 1 << 26
-MOST_BYTES = 1 << 33  # of all arrays together, unless the caller says otherwise
-# Most that unpacking may multiply a file by, beyond an allowance; the writer keeps to it.
-MOST_RATIO, ALLOWANCE = 256, 1 << 26
-MOST_AXES = 8
 DTYPE = re.compile(r"[<|](b1|[iu][1248]|f[248]|[mM]8\[(Y|M|W|D|h|m|s|ms|us|ns)\]|S[1-9]\d{0,4})")
 
+Block: TypeAlias = tuple[bool, bytes | memoryview]  # whether it is deflated, and its bytes
 AnyFile: TypeAlias = str | os.PathLike[str] | BinaryIO
 
 
@@ -76,7 +81,11 @@ def write_pack(target: AnyFile, content: Any, *, kind: str, version: int) -> Non
     >>> read_pack(file, kind="example", version=1)
     (1, {'a': array([0, 1, 2]), 'b': (1, None)})
     """
-    parts = _parts(content, kind, version)
+    write_parts(target, _parts(content, kind, version))
+
+
+def write_parts(target: AnyFile, parts: Iterable[bytes | memoryview]) -> None:
+    """Write bytes to a file, or to a path that is replaced when all is written."""
     if isinstance(target, (str, os.PathLike)):
         with replacing(target) as file:
             file.writelines(parts)
@@ -97,7 +106,8 @@ def read_pack(
     version : int
         Latest version of the content that the caller understands.
     max_bytes : int or None, default=None
-        Most memory for arrays; None is 8 GiB.
+        Most memory for all that the file holds; None is 8 GiB. However large it is, a file unpacks
+        to at most 256 times its size, beyond the first 64 MiB.
 
     Returns
     -------
@@ -128,10 +138,25 @@ def _parts(content: Any, kind: str, version: int) -> Iterator[bytes | memoryview
     """The file from front to back."""
     aside = Aside()
     body = encode(content, aside)
-    raw = sum(array.nbytes for array in aside.arrays)
     blocks = [_deflated(array) for array in aside.arrays]
-    if raw > MOST_RATIO * sum(len(data) for _, data in blocks) + ALLOWANCE:
-        blocks = [(False, _memory(array)) for array in aside.arrays]
+    text = _header(body, aside, blocks, kind, version)
+    stored = zlib.compress(text, 9)
+    spent = header_cost(text) + aside.n_bytes
+    missing = padding(len(stored) + sum(len(data) for _, data in blocks), spent)
+    if missing:
+        aside.arrays.append(np.zeros(missing, dtype=np.uint8))
+        blocks.append((False, _memory(aside.arrays[-1])))
+        text = _header(body, aside, blocks, kind, version)
+        stored = zlib.compress(text, 9)
+    fixed = (MAGIC, LAYOUT, zlib.crc32(stored), len(stored), len(text))
+    yield PREAMBLE.pack(*fixed, zlib.crc32(PREAMBLE.pack(*fixed, 0)[:-4]))
+    yield stored
+    for _, data in blocks:
+        yield data
+
+
+def _header(body: Any, aside: Aside, blocks: list[Block], kind: str, version: int) -> bytes:
+    """The table of the arrays and everything else, as JSON."""
     table = [
         Entry(
             array.dtype.newbyteorder("<").str,
@@ -152,12 +177,7 @@ def _parts(content: Any, kind: str, version: int) -> Iterator[bytes | memoryview
             f"the content has {len(text):,} bytes of names and categories, more than "
             f"{MOST_HEADER:,}; group rare categories (max_categories=), or call compact() first."
         )
-    stored = zlib.compress(text, 9)
-    fixed = (MAGIC, LAYOUT, zlib.crc32(stored), len(stored), len(text))
-    yield PREAMBLE.pack(*fixed, zlib.crc32(PREAMBLE.pack(*fixed, 0)[:-4]))
-    yield stored
-    for _, data in blocks:
-        yield data
+    return text
 
 
 def _memory(array: NDArray[Any]) -> memoryview:
@@ -166,7 +186,7 @@ def _memory(array: NDArray[Any]) -> memoryview:
     return laid.astype(laid.dtype.newbyteorder("<"), copy=False).view(np.uint8).data
 
 
-def _deflated(array: NDArray[Any]) -> tuple[bool, bytes | memoryview]:
+def _deflated(array: NDArray[Any]) -> Block:
     """Deflated where that is shorter. Bytes of equal rank come together: of neighbouring numbers
     the high ones are mostly alike.
     """
@@ -184,7 +204,8 @@ def _read(file: BinaryIO, kind: str, version: int, limit: int) -> tuple[int, Any
     begin = file.tell()
     size = file.seek(0, io.SEEK_END) - begin
     file.seek(begin)
-    header, start = _read_header(file, size)
+    budget = Budget(size, limit)
+    header, start = _read_header(file, budget)
     if header["kind"] != kind:
         raise PackError(f"this is a file of {header['kind']!r:.60}, not of {kind!r}.")
     found = header["version"]
@@ -198,19 +219,12 @@ def _read(file: BinaryIO, kind: str, version: int, limit: int) -> tuple[int, Any
     table = [_entry(given) for given in header["arrays"]]
     if start + sum(entry.stored for entry in table) != size:
         raise PackError("the file is truncated, or has more at its end than it should.")
-    unpacked = sum(_n_bytes(entry) for entry in table)
-    if unpacked > limit:
-        raise PackError(
-            f"the file unpacks to {unpacked:,} bytes, more than the limit of {limit:,}; "
-            "raise max_bytes if you trust it."
-        )
-    if unpacked > MOST_RATIO * size + ALLOWANCE:
-        raise PackError(f"a file of {size:,} bytes that unpacks to {unpacked:,} is refused.")
+    budget.spend(sum(_n_bytes(entry) for entry in table))
     arrays = [_read_array(file, entry) for entry in table]
-    return found, decode(header["content"], arrays)
+    return found, decode(header["content"], Stored(arrays, budget))
 
 
-def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
+def _read_header(file: BinaryIO, budget: Budget) -> tuple[dict[str, Any], int]:
     """The header, and where the arrays begin."""
     fixed = file.read(PREAMBLE.size)
     if fixed[: len(MAGIC)] != MAGIC[: len(fixed)] or not fixed:
@@ -225,14 +239,17 @@ def _read_header(file: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
             f"the file has layout {layout}, and this release of unnaive reads layout {LAYOUT}; "
             "install a later release to read it."
         )
-    if PREAMBLE.size + stored > size:
+    if PREAMBLE.size + stored > budget.size:
         raise PackError("the file is truncated.")
-    if unpacked > MOST_HEADER or unpacked > MOST_RATIO * (stored + MOST_RATIO):
+    if unpacked > MOST_HEADER:
         raise PackError(f"a header of {stored:,} bytes that unpacks to {unpacked:,} is refused.")
     data = file.read(stored)
     _check_sum(data, stored, crc, "its header does")
     text = _inflate(data, unpacked)
-    header = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+    budget.spend(header_cost(text))
+    # Bytes might be taken for UTF-16, which costs other than what was counted.
+    letters = text.decode("utf-8")
+    header = json.loads(letters, parse_constant=_no_constant, object_pairs_hook=_no_twins)
     if not isinstance(header, dict) or set(header) != {"kind", "version", "arrays", "content"}:
         raise PackError("the file is damaged: its header is not one of this format.")
     if not isinstance(header["arrays"], list):
@@ -246,8 +263,7 @@ def _entry(given: Any) -> Entry:
     dtype, shape, packed, stored, crc = entry
     if not (isinstance(dtype, str) and DTYPE.fullmatch(dtype)):
         raise PackError(f"the file has an array of the type {dtype!r:.40}, which is not allowed.")
-    whole = isinstance(shape, list) and all(type(n) is int and 0 <= n < 1 << 48 for n in shape)
-    if not whole or len(shape) > MOST_AXES or type(packed) is not bool:
+    if not is_shape(shape) or type(packed) is not bool:
         raise PackError(f"the file has an array of the shape {shape!r:.60}, which is not allowed.")
     if not (type(stored) is int and stored >= 0 and type(crc) is int):
         raise PackError("the file is damaged: an array has no size or no checksum.")

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Any, BinaryIO, Self
 
 from unnaive.pack.container import read_pack, write_pack
-from unnaive.pack.values import PackError
+from unnaive.pack.limits import PackError
 
 MAGIC = b"\x89UNJ\r\n\x1a\n"
 HEAD = struct.Struct("<QI")  # bytes of a record, and the CRC of that number

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-from unnaive.pack.values import PackError
+from unnaive.pack.limits import PackError
 
 NAME = "is"  # under which a node says what it is
 Field: TypeAlias = tuple[str, Any, bool]

@@ -9,18 +9,16 @@ import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import check_hashes
+from unnaive.pack.limits import Budget, PackError, is_shape
 
 RAW_KINDS = "biufmMS"  # arrays whose memory is stored as it is
-
-
-class PackError(ValueError):
-    """Something that cannot be packed, or a file that is not what it should be."""
 
 
 class Aside:
@@ -28,6 +26,7 @@ class Aside:
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
+        self.n_bytes = 0  # of arrays of all kinds, each as often as it stands in the value
         self._places: dict[int, int] = {}
 
     def add(self, array: NDArray[Any]) -> int:
@@ -72,6 +71,7 @@ def encode(value: Any, aside: Aside) -> Any:
 
 def _encode_array(array: NDArray[Any], aside: Aside) -> Any:
     kind = array.dtype.kind
+    aside.n_bytes += array.nbytes
     if kind in RAW_KINDS:
         return {"$array": aside.add(array)}
     if kind == "U":
@@ -123,41 +123,50 @@ _WRITERS: dict[type, tuple[str, Callable[[Any], Any]]] = {
 # From JSON -------------------------------------------------------------------------------------
 
 
-def decode(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The arrays of a file, and how much may still be made of it."""
+
+    arrays: Sequence[NDArray[Any]]  # paid for
+    budget: Budget
+    used: set[int] = field(default_factory=set)
+
+
+def decode(node: Any, stored: Stored) -> Any:
     """What `encode` was given. Anything it would not have written is refused."""
     if isinstance(node, list):
-        return [decode(item, arrays) for item in node]
+        return [decode(item, stored) for item in node]
     if not isinstance(node, dict):
         return node
     word = next((key for key in node if key.startswith("$")), None)
     if word is None:
-        return {key: decode(item, arrays) for key, item in node.items()}
+        return {key: decode(item, stored) for key, item in node.items()}
     if len(node) > 1 or word not in _READERS:
         raise PackError(f"the content has an unknown kind of value, {word!r:.40}.")
-    return _READERS[word](node[word], arrays)
+    return _READERS[word](node[word], stored)
 
 
-def _read_items(node: Any, arrays: Sequence[NDArray[Any]]) -> list[Any]:
+def _read_items(node: Any, stored: Stored) -> list[Any]:
     if not isinstance(node, list):
         raise PackError("the content has something else where a list should be.")
-    return [decode(item, arrays) for item in node]
+    return [decode(item, stored) for item in node]
 
 
-def _read_tuple(node: Any, arrays: Sequence[NDArray[Any]]) -> tuple[Any, ...]:
-    values = _read_items(node, arrays)
+def _read_tuple(node: Any, stored: Stored) -> tuple[Any, ...]:
+    values = _read_items(node, stored)
     with suppress(TypeError):  # what has no hash cannot be looked up
         check_hashes(values)
     return tuple(values)
 
 
-def _read_set(node: Any, arrays: Sequence[NDArray[Any]]) -> Iterable[Any]:
-    values = _read_items(node, arrays)
+def _read_set(node: Any, stored: Stored) -> Iterable[Any]:
+    values = _read_items(node, stored)
     check_hashes(values)
     return values
 
 
-def _read_dict(node: Any, arrays: Sequence[NDArray[Any]]) -> dict[Any, Any]:
-    pairs = _read_items(node, arrays)
+def _read_dict(node: Any, stored: Stored) -> dict[Any, Any]:
+    pairs = _read_items(node, stored)
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise PackError("the content has something else where pairs should be.")
     check_hashes(key for key, _ in pairs)
@@ -167,23 +176,27 @@ def _read_dict(node: Any, arrays: Sequence[NDArray[Any]]) -> dict[Any, Any]:
     return found
 
 
-def _read_array(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    if type(node) is not int or not 0 <= node < len(arrays):
+def _read_array(node: Any, stored: Stored) -> NDArray[Any]:
+    if type(node) is not int or not 0 <= node < len(stored.arrays):
         raise PackError("the content names an array that is not there.")
-    return arrays[node]
+    found = stored.arrays[node]
+    if node in stored.used:  # it is checked and perhaps copied once more
+        stored.budget.spend(found.nbytes)
+    stored.used.add(node)
+    return found
 
 
-def _read_scalar(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:
-    found = decode(node, arrays)
+def _read_scalar(node: Any, stored: Stored) -> Any:
+    found = decode(node, stored)
     if not isinstance(found, np.ndarray) or found.shape != () or found.dtype.kind == "O":
         raise PackError("the content has something else where one number should be.")
     return found[()]
 
 
-def _shaped(items: list[Any], shape: Any, dtype: Any) -> NDArray[Any]:
-    whole = isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape)
-    if not whole or math.prod(shape) != len(items):
+def _shaped(items: list[Any], shape: Any, dtype: Any, stored: Stored) -> NDArray[Any]:
+    if not is_shape(shape) or math.prod(shape) != len(items):
         raise PackError("the content has a list that does not fill its shape.")
+    stored.budget.spend(len(items) * np.dtype(dtype).itemsize)
     out = np.empty(len(items), dtype=dtype)
     out[:] = items
     return out.reshape(shape)
@@ -195,30 +208,30 @@ def _texts(items: Any) -> list[str]:
     return items
 
 
-def _read_text(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:  # noqa: ARG001
+def _read_text(node: Any, stored: Stored) -> NDArray[Any]:
     width, shape, items = node
     longest = max(map(len, _texts(items)), default=0)
     # Every text takes the room of the width, so that a wide type is memory without content.
     if type(width) is not int or not longest <= width <= max(2 * longest, 1 << 10):
         raise PackError(f"the content has text of {longest} characters in a type of {width!r:.20}.")
-    return _shaped(items, shape, f"U{width}")
+    return _shaped(items, shape, f"U{width}", stored)
 
 
-def _read_strings(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:  # noqa: ARG001
+def _read_strings(node: Any, stored: Stored) -> NDArray[Any]:
     shape, items = node
-    return _shaped(_texts(items), shape, np.dtypes.StringDType())
+    return _shaped(_texts(items), shape, np.dtypes.StringDType(), stored)
 
 
-def _read_objects(node: Any, arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _read_objects(node: Any, stored: Stored) -> NDArray[Any]:
     shape, items = node
-    found = _read_items(items, arrays)
+    found = _read_items(items, stored)
     if any(isinstance(v, (list, np.ndarray)) for v in found):
         raise PackError("the content has a list where one value should be.")
     out = np.empty(len(found), dtype=object)
     for i, value in enumerate(found):  # an assignment at once would take tuples apart
         out[i] = value
     check_hashes(found)
-    return out if shape == [len(found)] else _shaped(found, shape, object)
+    return out if shape == [len(found)] else _shaped(found, shape, object, stored)
 
 
 def _read_zone(node: Any) -> datetime.tzinfo | None:
@@ -232,13 +245,13 @@ def _read_zone(node: Any) -> datetime.tzinfo | None:
         raise PackError(f"the time zone {node!r:.80} is not known on this machine.") from error
 
 
-def _read_datetime(node: Any, arrays: Sequence[NDArray[Any]]) -> datetime.datetime:  # noqa: ARG001
+def _read_datetime(node: Any, stored: Stored) -> datetime.datetime:  # noqa: ARG001
     text, fold, zone = node
     moment = datetime.datetime.fromisoformat(text)
     return moment.replace(tzinfo=_read_zone(zone), fold=fold)
 
 
-def _read_timestamp(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:  # noqa: ARG001
+def _read_timestamp(node: Any, stored: Stored) -> Any:  # noqa: ARG001
     try:
         import pandas as pd
     except ImportError as error:
@@ -254,26 +267,26 @@ def _read_timestamp(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:  # noqa: 
     return moment if zone is None else moment.tz_localize("UTC").tz_convert(_read_zone(zone))
 
 
-def _read_timedelta(node: Any, arrays: Sequence[NDArray[Any]]) -> Any:  # noqa: ARG001
+def _read_timedelta(node: Any, stored: Stored) -> Any:  # noqa: ARG001
     days, seconds, microseconds = node
     return datetime.timedelta(days, seconds, microseconds)
 
 
-def _read_float(node: Any, arrays: Sequence[NDArray[Any]]) -> float:  # noqa: ARG001
+def _read_float(node: Any, stored: Stored) -> float:  # noqa: ARG001
     if node not in ("nan", "inf", "-inf"):
         raise PackError("the content has something else where a number should be.")
-    return float(node)
+    return np.nan if node == "nan" else float(node)  # one object, as names and labels need
 
 
-def _from_text(read: Callable[[str], Any]) -> Callable[[Any, Sequence[NDArray[Any]]], Any]:
-    return lambda node, arrays: read(_texts([node])[0])  # noqa: ARG005
+def _from_text(read: Callable[[str], Any]) -> Callable[[Any, Stored], Any]:
+    return lambda node, stored: read(_texts([node])[0])  # noqa: ARG005
 
 
-_READERS: dict[str, Callable[[Any, Sequence[NDArray[Any]]], Any]] = {
+_READERS: dict[str, Callable[[Any, Stored], Any]] = {
     "$float": _read_float,
     "$tuple": _read_tuple,
-    "$set": lambda node, arrays: set(_read_set(node, arrays)),
-    "$frozenset": lambda node, arrays: frozenset(_read_set(node, arrays)),
+    "$set": lambda node, stored: set(_read_set(node, stored)),
+    "$frozenset": lambda node, stored: frozenset(_read_set(node, stored)),
     "$dict": _read_dict,
     "$array": _read_array,
     "$scalar": _read_scalar,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.pack import PackError, read_pack, write_pack
-from unnaive.pack.container import AnyFile
+from unnaive.pack.container import AnyFile, write_parts
 from unnaive.pack.release import release
 from unnaive.store.models import MODELS
 from unnaive.store.upgrade import upgrade
@@ -18,6 +20,8 @@ KIND = "unnaive model"
 # content of older versions into the new form in `load`, before `unpack`, and add files of the new
 # version with `python -m store.make_files`. Files of released versions stay for ever.
 FORMAT = 2
+# What wrong content ends in, wherever it is noticed.
+WRONG = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 class ModelFileError(PackError):
@@ -63,15 +67,17 @@ def save(model: Any, path: AnyFile) -> None:
     """
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(f"save takes a fitted model, then a path; got a {type(model)}.")
-    if type(model).__module__.startswith("unnaive."):
+    if hasattr(model, "fit"):
         check_is_fitted(model)
+    file = io.BytesIO()
     try:
-        node = MODELS.pack(model, BaseEstimator, "model")
-        MODELS.unpack(node, BaseEstimator, "model")  # what is saved can be loaded
-        content = {"unnaive": release(), "model": node}
-        write_pack(path, content, kind=KIND, version=FORMAT)
-    except PackError as error:
+        content = {"unnaive": release(), "model": MODELS.pack(model, BaseEstimator, "model")}
+        write_pack(file, content, kind=KIND, version=FORMAT)
+        file.seek(0)
+        _read(file, max_bytes=sys.maxsize)  # what is saved can be loaded
+    except WRONG as error:
         raise ModelFileError(f"the model cannot be saved: {error}") from error
+    write_parts(path, [file.getbuffer()])
 
 
 def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
@@ -85,7 +91,7 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
     ----------
     path : path or binary file
     max_bytes : int or None, default=None
-        Most memory that the model's arrays may take; None is 8 GiB.
+        Most memory that the model may take, numbers and text together; None is 8 GiB.
 
     Returns
     -------
@@ -104,20 +110,17 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
     save : Has an example.
     """
     try:
-        version, content = read_pack(path, kind=KIND, version=FORMAT, max_bytes=max_bytes)
-        if not isinstance(content, dict) or content.keys() != {"unnaive", "model"}:
-            raise PackError("the file holds no model.")
-        node = upgrade(content["model"]) if version < FORMAT else content["model"]
-        model = MODELS.unpack(node, BaseEstimator, "model")
-        check_is_fitted(model)
-    except (
-        ValueError,
-        TypeError,
-        ArithmeticError,
-        LookupError,
-        AttributeError,
-        RecursionError,
-    ) as error:
+        return _read(path, max_bytes)
+    except WRONG as error:
         named = f"{path} " if isinstance(path, str) or hasattr(path, "__fspath__") else ""
         raise ModelFileError(f"{named}cannot be loaded: {error}") from error
+
+
+def _read(path: AnyFile, max_bytes: int | None) -> Any:
+    version, content = read_pack(path, kind=KIND, version=FORMAT, max_bytes=max_bytes)
+    if not isinstance(content, dict) or content.keys() != {"unnaive", "model"}:
+        raise PackError("the file holds no model.")
+    node = upgrade(content["model"]) if version < FORMAT else content["model"]
+    model = MODELS.unpack(node, BaseEstimator, "model")
+    check_is_fitted(model)
     return model

@@ -23,6 +23,7 @@ from unnaive.pack.values import Aside, encode
 from unnaive.store.splitters import is_splitter, pack_splitter, unpack_splitter
 
 PARTS = (NAME, "parameters", "estimators", "splitters", "output", "learned")
+MOST_JOBS = 4096
 OUTPUTS = ("default", "pandas", "polars")
 
 
@@ -118,7 +119,9 @@ class Models(Objects):
             raise PackError(f"{where} is {node[NAME]!r:.40}, not an estimator that is known here.")
         model = cls(**self._unpack_parameters(node, cls, where))
         checked(model._check_parameters, where)
-        if type(model.n_jobs) not in (int, type(None)) or model.n_jobs == 0:
+        if model.n_jobs is not None and (
+            type(model.n_jobs) is not int or not 0 < abs(model.n_jobs) <= MOST_JOBS
+        ):
             raise PackError(f"{where}.n_jobs is {model.n_jobs!r:.40}.")
         if node["output"] not in OUTPUTS:
             raise PackError(f"{where} gives {node['output']!r:.40}.")

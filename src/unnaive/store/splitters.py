@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from unnaive.common.checks import MOST
 from unnaive.pack import PackError
 
 # Those that need nothing but numbers; others, and generators that are used up, are refused.
@@ -51,3 +52,5 @@ def unpack_splitter(node: Any, where: str) -> Any:
 def _check(value: Any, where: str) -> None:
     if type(value) not in (int, float, bool, type(None)):
         raise PackError(f"{where} is {value!r:.60}; model files hold only numbers there.")
+    if where.endswith(".n_splits") and value > MOST["cv"]:
+        raise PackError(f"{where} is {value!r:.60}; at most {MOST['cv']:,} can be made.")

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from unnaive.pack import PackError
 from unnaive.pack.objects import NAME
-from unnaive.pack.values import PackError
 
 Node = dict[str, Any]
 

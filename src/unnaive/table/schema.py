@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -155,25 +156,33 @@ def _chosen_as_categorical(names: Sequence[Any], parameter: Any) -> list[bool]:
                 f"but the table has {n} columns."
             )
         return [bool(v) for v in items]
-    chosen = [False] * n
+    chosen, places = [False] * n, _places(names)
     for item in items:
-        chosen[_position("categorical_features", names, item)] = True
+        chosen[_position("categorical_features", names, places, item)] = True
     return chosen
 
 
-def _position(parameter: str, names: Sequence[Any], item: Any) -> int:
-    if item in names:
-        return list(names).index(item)
+def _places(names: Sequence[Any]) -> dict[Any, int]:
+    """Where each name stands, the first time."""
+    places: dict[Any, int] = {}
+    for j, name in enumerate(names):
+        places.setdefault(name, j)
+    return places
+
+
+def _position(parameter: str, names: Sequence[Any], places: dict[Any, int], item: Any) -> int:
+    with suppress(TypeError):  # what has no hash is no name
+        if item in places:
+            return places[item]
+    n = len(names)
     if isinstance(item, str):
         raise ValueError(
             f"{parameter} names {item!r}, which is not a column of the table; "
             f"its columns are {_shorten(names)}."
         )
-    if isinstance(item, (int, np.integer)) and -len(names) <= item < len(names):
-        return int(item) % len(names)
-    raise ValueError(
-        f"{parameter} holds {item!r}; expected a column name or a position below {len(names)}."
-    )
+    if isinstance(item, (int, np.integer)) and -n <= item < n:
+        return int(item) % n
+    raise ValueError(f"{parameter} holds {item!r}; expected a column name or a position below {n}.")
 
 
 def _shorten(names: Sequence[Any], most: int = 8) -> str:
@@ -189,9 +198,10 @@ def by_column(parameter: str, value: Any, schema: Schema, default: Any) -> dict[
     if not isinstance(value, Mapping):
         return dict.fromkeys(numeric, value)
     words = dict.fromkeys(numeric, default)
-    names = [column.name for column in schema]
+    names = schema.names
+    places = _places(names)
     for key, word in value.items():
-        j = _position(parameter, names, key)
+        j = _position(parameter, names, places, key)
         if schema[j].kind == "categorical":
             raise ValueError(
                 f"{parameter} says {word!r} for {schema[j]}, which holds categories, not numbers."

@@ -1,14 +1,13 @@
 """The order of keys of which there may be more than memory should sort at once."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unnaive.common.compile import kernel
 
 if TYPE_CHECKING:
     from unnaive.table.storage import Storage
@@ -38,7 +37,7 @@ def ascending(keys: NDArray[Any], storage: Storage) -> NDArray[np.intp]:
     return order
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _merge(
     keys: NDArray[Any], a: NDArray[np.intp], b: NDArray[np.intp], out: NDArray[np.intp]
 ) -> None:

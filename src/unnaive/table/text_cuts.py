@@ -5,8 +5,6 @@ Whoever takes a stretch apart asks `Stretch.is_whole`; while all before it were,
 a row.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from unnaive.common.compile import kernel
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -70,7 +69,7 @@ def cut_text(stream: Any, size: int) -> Iterator[Stretch | None]:
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _last_row_end(data: NDArray[np.uint8]) -> int:
     """Where the last whole row ends, if all quotes come in pairs; 0 without one."""
     quotes = 0
@@ -83,14 +82,14 @@ def _last_row_end(data: NDArray[np.uint8]) -> int:
     return 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _marks(word: np.uint64, sign: np.uint64) -> np.uint64:
     """The highest bit of each byte that is this sign."""
     other = word ^ (_ONE * sign)
     return ~(((other & _LOW) + _LOW) | other | _LOW)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _quotes_pair(words: NDArray[np.uint64], delimiter: np.uint64) -> bool:
     """Whether every other quote begins a value or follows its pair, and the last one is the second.
 

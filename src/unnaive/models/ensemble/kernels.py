@@ -1,15 +1,14 @@
 """Kernels of the rounds of boosting."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def lower_by_margin(
     logs: NDArray[np.float64], margin: NDArray[np.float64], vote: float, steepest: float
 ) -> None:
@@ -18,7 +17,7 @@ def lower_by_margin(
         logs[i] -= vote * min(max(margin[i], -steepest), steepest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lower_by_hit(logs: NDArray[np.float64], hit: NDArray[np.bool_], vote: float) -> None:
     """Subtract the vote from the logs of rows that are hit (IN, OUT)."""
     for i in range(len(logs)):
@@ -29,7 +28,7 @@ def lower_by_hit(logs: NDArray[np.float64], hit: NDArray[np.bool_], vote: float)
 _ANY_ORDER = {"reassoc", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+@kernel(fastmath=_ANY_ORDER)
 def missed_weight(weight: NDArray[np.float64], hit: NDArray[np.bool_]) -> float:
     """Weight of the rows that are not hit."""
     total = 0.0
@@ -38,7 +37,7 @@ def missed_weight(weight: NDArray[np.float64], hit: NDArray[np.bool_]) -> float:
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+@kernel(fastmath=_ANY_ORDER)
 def exact_total(relative: NDArray[np.float64], fine: float, given: NDArray[np.float64]) -> float:
     """Sum of weights, each rounded to multiples of 1 / fine, in these units.
 
@@ -54,7 +53,7 @@ def exact_total(relative: NDArray[np.float64], fine: float, given: NDArray[np.fl
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_ANY_ORDER)
+@kernel(fastmath=_ANY_ORDER)
 def round_weights(
     weight: NDArray[np.float64], scale: float, grain: float, given: NDArray[np.float64]
 ) -> float:

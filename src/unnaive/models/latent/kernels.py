@@ -6,18 +6,16 @@ responsibilities, values and squares are whole numbers of a unit, to which every
 they do not depend on order, and the compiler may add several at a time.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import fill_all_logs, log_share
+from unnaive.common.compile import kernel
 from unnaive.encode.intrinsics import bits_float, float_bits
 from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows, Sums
 
@@ -32,7 +30,7 @@ _LN2_LOW = 1.90821492927058770002e-10
 _WHOLE = 1.5 * 2.0**52  # adding this rounds to a whole number, which the lowest bits then hold
 
 
-@njit(cache=True, nogil=True, inline="always")
+@kernel(inline="always")
 def _exp(x: float) -> float:
     """Exponential of a number from -40 to 0, in plain arithmetic: the same alone and in vectors."""
     shifted = x * _LOG2_E + _WHOLE
@@ -56,7 +54,7 @@ def _exp(x: float) -> float:
     return bits_float(float_bits(p) + (float_bits(shifted) << 52))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_weights(
     place: NDArray[Any],
     weight: NDArray[np.float64],
@@ -68,7 +66,7 @@ def add_weights(
         out[fold[i] if len(fold) else 0, place[i]] += weight[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def any_missing(values: NDArray[np.float64]) -> bool:
     """Whether any value is NaN."""
     for value in values:
@@ -77,7 +75,7 @@ def any_missing(values: NDArray[np.float64]) -> bool:
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _score(
     rows: Rows,
     packs: Packs,
@@ -118,7 +116,7 @@ def _score(
                 out[i] += table[cells[i]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divide(
     joint: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -156,7 +154,7 @@ def _divide(
             row[i] = share * (weight[i] - held[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(
     rows: Rows,
     packs: Packs,
@@ -200,7 +198,7 @@ def _count(
                 counts[cells[i]] += weight[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def visit(
     rows: Rows,
     packs: Packs,
@@ -232,7 +230,7 @@ def visit(
                 _count(rows, packs, start, stop, joint, rounding, m, sums)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_tables(packs: Packs, mixtures: Mixtures, m: int) -> None:
     """The logs of single columns, summed for every cell of their pack (OUT)."""
     table = mixtures.table[m]
@@ -245,7 +243,7 @@ def fill_tables(packs: Packs, mixtures: Mixtures, m: int) -> None:
                 table[k, first + cell] += mixtures.logs[m, slot, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slot_counts(packs: Packs, cells: NDArray[np.float64], counts: NDArray[np.float64]) -> None:
     """Weights of cells (IN, components x cells) to weights of slots (OUT, slots x components)."""
     counts[:] = 0.0
@@ -257,7 +255,7 @@ def _slot_counts(packs: Packs, cells: NDArray[np.float64], counts: NDArray[np.fl
                 counts[slot, k] += cells[k, first + cell]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def estimate(
     packs: Packs, sums: Sums, unit: float, prior: Prior, m: int, mixtures: Mixtures
 ) -> None:
@@ -286,7 +284,7 @@ def estimate(
     fill_tables(packs, mixtures, m)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improve(
     packs: Packs,
     sums: Sums,
@@ -319,7 +317,7 @@ def improve(
     return moving
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_parts(parts: Sums, active: NDArray[np.bool_], whole: Sums) -> None:
     """Sums of stretches (IN, one axis more) added in their order (OUT), for active mixtures."""
     for m in range(len(active)):
@@ -335,7 +333,7 @@ def add_parts(parts: Sums, active: NDArray[np.bool_], whole: Sums) -> None:
                 whole.fit[m] += parts.fit[p, m]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run(
     rows: Rows,
     packs: Packs,

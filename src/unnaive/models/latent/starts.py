@@ -1,20 +1,18 @@
 """Where EM starts: rows drawn as centres, far from one another."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.models.latent.kernels import TILE, fill_tables
 from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def begin(
     rows: Rows,
     packs: Packs,
@@ -49,7 +47,7 @@ def begin(
         fill_tables(packs, mixtures, m)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def farthest(
     rows: Rows,
     slots: NDArray[np.uint16],

@@ -5,18 +5,16 @@ the logarithm's whole part: nothing under- or overflows, and no logarithm of a c
 taken again when the counter moves.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from unnaive.answer.mixture_kernels import Net
+from unnaive.common.compile import kernel
 
 PADDING = 8  # units are laid out in multiples of this, for vector instructions
 _EXPONENT = np.int64(0x7FF)
@@ -48,14 +46,14 @@ class Scores(NamedTuple):
     below: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def room_for(n_units: int) -> Scores:
     return Scores(
         np.empty(n_units), np.empty(n_units, dtype=np.int64), np.empty(n_units), np.empty(n_units)
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_units(
     slots: NDArray[np.uint16], units: Units, gamma: float, stretch: int, room: Scores
 ) -> None:
@@ -94,7 +92,7 @@ def score_units(
             pending = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_out(
     score: NDArray[np.float64], power: NDArray[np.int64], start: int, step: int, n: int
 ) -> None:
@@ -111,7 +109,7 @@ def share_out(
         score[start + k * step] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_units(
     slots: NDArray[np.uint16], net: Net, units: Units, gamma: float, stretch: int, room: Scores
 ) -> None:
@@ -124,7 +122,7 @@ def share_units(
         share_out(room.score, room.power, start + e, net.n_experts, net.n_classes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def trace_back(
     share: NDArray[np.float64],
     group: int,
@@ -157,7 +155,7 @@ def trace_back(
             blame[node] = blame[g] * (share[node - 1] * likely[node] / likely[g])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_counters(
     slots: NDArray[np.uint16],
     group: int,
@@ -188,7 +186,7 @@ def move_counters(
                 whole[best[g] - 1] += weight * blame[g]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(
     rows: NDArray[np.intp],
     slots: NDArray[np.uint16],
@@ -221,7 +219,7 @@ def sweep(
         move_counters(row, group, weight[i], net, blame, best, new)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def answer(
     rows: NDArray[np.intp],
     slots: NDArray[np.uint16],

@@ -1,15 +1,13 @@
 """Kernels that grow a tree test by test, with fractions of rows where values are missing."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.counts.coded import GRAIN  # of fractions of rows: multiples of it add exactly
 from unnaive.discretize.kernels import x_log_x
 from unnaive.models.tree.gain_kernels import (
@@ -60,7 +58,7 @@ class Nodes(NamedTuple):
     fraction: NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _threshold_code(table: Table, j: int, below: int, above: int) -> int:
     """The last code at or below the middle of two: a threshold is a value of the training set."""
     low, high = table.low[table.edges[j] :], table.high[table.edges[j] :]
@@ -71,7 +69,7 @@ def _threshold_code(table: Table, j: int, below: int, above: int) -> int:
     return code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_out(
     table: Table, nodes: Nodes, node: int, start: int, stop: int, top: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
@@ -109,7 +107,7 @@ def share_out(
     return share, edges, stay
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def send(
     table: Table,
     nodes: Nodes,
@@ -150,7 +148,7 @@ def send(
     edges[n_children] = top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weigh(
     table: Table,
     members: NDArray[np.int32],
@@ -165,7 +163,7 @@ def weigh(
         out[table.groups[members[k]]] += fraction[k] * table.weight[members[k]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_test(
     table: Table,
     rows: NDArray[np.int32],
@@ -195,7 +193,7 @@ def _best_test(
     return best, worth, cut[best]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _route_values(
     codes: NDArray[np.uint16],
     rows: NDArray[np.int32],
@@ -217,7 +215,7 @@ def _route_values(
     return n_children
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plant(
     table: Table, n_classes: int, members: NDArray[np.int32], fraction: NDArray[np.float32]
 ) -> Nodes:
@@ -236,7 +234,7 @@ def plant(
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ready_bits(weight: float) -> NDArray[np.float64]:
     """The bits of whole numbers up to a weight, as far as a table is worth it."""
     ready = np.zeros(int(min(weight, 65536.0)) + 2)
@@ -245,7 +243,7 @@ def ready_bits(weight: float) -> NDArray[np.float64]:
     return ready
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow(
     table: Table,
     nodes: Nodes,

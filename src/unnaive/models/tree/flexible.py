@@ -196,23 +196,9 @@ class FlexibleGrower(Grower):
         for j, cells in found.items():
             positions[0, starts[j] + 1 : starts[j + 1]] = cells.positions
         right[:] = False
-        validate.cross_validate(
-            slots,
-            self.storage.zeros(len(right), np.int32),
-            n_values[None],
-            view.groups,
-            view.n_classes,
-            view.weight,
-            view.folds,
-            self.rows.n_folds,
-            self.rules.alpha,
-            self.rules.missing == "value",
-            positions,
-            widths,
-            FLOOR,
-            self.storage.empty(len(right), np.int32),
-            right,
-        )
+        rows = self._folded(view, slots, self.storage.zeros(len(right), np.int32))
+        densities = validate.Kernels(positions, widths, FLOOR)
+        self._mark(rows, n_values[None], densities, right)
 
 
 def code_positions(coder: Grid | Categories | None) -> NDArray[np.float64] | None:

@@ -1,22 +1,20 @@
 """Kernels that judge tests by gain ratio (Quinlan's C4.5, release 8)."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.discretize.kernels import TIE, x_log_x
 
 EPSILON = 1e-3  # C4.5's slack when it compares gains and weights
 WIDEST = 25.0  # most rows that each side of a threshold must hold
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bits(x: float, ready: NDArray[np.float64]) -> float:
     """The bits x log2 x, from a table of whole numbers where x is one."""
     k = int(x)
@@ -25,7 +23,7 @@ def _bits(x: float, ready: NDArray[np.float64]) -> float:
     return x_log_x(x)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count(
     codes: NDArray[np.uint16],
     rows: NDArray[np.int32],
@@ -71,7 +69,7 @@ def count(
     return cells[:found], table[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_threshold(
     table: NDArray[np.float64],
     total: NDArray[np.float64],
@@ -112,7 +110,7 @@ def best_threshold(
     return whole - best, best_left, at, tries
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge_number(
     table: NDArray[np.float64],
     items: float,
@@ -140,7 +138,7 @@ def judge_number(
     return gained / items, info / items, at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def judge_values(
     table: NDArray[np.float64], items: float, least: float, ready: NDArray[np.float64]
 ) -> tuple[float, float, bool]:
@@ -166,7 +164,7 @@ def judge_values(
     return (before - after) / items, info / items, large >= 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def choose(
     gain: NDArray[np.float64],
     info: NDArray[np.float64],

@@ -305,21 +305,24 @@ class Grower:
     ) -> None:
         """Mark, for rows of any part, whether the part's naive Bayes gets them right (OUT)."""
         slots, n_values = self._part_slots(view, part, n_parts)
-        validate.cross_validate(
-            slots,
-            part,
-            n_values,
-            view.groups,
-            view.n_classes,
-            view.weight,
-            view.folds,
-            self.rows.n_folds,
-            self.rules.alpha,
-            self.rules.missing == "value",
-            *validate.NO_KERNELS,
-            self.storage.empty(len(part), np.int32),
-            right,
-        )
+        self._mark(self._folded(view, slots, part), n_values, validate.NO_KERNELS, right)
+
+    def _folded(
+        self, view: View, slots: NDArray[np.uint16], part: NDArray[np.int32]
+    ) -> validate.FoldedRows:
+        given = (view.groups, view.n_classes, view.weight, view.folds, self.rows.n_folds)
+        return validate.FoldedRows(slots, part, *given)
+
+    def _mark(
+        self,
+        rows: validate.FoldedRows,
+        n_values: NDArray[np.intp],
+        kernels: validate.Kernels,
+        right: NDArray[np.bool_],
+    ) -> None:
+        smoothing = validate.Smoothed(self.rules.alpha, self.rules.missing == "value")
+        order = self.storage.empty(len(right), np.int32)
+        validate.cross_validate(rows, n_values, smoothing, kernels, order, right)
 
     def _part_slots(self, view: View, part: NDArray[np.int32], n_parts: int) -> Slots:
         """Coarse slots of the rows, numbers cut within each part, and the parts' sizes."""

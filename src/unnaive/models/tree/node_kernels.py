@@ -1,15 +1,13 @@
 """Kernels that look at the rows of one node while a tree grows."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.discretize.kernels import boundaries, class_cells, mdl_cuts, threshold_cell
 
 _BLOCK = 1024  # rows that are written column by column while they lie in cache
@@ -17,7 +15,7 @@ _MANY = 1 << 16  # rows that are not copied to be cut
 _DENSE = 4  # so many times more codes than rows, and the codes of the rows are sorted instead
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather_columns(codes: NDArray[Any], chosen: NDArray[np.intp], out: NDArray[Any]) -> None:
     """Codes (IN, columns x rows) of the chosen rows (OUT)."""
     for j in range(codes.shape[0]):
@@ -26,7 +24,7 @@ def gather_columns(codes: NDArray[Any], chosen: NDArray[np.intp], out: NDArray[A
             own[i] = column[chosen[i]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def transpose(columns: NDArray[Any], out: NDArray[Any]) -> None:
     """Columns x rows (IN) as rows x columns (OUT)."""
     n_columns, n = columns.shape
@@ -37,7 +35,7 @@ def transpose(columns: NDArray[Any], out: NDArray[Any]) -> None:
                 out[i, j] = columns[j, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def renumber(
     groups: NDArray[Any], chosen: NDArray[np.intp], n_groups: int, out: NDArray[np.int32]
 ) -> int:
@@ -55,7 +53,7 @@ def renumber(
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def order_by(codes: NDArray[Any], n_codes: int, order: NDArray[np.intp]) -> None:
     """Rows of one code after those of another, otherwise as they stand (OUT)."""
     at = np.zeros(n_codes + 1, dtype=np.intp)
@@ -68,7 +66,7 @@ def order_by(codes: NDArray[Any], n_codes: int, order: NDArray[np.intp]) -> None
         at[codes[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def child_sizes(child: NDArray[np.int32], n_children: int) -> NDArray[np.intp]:
     """How many rows each child has."""
     sizes = np.zeros(n_children, dtype=np.intp)
@@ -78,7 +76,7 @@ def child_sizes(child: NDArray[np.int32], n_children: int) -> NDArray[np.intp]:
     return sizes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def child_weights(
     child: NDArray[np.int32], weight: NDArray[np.float64], n_children: int
 ) -> NDArray[np.float64]:
@@ -90,7 +88,7 @@ def child_weights(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_of_child(
     child: NDArray[np.int32],
     k: int,
@@ -108,7 +106,7 @@ def rows_of_child(
             n += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def return_marks(
     child: NDArray[np.int32], k: int, own: NDArray[np.bool_], marks: NDArray[np.bool_]
 ) -> None:
@@ -120,14 +118,14 @@ def return_marks(
             n += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look_up(table: NDArray[Any], codes: NDArray[Any], out: NDArray[Any]) -> None:
     """What a table says of each code (OUT)."""
     for i in range(len(codes)):
         out[i] = table[codes[i]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def class_weights(
     groups: NDArray[Any], weight: NDArray[np.float64], rows: NDArray[np.intp], n_classes: int
 ) -> NDArray[np.float64]:
@@ -138,7 +136,7 @@ def class_weights(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank(column: NDArray[Any], size: int, ranks: NDArray[Any]) -> NDArray[np.intp]:
     """Codes that occur, ascending, and each row's rank among them from 1 (OUT).
 
@@ -167,7 +165,7 @@ def rank(column: NDArray[Any], size: int, ranks: NDArray[Any]) -> NDArray[np.int
     return cells[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_columns(
     codes: NDArray[Any],
     sizes: NDArray[np.intp],
@@ -180,7 +178,7 @@ def rank_columns(
         n_ranks[j] = len(rank(codes[j], sizes[j], ranks[j]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def threshold(
     codes: NDArray[Any],
     ranks: NDArray[Any],
@@ -204,7 +202,7 @@ def threshold(
     return below, above
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def values_present(codes: NDArray[Any], size: int) -> NDArray[np.intp]:
     """Codes that occur, ascending, without missing."""
     present = np.zeros(size + 2, dtype=np.bool_)
@@ -213,7 +211,7 @@ def values_present(codes: NDArray[Any], size: int) -> NDArray[np.intp]:
     return np.flatnonzero(present[1:]) + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def intervals(codes: NDArray[Any], below: NDArray[np.intp], child: NDArray[np.int32]) -> None:
     """Child of each row (OUT): how many cuts, whose codes below them ascend (IN), it lies above;
     -1 for missing.
@@ -225,7 +223,7 @@ def intervals(codes: NDArray[Any], below: NDArray[np.intp], child: NDArray[np.in
         child[i] = -1 if codes[i] == 0 else k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_cells(
     codes: NDArray[Any],
     ranks: NDArray[Any],
@@ -244,7 +242,7 @@ def count_cells(
     return cells, counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_cells_of(
     codes: NDArray[Any],
     rows: NDArray[np.intp],
@@ -272,7 +270,7 @@ def count_cells_of(
     return cells, table[: len(cells) + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def branches(
     codes: NDArray[Any], values: NDArray[np.intp], size: int, child: NDArray[np.int32]
 ) -> None:
@@ -284,7 +282,7 @@ def branches(
         child[i] = place[codes[i]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weight_where(marked: NDArray[np.bool_], weight: NDArray[np.float64]) -> float:
     """Weight of the marked rows."""
     total = 0.0
@@ -294,7 +292,7 @@ def weight_where(marked: NDArray[np.bool_], weight: NDArray[np.float64]) -> floa
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_part(
     codes: NDArray[Any],
     rows: NDArray[np.intp],
@@ -310,7 +308,7 @@ def count_part(
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut_many(
     codes: NDArray[Any],
     rows: NDArray[np.intp],
@@ -340,7 +338,7 @@ def _cut_many(
     return cells[cuts - 1], cells[cuts], counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_part(
     codes: NDArray[Any],
     rows: NDArray[np.intp],

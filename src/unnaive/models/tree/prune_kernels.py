@@ -1,16 +1,14 @@
 """Kernels that prune a tree by its pessimistic errors (C4.5)."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.models.tree.c45_kernels import Nodes, Table, send, share_out, weigh
 from unnaive.models.tree.gain_kernels import EPSILON
 from unnaive.table.storage import Storage
@@ -51,7 +49,7 @@ def begin(nodes: Nodes, n_nodes: int, storage: Storage) -> Work:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pessimistic(n: float, errors: float, confidence: float, deviation: float) -> float:
     """Errors to expect among n new rows: the upper confidence limit of a binomial share.
 
@@ -73,13 +71,13 @@ def pessimistic(n: float, errors: float, confidence: float, deviation: float) ->
     return n * (share + square / (2.0 * n) + deviation * spread) / (1.0 + square / n)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _as_leaf(own: NDArray[np.float64], confidence: float, deviation: float) -> float:
     n = own.sum()
     return pessimistic(n, n - own.max(), confidence, deviation)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collapse(nodes: Nodes, errors: NDArray[np.float64]) -> None:
     """Make leaves (OUT) of nodes whose subtree errs as often on the training rows as they would.
 
@@ -99,7 +97,7 @@ def collapse(nodes: Nodes, errors: NDArray[np.float64]) -> None:
             errors[node] = below
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _spread(
     table: Table,
     nodes: Nodes,
@@ -144,7 +142,7 @@ def _spread(
     return top, errors
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _below(nodes: Nodes, node: int) -> NDArray[np.int64]:
     """The nodes below a node, parents before children."""
     found = [node]
@@ -158,7 +156,7 @@ def _below(nodes: Nodes, node: int) -> NDArray[np.int64]:
     return np.array(found[1:], dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prune(
     table: Table, nodes: Nodes, work: Work, confidence: float, deviation: float, raising: bool
 ) -> int:

@@ -1,0 +1,104 @@
+"""Kernels are compiled and cached in one way, and a cache that fails is no error."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numba
+import pytest
+
+import unnaive
+from unnaive.common import compile as compiling
+
+SOURCE = Path(unnaive.__file__).parent
+MODULE = """
+from unnaive.common.compile import kernel
+
+@kernel
+def twice(x):
+    return 2 * x
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a module with one kernel as a new process would: the result, whether it came from the
+    cache, and warnings.
+    """
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "module.py").write_text(MODULE)
+
+    def run():
+        monkeypatch.setattr(compiling, "_warned", [])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            twice = runpy.run_path(str(tmp_path / "module.py"))["twice"]
+            result = [twice(1.5), twice(3)]  # two types of arguments
+        return result, sum(twice.stats.cache_hits.values()), [str(w.message) for w in caught]
+
+    return run
+
+
+def test_a_kernel_is_compiled_once_and_then_read_from_the_cache(run):
+    assert run() == ([3.0, 6], 0, [])
+    assert run() == ([3.0, 6], 2, [])
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("keep", [0, 10, 100])
+def test_a_damaged_cache_is_compiled_again_with_one_warning_and_repaired(
+    run, tmp_path, ending, keep
+):
+    run()
+    for file in tmp_path.rglob(f"*.{ending}"):
+        file.write_bytes(file.read_bytes()[:keep])
+    result, hits, (warning,) = run()
+    assert (result, hits) == ([3.0, 6], 0)
+    assert "damaged files" in warning
+    assert "Set the environment variable NUMBA_CACHE_DIR" in warning
+    assert run() == ([3.0, 6], 2, [])
+
+
+def test_a_disk_that_fills_while_kernels_are_compiled_is_no_error(run, monkeypatch):
+    def full(self, *_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    result, hits, (warning,) = run()
+    assert (result, hits) == ([3.0, 6], 0)
+    assert "No space left on device" in warning
+
+
+def test_without_any_folder_for_a_cache_a_process_works_with_one_warning():
+    """As an installation that cannot be written to, and no home."""
+    code = (
+        "import numpy as np; from unnaive.encode.labels import _mark; a = np.zeros(3, np.bool_); "
+        "_mark(np.array([0, 2]), a); print(a.tolist())"
+    )
+    nowhere = {
+        "NUMBA_CACHE_DIR": "/dev/null/none",
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+    }
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | nowhere,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "[True, False, True]"
+    assert found.stderr.count("RuntimeWarning") == 1
+    assert "Set the environment variable NUMBA_CACHE_DIR" in found.stderr
+
+
+def test_all_kernels_go_through_the_one_decorator():
+    texts = {path: path.read_text() for path in SOURCE.rglob("*.py")}
+    direct = [path.name for path, text in texts.items() if re.search(r"\bn?jit\b", text)]
+    assert direct == ["compile.py"]
+    assert sum(text.count("\n@kernel") for text in texts.values()) > 150
