@@ -27,6 +27,7 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
 from unnaive.estimator.progress import Telling
 from unnaive.table import Schema, Source, open_table, scan_of
+from unnaive.table.fingerprint import RowCheck
 
 # What scikit-learn and we keep in an estimator while callbacks watch it.
 UNSENT = {"_telling", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
@@ -133,7 +134,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any,
         fitted: Schema | None = None,
-        first_pass: Callable[[Callable[[], Summary]], Summary] | None = None,
+        first_pass: Callable[[Callable[[], Summary], RowCheck | None], Summary] | None = None,
     ) -> tuple[Source, Summary]:
         """The rows, and what one pass over them leaves.
 
@@ -149,7 +150,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         def take() -> Summary:
             return gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
 
-        summary = take() if first_pass is None else first_pass(take)
+        summary = take() if first_pass is None else first_pass(take, source.check)
         self._check_identifiers(summary)
         return source, summary
 
@@ -167,6 +168,8 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             return open_table(self, X, target, sample_weight, **own)
         if scan.checkpoint is not None:
             need_checkpoints(self)
+        if scan.check is None and self._n_passes != 1:
+            scan = replace(scan, check=RowCheck(scan))
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **own)
         if scan.target is None and scan.picked is None:
@@ -181,7 +184,8 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         scan = scan_of(X)
         if scan is not None:  # weights say nothing about the rows to answer for
-            X = replace(scan.unlabelled, weight=None)
+            weight = None if scan.check is None else scan.weight  # but which rows were checked
+            X = replace(scan.unlabelled, weight=weight, all_rows=True)
         return self._watched(open_table(self, X, fitted=self.schema_))
 
     def _watched(self, source: Source) -> Source:

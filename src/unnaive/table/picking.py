@@ -97,7 +97,7 @@ class PickedSource:
         schema_of: Callable[[list[Any]], Schema] | None = None,
     ) -> None:
         self.source, self.picked, self.schema_of = source, picked, schema_of
-        self.storage = picked.storage
+        self.storage, self.check = picked.storage, source.check
 
     def _some(self, fn: Callable[[Block], T]) -> Callable[[Block], list[T]]:
         picked, schema_of = self.picked, self.schema_of  # a source cannot be sent to workers

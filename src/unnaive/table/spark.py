@@ -53,6 +53,9 @@ class SparkSource(Watched):
     number is its place in its partition, as it happens to be.
     """
 
+    check = None
+    numbering = None
+
     def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
         self.frame, self.reader, self.storage = frame, reader, storage
         self.passes = Passes()
