@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from unnaive.common.checks import expect
 from unnaive.encode.categories import sort_values
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
-from unnaive.table.fingerprint import FIRST_PASS, SAME_ROWS, ChangedRowsError
+from unnaive.table.fingerprint import FIRST_PASS, changed_rows
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
 
@@ -120,10 +120,7 @@ def groups_of(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[Any]:
     merged, (_, place) = merge_labels([labels, found])
     if len(merged) > len(labels):
         new = found.classes[[label not in labels.classes for label in found.classes]]
-        raise ChangedRowsError(
-            f"y holds the label {new.tolist()[0]!r}, which it did not hold {FIRST_PASS}: "
-            f"{SAME_ROWS}."
-        )
+        raise changed_rows(f"y holds the label {new.tolist()[0]!r}, but did not {FIRST_PASS}")
     return groups if len(found) == len(merged) else place.astype(code_dtype(len(merged)))[groups]
 
 

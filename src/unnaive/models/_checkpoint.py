@@ -74,7 +74,7 @@ class Checkpoint:
         states = self._states()
         known = self._found.pop("first pass", None)
         if known is not None:
-            check.since = f"when the checkpoint {self._journal.path!r} was begun"
+            check.since, check.refusal = "when it was begun", self._journal.refusal
         if known is not None and states is not None and known[0]["files"] == states:
             check.first = _unpack_rows(known[0]["rows"])
             found: Summary = OBJECTS.unpack(known[0]["sums"], Summary)

@@ -32,10 +32,6 @@ from unnaive.table.source import Block, join_answers
 
 T = TypeVar("T")
 
-SAME_ROWS = (
-    "a source must give the same rows in every pass. Write them to a Parquet file that nothing "
-    "changes, and fit from that"
-)
 PARTITIONS = "partitions"  # number rows within one process only: they may be cut otherwise
 FIRST_PASS = "in the first pass"
 _SIGN = np.uint64(1 << 63)
@@ -45,8 +41,16 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-class ChangedRowsError(ValueError):
+class ChangedRowsError(RuntimeError):
     """Rows are not what they were when they were read before."""
+
+
+def changed_rows(why: str) -> ChangedRowsError:
+    """The error, with what to do."""
+    return ChangedRowsError(
+        f"{why}: a source must give the same rows in every pass. Write them to a Parquet file that "
+        "nothing changes, and fit from that."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +79,15 @@ class RowCheck:
         the rows were told apart by.
     since : str
         When the first pass was, in words.
+    refusal : callable
+        The error that says why rows are refused.
     """
 
     def __init__(self, scan: Scan) -> None:
         self.source = _words(scan)
         self.first: dict[str, Checksums] = {}
         self.since = FIRST_PASS
+        self.refusal: Callable[[str], Exception] = changed_rows
         self._lock = Lock()
 
     def compare(self, numbering: str, found: Checksums) -> None:
@@ -89,7 +96,7 @@ class RowCheck:
             known = self.first.setdefault(numbering, found)
             why = self.difference(known, found)
             if why is not None:
-                raise ChangedRowsError(f"{why}: {SAME_ROWS}.")
+                raise self.refusal(why)
             self.first[numbering] = Checksums(known.n_rows, found.columns | known.columns)
 
     def difference(self, before: Checksums, now: Checksums) -> str | None:
@@ -211,9 +218,9 @@ class SummedBlock(Block):
     def _expect(self, j: int, kind: str) -> None:
         column = self.schema[j]
         if column.kind != kind and column.family != "empty":
-            raise ChangedRowsError(
+            raise changed_rows(
                 f"{column} of {self._source} holds {FAMILY_WORDS[column.family]} now, and was "
-                f"{kind} {FIRST_PASS}: {SAME_ROWS}."
+                f"{kind} {FIRST_PASS}"
             )
 
     # What is read of parts of the rows is not seen here: all columns are then read once more.

@@ -64,7 +64,10 @@ class Picked:
 
         ``schema_of`` says what their columns hold, which may be less than those of the block.
         """
-        own = block.row_ids
+        own, columns = (
+            block.row_ids,
+            block.columns,
+        )  # of every block: checksums are of whole columns
         if not len(self.ids):
             return None
         found = np.searchsorted(self.ids, own, sorter=self.order)
@@ -76,9 +79,9 @@ class Picked:
             return None
         places = places[here]
         whole = len(places) == len(own)
-        columns: Any = block.columns if whole else keep_rows(block.columns, here)
+        columns = columns if whole else keep_rows(columns, here)
         return Block(
-            block.schema if whole or schema_of is None else schema_of(columns),
+            block.schema if whole or schema_of is None else schema_of(list(columns)),
             columns,
             n_rows=len(places),
             target=None if self.labels is None else self.labels[places],

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from unnaive.table.answers import answer_table, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import block_rows
+from unnaive.table.fingerprint import ChangedRowsError
 from unnaive.table.packets import FOUND, Union, adder, pack, sum_of, tables, unpack
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Passes, Reading, Watched, looking
 from unnaive.table.scan import Scan
@@ -168,7 +169,11 @@ def _visitor(
             if heard is not None:
                 heard.add({part: (at - first, context.stageId())})
             yield pack(part, at - first, *total)
-        except (ValueError, TypeError) as error:  # the data are wrong, and will be the next time
+        except (
+            ValueError,
+            TypeError,
+            ChangedRowsError,
+        ) as error:  # the data are wrong, and will be the next time
             yield pack(part, 0, type(error)(f"{error} [partition {part}]"))
 
     return visit
