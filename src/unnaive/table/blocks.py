@@ -89,9 +89,14 @@ class BlockReader:
         if not features:
             raise ValueError("0 feature(s) while a minimum of 1 is required: no columns are left.")
         return cls(
-            tuple(features), scan.target, scan.weight, scan.row_id, categorical_features, fitted,
+            tuple(features),
+            scan.target,
+            scan.weight,
+            scan.row_id,
+            categorical_features,
+            fitted,
             scan.all_rows,
-        )  # fmt: skip
+        )
 
     @property
     def columns(self) -> list[str]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -88,16 +87,14 @@ class RowCheck:
         self.first: dict[str, Checksums] = {}
         self.since = FIRST_PASS
         self.refusal: Callable[[str], Exception] = changed_rows
-        self._lock = Lock()
 
     def compare(self, numbering: str, found: Checksums) -> None:
         """Refuse rows that differ from those of the first pass."""
-        with self._lock:
-            known = self.first.setdefault(numbering, found)
-            why = self.difference(known, found)
-            if why is not None:
-                raise self.refusal(why)
-            self.first[numbering] = Checksums(known.n_rows, found.columns | known.columns)
+        known = self.first.setdefault(numbering, found)  # of several threads, one comes first
+        why = self.difference(known, found)
+        if why is not None:
+            raise self.refusal(why)
+        self.first[numbering] = Checksums(known.n_rows, found.columns | known.columns)
 
     def difference(self, before: Checksums, now: Checksums) -> str | None:
         """In which way rows differ, in words; None where they are the same."""
