@@ -90,8 +90,10 @@ class RowCheck:
 
     def compare(self, numbering: str, found: Checksums) -> None:
         """Refuse rows that differ from those of the first pass."""
+        # Where rows are told apart in another way than before, only their number is known.
+        rows = Checksums(next(iter(self.first.values()), found).n_rows, {})
         known = self.first.setdefault(numbering, found)  # of several threads, one comes first
-        why = self.difference(known, found)
+        why = self.difference(rows, found) or self.difference(known, found)
         if why is not None:
             raise self.refusal(why)
         self.first[numbering] = Checksums(known.n_rows, found.columns | known.columns)
@@ -181,14 +183,13 @@ class SummedBlock(Block):
             row_ids=whole._row_ids,
         )
         self._whole, self._reader, self._source = whole, reader, source
-        self._labels = None if whole.target is None else _label_bits(whole.target)
-        if numbering is not None:
-            shift = whole.first_key - whole.first_row if numbering == PARTITIONS else 0
-            numbers = (whole.row_ids + shift).view(np.uint64)
-        elif self._labels is not None:
-            numbers = self._labels
-        else:
+        numbers = whole.row_ids.view(np.uint64)
+        if numbering == PARTITIONS:
+            numbers = (whole.row_ids + (whole.first_key - whole.first_row)).view(np.uint64)
+        elif numbering is None:
             numbers = np.zeros(whole.n_rows, dtype=np.uint64)
+            if whole.target is not None:
+                numbers = _label_bits(whole.target)
         self._keys = np.empty(whole.n_rows, dtype=np.uint64)
         _mix_keys(numbers, self._keys)
         self._n_counted = whole.n_rows
@@ -209,8 +210,12 @@ class SummedBlock(Block):
         self._expect(j, "categorical")
         raw = self._whole.categorical(j)
         if j not in self._sums:
-            self._sums[j] = int(_sum_codes(raw.codes, hash_values(raw.values), self._keys))
+            self._sums[j] = self._sum_codes(raw)
         return raw
+
+    def _sum_codes(self, raw: RawCodes) -> int:
+        hashes = np.append(hash_values(raw.values), np.uint64(0))
+        return int(_sum_codes(raw.codes, hashes, self._keys))
 
     def _expect(self, j: int, kind: str) -> None:
         column = self.schema[j]
@@ -245,8 +250,11 @@ class SummedBlock(Block):
             if j not in self._sums and column.kind != "empty":
                 self.numeric(j) if column.kind == "numeric" else self.categorical(j)
         sums = {self._reader.features[j]: found for j, found in sorted(self._sums.items())}
-        if self._labels is not None:
-            sums[self._reader.target] = int(_sum_values(self._labels, self._keys, False))
+        if isinstance(self.target, RawCodes):
+            sums[self._reader.target] = self._sum_codes(self.target)
+        elif self.target is not None:
+            bits = _label_bits(self.target)
+            sums[self._reader.target] = int(_sum_values(bits, self._keys, False))
         if self.weight is not None:
             bits = self.weight.view(np.uint64)
             sums[self._reader.weight] = int(_sum_values(bits, self._keys, True))
@@ -324,11 +332,14 @@ def _sum_values(bits: NDArray[np.uint64], keys: NDArray[np.uint64], floats: bool
 def _sum_codes(
     codes: NDArray[Any], hashes: NDArray[np.uint64], keys: NDArray[np.uint64]
 ) -> np.uint64:
-    """The same of categories, by their codes (IN); codes beyond the list mean missing."""
+    """The same of categories, by their codes (IN), of which the last hash, 0, means missing."""
     total = np.uint64(0)
+    last = len(hashes) - 1
     for i in range(len(codes)):
-        if codes[i] < len(hashes) and hashes[codes[i]] != 0 and keys[i] != 0:
-            total += _mix(hashes[codes[i]] ^ keys[i])
+        code = np.int64(codes[i])
+        bits = hashes[code if code < last else last]
+        own = _mix(bits ^ keys[i])
+        total += np.uint64(0) if bits == 0 or keys[i] == 0 else own
     return total
 
 

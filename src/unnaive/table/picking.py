@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from unnaive.table.fingerprint import changed_rows
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Watch
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
@@ -118,7 +119,10 @@ class PickedSource:
         def both(a: list[T], b: list[T]) -> list[T]:
             return [add(a[0], b[0])] if a and b else a or b
 
-        return self.source.reduce(self._some(fn), both, name)[0]
+        found = self.source.reduce(self._some(fn), both, name)
+        if not found:
+            raise changed_rows(f"none of {len(self.picked.ids):,} rows is there any more")
+        return found[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         for found in self.source.each(self._some(fn), name):
