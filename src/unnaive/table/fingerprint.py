@@ -31,6 +31,7 @@ from unnaive.table.source import Block, join_answers
 
 T = TypeVar("T")
 
+ROW_ID = "row_id"
 PARTITIONS = "partitions"  # number rows within one process only: they may be cut otherwise
 FIRST_PASS = "in the first pass"
 _SIGN = np.uint64(1 << 63)
@@ -123,7 +124,7 @@ class CheckedSource:
     def __init__(self, source: Any, check: RowCheck) -> None:
         self.source, self.check, self.storage = source, check, source.storage
         reader = source.reader
-        self.numbering = "row_id" if reader.row_id is not None else source.numbering
+        self.numbering = ROW_ID if reader.row_id is not None else source.numbering
         self._kind = self.numbering or f"labels {reader.target}"
 
     def _summed(self, fn: Callable[[Block], T]) -> Callable[[Block], tuple[T, Checksums]]:
@@ -183,17 +184,21 @@ class SummedBlock(Block):
             row_ids=whole._row_ids,
         )
         self._whole, self._reader, self._source = whole, reader, source
-        numbers = whole.row_ids.view(np.uint64)
-        if numbering == PARTITIONS:
-            numbers = (whole.row_ids + (whole.first_key - whole.first_row)).view(np.uint64)
-        elif numbering is None:
-            numbers = np.zeros(whole.n_rows, dtype=np.uint64)
-            if whole.target is not None:
-                numbers = _label_bits(whole.target)
-        self._keys = np.empty(whole.n_rows, dtype=np.uint64)
-        _mix_keys(numbers, self._keys)
+        # Keys of consecutive rows are made where they are used, from the first one.
+        self._first = np.uint64(whole.first_key)
+        self._keys = np.empty(0, dtype=np.uint64)
         self._n_counted = whole.n_rows
-        if whole.weight is not None:  # rows of weight zero are no rows
+        if numbering is None:
+            self._keys = np.zeros(whole.n_rows, dtype=np.uint64)
+            if whole.target is not None:
+                self._keys = _label_bits(whole.target)
+        elif whole._row_ids is not None:
+            shift = 0 if numbering == ROW_ID else whole.first_key - whole.first_row
+            self._keys = (whole.row_ids + shift).view(np.uint64)
+        elif whole.weight is not None and not whole.weight.all():
+            self._keys = self._first + np.arange(whole.n_rows, dtype=np.uint64)
+        self._keys = (self._keys + np.uint64(1)) * _STEP  # as `_key`
+        if whole.weight is not None and len(self._keys):  # rows of weight zero are no rows
             self._keys[whole.weight == 0] = 0
             self._n_counted = int(np.count_nonzero(whole.weight))
         self._sums: dict[int, int] = {}
@@ -203,7 +208,7 @@ class SummedBlock(Block):
         self._expect(j, "numeric")
         values = self._whole.numeric(j)
         if j not in self._sums:
-            self._sums[j] = int(_sum_values(values.view(np.uint64), self._keys, True))
+            self._sums[j] = self._sum_bits(values.view(np.uint64))
         return values
 
     def categorical(self, j: int) -> RawCodes:
@@ -215,7 +220,10 @@ class SummedBlock(Block):
 
     def _sum_codes(self, raw: RawCodes) -> int:
         hashes = np.append(hash_values(raw.values), np.uint64(0))
-        return int(_sum_codes(raw.codes, hashes, self._keys))
+        return int(_sum_codes(raw.codes, hashes, self._first, self._keys))
+
+    def _sum_bits(self, bits: NDArray[np.uint64], floats: bool = True) -> int:
+        return int(_sum_values(bits, self._first, self._keys, floats))
 
     def _expect(self, j: int, kind: str) -> None:
         column = self.schema[j]
@@ -247,17 +255,17 @@ class SummedBlock(Block):
     def checksums(self) -> Checksums:
         """Of the columns that were read, the labels and the weights."""
         for j, column in enumerate(self.schema if self._passed_on else ()):
-            if j not in self._sums and column.kind != "empty":
+            if column.kind == "empty":
+                self._sums.setdefault(j, 0)
+            elif j not in self._sums:
                 self.numeric(j) if column.kind == "numeric" else self.categorical(j)
         sums = {self._reader.features[j]: found for j, found in sorted(self._sums.items())}
         if isinstance(self.target, RawCodes):
             sums[self._reader.target] = self._sum_codes(self.target)
         elif self.target is not None:
-            bits = _label_bits(self.target)
-            sums[self._reader.target] = int(_sum_values(bits, self._keys, False))
+            sums[self._reader.target] = self._sum_bits(_label_bits(self.target), floats=False)
         if self.weight is not None:
-            bits = self.weight.view(np.uint64)
-            sums[self._reader.weight] = int(_sum_values(bits, self._keys, True))
+            sums[self._reader.weight] = self._sum_bits(self.weight.view(np.uint64))
         return Checksums(self._n_counted, sums)
 
 
@@ -308,38 +316,47 @@ def _mix(bits: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _mix_keys(numbers: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
-    """Numbers of rows (IN) to keys without pattern (OUT), none of them 0."""
-    for i in range(len(numbers)):
-        keys[i] = _mix((numbers[i] + np.uint64(1)) * _STEP) | np.uint64(1)
+def _key(number: np.uint64) -> np.uint64:
+    """A row's number, far from those of its neighbours."""
+    return (number + np.uint64(1)) * _STEP
 
 
 @njit(cache=True, nogil=True)
-def _sum_values(bits: NDArray[np.uint64], keys: NDArray[np.uint64], floats: bool) -> np.uint64:
-    """Sum of hashes of values (IN, as bits) and their rows' keys (IN, 0: the row does not count).
+def _sum_values(
+    bits: NDArray[np.uint64], first: np.uint64, keys: NDArray[np.uint64], floats: bool
+) -> np.uint64:
+    """Sum of hashes of values (IN, as bits) and their rows' keys.
 
-    Missing floats add nothing.
+    keys (IN) are 0 for rows that do not count; where there are none, rows are numbered from
+    ``first`` on. Missing floats add nothing.
     """
     total = np.uint64(0)
+    given = len(keys) > 0
     for i in range(len(bits)):
-        own = _mix(bits[i] ^ keys[i])
-        gap = (floats and (bits[i] & ~_SIGN) > _INFINITE) or keys[i] == 0
+        key = keys[i] if given else _key(first + np.uint64(i))
+        own = _mix(bits[i] ^ key)
+        gap = (floats and (bits[i] & ~_SIGN) > _INFINITE) or key == 0
         total += np.uint64(0) if gap else own
     return total
 
 
 @njit(cache=True, nogil=True)
 def _sum_codes(
-    codes: NDArray[Any], hashes: NDArray[np.uint64], keys: NDArray[np.uint64]
+    codes: NDArray[Any],
+    hashes: NDArray[np.uint64],
+    first: np.uint64,
+    keys: NDArray[np.uint64],
 ) -> np.uint64:
     """The same of categories, by their codes (IN), of which the last hash, 0, means missing."""
     total = np.uint64(0)
     last = len(hashes) - 1
+    given = len(keys) > 0
     for i in range(len(codes)):
+        key = keys[i] if given else _key(first + np.uint64(i))
         code = np.int64(codes[i])
         bits = hashes[code if code < last else last]
-        own = _mix(bits ^ keys[i])
-        total += np.uint64(0) if bits == 0 or keys[i] == 0 else own
+        own = _mix(bits ^ key)
+        total += np.uint64(0) if bits == 0 or key == 0 else own
     return total
 
 
