@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz docs clean
+.PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz fuzz-sources bounds docs clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -53,6 +53,13 @@ quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make
 
 fuzz: $(VENV)/.test  ## load wrong model files: make fuzz [FILES=100000]
 	PYTHONPATH=tests $(BIN)/python -m fuzz --files $(or $(FILES),100000)
+
+fuzz-sources: $(VENV)/.test  ## fit on rows that change while they are read: make fuzz-sources [RUNS=5000]
+	PYTHONPATH=tests $(BIN)/python -m fuzz.sources --runs $(or $(RUNS),5000)
+
+bounds: $(VENV)/.test  ## the tests with every index of every kernel checked; much slower
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds SCIPY_ARRAY_API=1 \
+		$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 docs: $(VENV)/.docs  ## the site, in docs/_build/html; warnings are errors, every link must lead somewhere
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

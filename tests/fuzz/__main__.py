@@ -7,15 +7,13 @@ Work is done in a process of its own, so that a crash is seen and named. Every f
 from __future__ import annotations
 
 import argparse
-import faulthandler
 import resource
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 
-SLOW = 20  # seconds after which a file hangs
+from fuzz.process import marked, watch
+
 ROOM = 1 << 29  # bytes that loading a file of some kilobytes may never need
 
 
@@ -31,25 +29,18 @@ def run(first: int, last: int, mark: Path) -> Counter[str]:
     resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
     counts: Counter[str] = Counter()
     begun = time.perf_counter()
-    with mark.open("w") as file:
-        for seed in range(first, last):
-            file.seek(0)
-            file.write(f"{seed:012}")
-            file.flush()
-            faulthandler.dump_traceback_later(SLOW, exit=True)
-            sample = every[(seed // 2) % len(every)]
-            other = every[(seed * 7919) % len(every)]
-            data, inside = mutated(sample.data, other.data, seed)
-            try:
-                outcome = judge(sample, data, inside, update=seed % 8 == 0)
-            except BaseException as error:
-                faulthandler.cancel_dump_traceback_later()
-                raise RuntimeError(f"file {seed} of {sample.name}") from error
-            counts[f"{'inside' if inside else 'outside'}: {outcome}"] += 1
-            if (seed + 1 - first) % 10_000 == 0:
-                speed = (seed + 1 - first) / (time.perf_counter() - begun)
-                print(f"{seed + 1 - first:,} files, {speed:.0f} a second", flush=True)
-    faulthandler.cancel_dump_traceback_later()
+    for seed in marked(first, last, mark):
+        sample = every[(seed // 2) % len(every)]
+        other = every[(seed * 7919) % len(every)]
+        data, inside = mutated(sample.data, other.data, seed)
+        try:
+            outcome = judge(sample, data, inside, update=seed % 8 == 0)
+        except BaseException as error:
+            raise RuntimeError(f"file {seed} of {sample.name}") from error
+        counts[f"{'inside' if inside else 'outside'}: {outcome}"] += 1
+        if (seed + 1 - first) % 10_000 == 0:
+            speed = (seed + 1 - first) / (time.perf_counter() - begun)
+            print(f"{seed + 1 - first:,} files, {speed:.0f} a second", flush=True)
     return counts
 
 
@@ -66,16 +57,7 @@ def main() -> int:
         for outcome, n in sorted(run(given.first, given.first + given.files, given.mark).items()):
             print(f"{n:9,}  {outcome}")
         return 0
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(suffix=".fuzz") as mark:
-        command = [sys.executable, "-m", "fuzz", "--mark", mark.name]
-        command += ["--files", str(given.files), "--first", str(given.first)]
-        status = subprocess.call(command)
-        if status:
-            at = Path(mark.name).read_text() or "before the first"
-            print(f"stopped with status {status} at file {at}")
-        return int(status != 0)
+    return watch(["fuzz"], given.files, given.first, "file")
 
 
 if __name__ == "__main__":

@@ -359,7 +359,7 @@ def swap(table):
         (change_class, "the classes were .'x', 'y', 'z'., and are .'new'"),
         (change_value, "the values of column 'b' have changed"),
         (change_weight, "the values of column 'a' have changed"),
-        (swap, "the rows, their order or their folds are not what they were"),
+        (swap, "column 'kind' of .* has other values, or the same values in other rows"),
     ],
 )
 def test_other_rows_are_refused(name, change, words, data, tmp_path, monkeypatch):

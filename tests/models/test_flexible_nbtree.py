@@ -111,7 +111,7 @@ def test_evidence_of_the_leaf_adds_up_and_gaps_stop_at_their_node():
     X, y, _ = interactions(5)
     model = FlexibleNBTreeClassifier(random_state=0, select="utility").fit(X, y)
     evidence = model.evidence(X)
-    assert (evidence.joint == model.predict_joint_log_proba(X)).all()
+    assert (evidence.total == model.predict_joint_log_proba(X)).all()
     tree = model.tree_
     assert tree.n_nodes > 1
     asked = X.columns[tree.attribute[0]]

@@ -143,7 +143,7 @@ def test_evidence_of_the_leaf_adds_up():
     X, y, _ = interactions(2)
     model = NBTreeClassifier(random_state=0).fit(X, y)
     evidence = model.evidence(X)
-    assert (evidence.joint == model.predict_joint_log_proba(X)).all()
+    assert (evidence.total == model.predict_joint_log_proba(X)).all()
     assert evidence.names == list(X.columns)
 
 

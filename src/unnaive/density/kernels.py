@@ -149,11 +149,11 @@ def spread_rows(
 @kernel
 def look_up(place: float, logs: NDArray[np.float64]) -> float:
     """Log density between nodes (IN); beyond the first and the last it is theirs."""
-    if place <= 0.0:
-        return logs[0]
-    k = int(place)
     if place >= len(logs) - 1:
         return logs[-1]
+    if not place > 0.0:  # nor if it is no number, as where infinite values are scaled
+        return logs[0]
+    k = int(place)
     f = place - k
     return logs[k] + f * (logs[k + 1] - logs[k])
 

@@ -34,13 +34,19 @@ def coder_sizes(coders: Sequence[AnyCoder]) -> list[int]:
     return [0 if coder is None else coder.size for coder in coders]
 
 
-def column_slots(block: Block, j: int, coder: AnyCoder) -> NDArray[Any]:
-    """Slot of each row in column j: 0 missing, then the coder's values, then unseen."""
+def column_slots(block: Block, j: int, coder: AnyCoder, *, unseen: bool = True) -> NDArray[Any]:
+    """Slot of each row in column j: 0 missing, then the coder's values, then unseen.
+
+    Where there is no slot for ``unseen`` values, as in rows to learn from, they are as good as
+    missing.
+    """
     if coder is None:
         return np.zeros(block.n_rows, dtype=np.uint8)
     if isinstance(coder, Categories):
         raw = block.categorical(j)
         place = coder.slots(raw.values).astype(code_dtype(coder.size))
+        if not unseen:
+            place[place > coder.size] = 0
         return place[raw.slots]
     if isinstance(coder, Bins):
         return coder.codes(block.numeric(j), block.schema[j])

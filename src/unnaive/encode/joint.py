@@ -126,7 +126,11 @@ def _append_slots(
     width: np.uint16,
     joint: NDArray[np.uint16],
 ) -> None:
-    """Joint codes (IN, OUT) extended by the slots of one more column (IN)."""
+    """Joint codes (IN, OUT) extended by the slots of one more column (IN).
+
+    A slot for which there is no room is taken for the last, so that no cell is beyond the table.
+    """
+    last = np.uint16(width - np.uint16(1))
     for i in range(len(codes)):
-        slot = np.uint16(np.uint16(np.uint16(codes[i]) + wrap) & mask)
+        slot = min(np.uint16(np.uint16(np.uint16(codes[i]) + wrap) & mask), last)
         joint[i] = np.uint16(np.uint16(joint[i] * width) + slot)

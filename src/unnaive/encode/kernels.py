@@ -168,14 +168,15 @@ def cell_codes(
 ) -> None:
     """Cell of each value (IN, as bits): 0 missing, 1 to V the cells (OUT).
 
-    A short search inside the bucket of the key's high bits: most buckets hold one cell.
+    A short search inside the bucket of the key's high bits: most buckets hold one cell. A value
+    that no cell holds gets a cell nearby, so that no code is ever beyond them.
     """
-    first = cells[0]
+    first, last = cells[0], cells[-1]
     for i in range(len(bits)):
         if bits[i] & ~SIGN > INFINITE:
             codes[i] = 0
             continue
-        key = key_of_bits(bits[i]) >> shift
+        key = min(max(key_of_bits(bits[i]) >> shift, first), last)
         bucket = np.int64((key - first) >> drop)
         lo = starts[bucket]
         hi = starts[bucket + 1] - 1

@@ -15,6 +15,7 @@ from unnaive.common.checks import expect
 from unnaive.common.compile import kernel
 from unnaive.encode.categories import sort_values
 from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
+from unnaive.table.fingerprint import FIRST_PASS, changed_rows
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
 
@@ -112,9 +113,12 @@ def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]
 
 
 def groups_of(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[Any]:
-    """Each row's class number among known classes."""
+    """Each row's class number among known classes; others are refused."""
     found, groups = label_groups(target)
     merged, (_, place) = merge_labels([labels, found])
+    if len(merged) > len(labels):
+        new = found.classes[[label not in labels.classes for label in found.classes]]
+        raise changed_rows(f"y holds the label {new.tolist()[0]!r}, but did not {FIRST_PASS}")
     return groups if len(found) == len(merged) else place.astype(code_dtype(len(merged)))[groups]
 
 

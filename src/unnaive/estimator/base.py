@@ -29,6 +29,7 @@ from unnaive.encode.labels import read_target
 from unnaive.estimator.progress import FitProgress
 from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
+from unnaive.table.fingerprint import RowCheck
 from unnaive.table.passes import Hook
 
 # What scikit-learn and we keep in an estimator during a fit with callbacks.
@@ -137,7 +138,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any,
         fitted: Schema | None = None,
-        first_pass: Callable[[Callable[[], Summary]], Summary] | None = None,
+        first_pass: Callable[[Callable[[], Summary], RowCheck | None], Summary] | None = None,
     ) -> tuple[Source, Summary]:
         """The rows, and what one pass over them leaves.
 
@@ -153,7 +154,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         def take() -> Summary:
             return gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
 
-        summary = take() if first_pass is None else first_pass(take)
+        summary = take() if first_pass is None else first_pass(take, source.check)
         self._check_identifiers(summary)
         return source, summary
 
@@ -171,6 +172,8 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             return open_table(self, X, target, sample_weight, **own)
         if scan.checkpoint is not None:
             need_checkpoints(self)
+        if scan.check is None and self._n_passes != 1:
+            scan = replace(scan, check=RowCheck(scan))
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **own)
         if scan.target is None and scan.picked is None:
@@ -189,7 +192,8 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         """Rows without labels, read by columns that are known."""
         scan = scan_of(X)
         if scan is not None:  # weights say nothing about the rows to answer for
-            X = replace(scan.unlabelled, weight=None)
+            weight = None if scan.check is None else scan.weight  # but which rows were checked
+            X = replace(scan.unlabelled, weight=weight, all_rows=True)
         return self._reporting(open_table(self, X, fitted=schema))
 
     def _reporting(self, source: Source) -> Source:

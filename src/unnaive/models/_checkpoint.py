@@ -19,6 +19,7 @@ from unnaive.pack import Journal, Objects, write_pack
 from unnaive.pack.known import OBJECTS
 from unnaive.pack.release import release
 from unnaive.table import Scan
+from unnaive.table.fingerprint import PARTITIONS, Checksums, RowCheck
 
 _log = logging.getLogger("unnaive")
 LONGEST = 200  # letters of a parameter that are shown; of a longer one, the checksum
@@ -62,25 +63,40 @@ class Checkpoint:
         """Whether anything is kept."""
         return self._journal is not None
 
-    def first_pass(self, take: Callable[[], Summary]) -> Summary:
+    def first_pass(self, take: Callable[[], Summary], check: RowCheck | None) -> Summary:
         """What the first pass leaves: as it was found, if the files are the same, or taken again.
 
-        Other files, or rows of other engines, must leave the same sums.
+        Other files, or rows of other engines, must leave the same sums. Later passes, or the pass
+        that is taken again, must find the rows of the first pass (``check``).
         """
-        if self._journal is None:
+        if self._journal is None or check is None:
             return take()
         states = self._states()
         known = self._found.pop("first pass", None)
+        if known is not None:
+            check.since, check.refusal = "when it was begun", self._journal.refusal
         if known is not None and states is not None and known[0]["files"] == states:
+            check.first = _unpack_rows(known[0]["rows"])
             found: Summary = OBJECTS.unpack(known[0]["sums"], Summary)
             return found
         summary = take()
         node = OBJECTS.pack(summary, Summary)
         if known is None:
-            self._journal.add(("first pass", {"files": states, "sums": node}), now=True)
-        elif _bytes(known[0]["sums"]) != _bytes(node):
+            rows = {
+                numbering: [sums.n_rows, sums.columns]
+                for numbering, sums in check.first.items()
+                if numbering != PARTITIONS
+            }
+            entry = {"files": states, "sums": node, "rows": rows}
+            self._journal.add(("first pass", entry), now=True)
+            return summary
+        if _bytes(known[0]["sums"]) != _bytes(node):
             before = OBJECTS.unpack(known[0]["sums"], Summary)
             raise self._journal.refusal(_difference(before, summary))
+        for numbering, sums in _unpack_rows(known[0]["rows"]).items():
+            why = check.difference(sums, check.first.get(numbering, sums))
+            if why is not None:
+                raise self._journal.refusal(why)
         return summary
 
     def _states(self) -> Any:
@@ -119,6 +135,10 @@ class Checkpoint:
             "the rows, their order or their folds are not what they were (cv= with a splitter that "
             "shuffles needs a random_state)"
         )
+
+
+def _unpack_rows(node: Any) -> dict[str, Checksums]:
+    return {numbering: Checksums(n, dict(sums)) for numbering, (n, sums) in node.items()}
 
 
 def _about(estimator: Any, scan: Scan) -> dict[str, str]:

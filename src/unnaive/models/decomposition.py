@@ -181,7 +181,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         scan = scan_of(X, y, sample_weight)
         if scan is not None:
             refuse_foreign(clusterer, estimator)
-            X = replace(scan, picked=Picked(known.row_ids, source.storage))
+            picked = Picked(known.row_ids, source.storage)
+            X = replace(scan, picked=picked, check=source.check)
             routed = Bunch(estimator={}, clusterer={})
         else:
             if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read

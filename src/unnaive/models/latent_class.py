@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
 from unnaive.models.latent.state import Prior
-from unnaive.table import Block, Schema
+from unnaive.table import Block, Schema, scan_of
 
 
 @register()
@@ -179,7 +180,9 @@ class LatentClassClusterer(ScorerAttributes, ClusterMixin, TableEstimator):  # t
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        labels = self._open(X).each(partial(_cluster, self.answer_), "labelling")
+        scan = scan_of(X, y, sample_weight)
+        again = X if scan is None else replace(scan, check=source.check)
+        labels = self._open(again).each(partial(_cluster, self.answer_), "labelling")
         self.labels_ = np.concatenate([source.storage.copy(own) for own in labels])
         return self
 

@@ -23,7 +23,7 @@ from unnaive.pack.limits import PackError
 MAGIC = b"\x89UNJ\r\n\x1a\n"
 HEAD = struct.Struct("<QI")  # bytes of a record, and the CRC of that number
 KIND = "unnaive checkpoint"
-FORMAT = 1  # of records; raise it when entries change, there is no need to read older ones
+FORMAT = 2  # of records; raise it when entries change, there is no need to read older ones
 AFRESH = "remove it to begin anew, or give another path"
 
 

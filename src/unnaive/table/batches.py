@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.table.files import Batches, Piece
+from unnaive.table.fingerprint import changed_rows
 from unnaive.table.scan import Scan
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv"}
@@ -153,8 +154,7 @@ class ParquetBatches:
                         raise unreadable(path, error, first, until) from error
                     if batch is None:
                         break
-                    table = pa.Table.from_batches([batch]).select(columns)
-                    yield Piece(table, len(batch), path, first)
+                    yield _piece(batch, columns, first, path)
                     first += len(batch)
 
 
@@ -233,10 +233,14 @@ class LazyBatches:
             first += len(part)
 
 
-def _piece(batch: Any, columns: list[str], first: int) -> Piece:
+def _piece(batch: Any, columns: list[str], first: int, path: str | None = None) -> Piece:
     import pyarrow as pa
 
-    return Piece(pa.Table.from_batches([batch]).select(columns), len(batch), None, first)
+    gone = [name for name in columns if name not in batch.schema.names]
+    if gone:
+        where = "" if path is None else f" of {path!r}"
+        raise changed_rows(f"column {gone[0]!r}{where} is not there any more")
+    return Piece(pa.Table.from_batches([batch]).select(columns), len(batch), path, first)
 
 
 def _is_text(kind: Any) -> bool:

@@ -37,6 +37,8 @@ class BlockReader:
         As in the estimators.
     fitted : Schema or None
         What a model knows of the columns already.
+    all_rows : bool
+        Whether rows of weight zero are read as well.
     coded : frozenset of str
         Columns of text that come as dictionaries only because that is quicker to read.
     """
@@ -47,6 +49,7 @@ class BlockReader:
     row_id: str | None
     categorical_features: Any
     fitted: Schema | None
+    all_rows: bool = False
     coded: frozenset[str] = frozenset()
 
     @classmethod
@@ -86,7 +89,13 @@ class BlockReader:
         if not features:
             raise ValueError("0 feature(s) while a minimum of 1 is required: no columns are left.")
         return cls(
-            tuple(features), scan.target, scan.weight, scan.row_id, categorical_features, fitted
+            tuple(features),
+            scan.target,
+            scan.weight,
+            scan.row_id,
+            categorical_features,
+            fitted,
+            scan.all_rows,
         )
 
     @property
@@ -95,10 +104,11 @@ class BlockReader:
         aside = (self.target, self.weight, self.row_id)
         return [*self.features, *(name for name in aside if name is not None)]
 
-    def read(self, table: Any, first_row: int = 0) -> Block | None:
+    def read(self, table: Any, first_row: int = 0, first_key: int | None = None) -> Block | None:
         """Rows of a pyarrow, pandas or polars table; None where there are none of any weight.
 
-        ``first_row`` is the place of the first one among all rows, where there is an order.
+        ``first_row`` is the place of the first one among all rows, where there is an order;
+        ``first_key`` as in `Block`.
         """
         frame = nw.from_native(table, eager_only=True)
         n_rows = len(frame)
@@ -111,7 +121,7 @@ class BlockReader:
         if self.weight is not None:
             own = Column(self.weight, "numeric", "number")
             weight = check_weight(read_numeric(frame[self.weight], own), n_rows)
-            if not weight.all():
+            if not (weight.all() or self.all_rows):
                 kept = weight > 0
                 if row_ids is None:
                     row_ids = np.arange(first_row, first_row + n_rows)
@@ -128,6 +138,7 @@ class BlockReader:
             weight=weight,
             first_row=first_row,
             row_ids=row_ids,
+            first_key=first_key,
         )
 
     def schema_of(self, columns: list[Any]) -> Schema:

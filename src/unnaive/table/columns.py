@@ -424,6 +424,11 @@ def _dictionary_pyarrow(array: Any) -> RawCodes:
     values = chunks[0].dictionary.to_pylist()
     codes = [_indices(c.indices) for c in chunks]
     joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
+    if not -1 <= joined.min(initial=0) <= joined.max(initial=-1) < len(values):
+        raise ValueError(
+            f"a dictionary of {len(values)} values has codes beyond them: the column is damaged; "
+            "write it again."
+        )
     return _raw(joined, values)
 
 

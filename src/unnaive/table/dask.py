@@ -15,6 +15,7 @@ import numpy as np
 
 from unnaive.table.answers import answer_columns, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
+from unnaive.table.fingerprint import PARTITIONS
 from unnaive.table.packets import sum_of
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
 from unnaive.table.scan import Scan
@@ -27,6 +28,7 @@ Found: TypeAlias = tuple[list[T], list[int]]  # a result, if there are rows, and
 Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows
 
 FAN = 4  # results that one task adds
+PART_BITS = 40  # rows of a partition that can be told apart before lengths are known
 
 
 def open_scan(
@@ -52,6 +54,9 @@ class DaskSource(PassSource):
     A row's number is its place in the order of the partitions. How long the partitions are is
     found by the first sum, and blocks are numbered from then on, or after `number`.
     """
+
+    check = None
+    numbering = PARTITIONS
 
     def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
         self.frame, self.reader, self.storage = frame, reader, storage
@@ -121,7 +126,7 @@ class DaskSource(PassSource):
 
         def visit(table: Any, k: int, first_row: int) -> Found[T]:
             try:
-                block = reader.read(table, first_row)
+                block = reader.read(table, first_row, k << PART_BITS)
                 found = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise type(error)(f"{error} [partition {k}]") from error

@@ -75,11 +75,14 @@ class FileSource(PassSource):
     columns alone.
     """
 
+    check = None
+
     def __init__(
         self, batches: Batches, reader: BlockReader, storage: Storage, n_jobs: int | None
     ) -> None:
         self.batches, self.reader = batches, reader
         self.storage, self.n_jobs = storage, n_jobs
+        self.numbering = "rows" if batches.ordered else None
         self.n_rows, self.measured = batches.n_rows, batches.measured
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:

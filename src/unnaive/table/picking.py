@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from unnaive.table.fingerprint import changed_rows
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
@@ -64,7 +65,10 @@ class Picked:
 
         ``schema_of`` says what their columns hold, which may be less than those of the block.
         """
-        own = block.row_ids
+        own, columns = (
+            block.row_ids,
+            block.columns,
+        )  # of every block: checksums are of whole columns
         if not len(self.ids):
             return None
         found = np.searchsorted(self.ids, own, sorter=self.order)
@@ -76,9 +80,9 @@ class Picked:
             return None
         places = places[here]
         whole = len(places) == len(own)
-        columns: Any = block.columns if whole else keep_rows(block.columns, here)
+        columns = columns if whole else keep_rows(columns, here)
         return Block(
-            block.schema if whole or schema_of is None else schema_of(columns),
+            block.schema if whole or schema_of is None else schema_of(list(columns)),
             columns,
             n_rows=len(places),
             target=None if self.labels is None else self.labels[places],
@@ -97,7 +101,7 @@ class PickedSource:
         schema_of: Callable[[list[Any]], Schema] | None = None,
     ) -> None:
         self.source, self.picked, self.schema_of = source, picked, schema_of
-        self.storage = picked.storage
+        self.storage, self.check = picked.storage, source.check
 
     def _some(self, fn: Callable[[Block], T]) -> Callable[[Block], list[T]]:
         picked, schema_of = self.picked, self.schema_of  # a source cannot be sent to workers
@@ -115,7 +119,10 @@ class PickedSource:
         def both(a: list[T], b: list[T]) -> list[T]:
             return [add(a[0], b[0])] if a and b else a or b
 
-        return self.source.reduce(self._some(fn), both, name)[0]
+        found = self.source.reduce(self._some(fn), both, name)
+        if not found:
+            raise changed_rows(f"none of {len(self.picked.ids):,} rows is there any more")
+        return found[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         for found in self.source.each(self._some(fn), name):

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from unnaive.table.columns import Native, family_of, has_no_value, is_declared_categorical
+from unnaive.table.fingerprint import CheckedSource
 from unnaive.table.picking import PickedSource
 from unnaive.table.scan import Scan
 from unnaive.table.schema import FAMILY_WORDS, Column, Schema, natural_kind, resolve_kinds
@@ -40,9 +41,9 @@ def open_table(
         engine = import_module(f"unnaive.table.{ENGINES.get(X.kind, 'files')}")
         n_jobs = getattr(estimator, "n_jobs", None)
         found = engine.open_scan(X, categorical_features, fitted, n_jobs)
+        opened: Source = found if X.check is None else CheckedSource(found, X.check)
         if X.picked is not None:
-            return PickedSource(found, X.picked, found.reader.schema_of)
-        opened: Source = found
+            return PickedSource(opened, X.picked, found.reader.schema_of)
         return opened
     frame = as_frame(X)
     columns: Sequence[Native] | NDArray[Any]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unnaive.table.fingerprint import RowCheck
 
 # Kinds of lazy tables by the package that their type comes from.
 LAZY = {"pyarrow": "arrow", "duckdb": "duckdb", "polars": "polars", "dask": "dask",
@@ -25,6 +28,10 @@ class Scan:
     ignored: tuple[str, ...] = ()
     picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
     checkpoint: str | None = None
+    all_rows: bool = False  # also those of weight zero
+    check: RowCheck | None = field(
+        default=None, repr=False, compare=False
+    )  # while models are fitted
 
     @property
     def kind(self) -> str:

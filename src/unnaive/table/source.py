@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -20,6 +20,9 @@ from unnaive.table.columns import Native, RawCodes, read_categorical, read_numer
 from unnaive.table.passes import CODING, COUNTING, Hook
 from unnaive.table.schema import Schema
 from unnaive.table.storage import Storage, join_records
+
+if TYPE_CHECKING:
+    from unnaive.table.fingerprint import RowCheck
 
 T = TypeVar("T")
 
@@ -36,6 +39,8 @@ class Block:
     weight : array or None
     first_row, row_ids : int or array
         Numbers of the rows in the whole table: from the first on, or each.
+    first_key : int or None
+        A number for the first row that is the same in every pass, where ``first_row`` is not.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class Block:
         weight: NDArray[np.float64] | None = None,
         first_row: int = 0,
         row_ids: NDArray[np.int64] | None = None,
+        first_key: int | None = None,
     ) -> None:
         self.schema = schema
         self.matrix = columns if isinstance(columns, np.ndarray) else None
@@ -56,6 +62,7 @@ class Block:
         self.target = target
         self.weight = weight
         self.first_row = first_row
+        self.first_key = first_row if first_key is None else first_key
         self._row_ids = row_ids
 
     @property
@@ -172,6 +179,11 @@ class Source(Protocol):
     storage: Storage
     """Where arrays with an entry for each row go."""
 
+    @property
+    def check(self) -> RowCheck | None:
+        """What later passes are compared with; None where rows cannot change, or are read once."""
+        ...
+
     def report_passes(self, hook: Hook | None) -> None:
         """What passes that read rows from elsewhere call on their way; see `Progress`."""
         ...
@@ -197,6 +209,8 @@ class Source(Protocol):
 
 class MemorySource:
     """A table in memory: one block."""
+
+    check = None
 
     def __init__(self, block: Block) -> None:
         self.block, self.schema = block, block.schema

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from unnaive.table.answers import answer_table, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import block_rows
+from unnaive.table.fingerprint import ChangedRowsError
 from unnaive.table.packets import FOUND, Union, adder, pack, sum_of, tables, unpack
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
 from unnaive.table.scan import Scan
@@ -54,6 +55,9 @@ class SparkSource(PassSource):
     Rows have no order: ``row_id`` of the scan names a column that numbers them. Without it a row's
     number is its place in its partition, as it happens to be.
     """
+
+    check = None
+    numbering = None
 
     def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
         self.frame, self.reader, self.storage = frame, reader, storage
@@ -166,7 +170,11 @@ def _visitor(
             if counts is not None:
                 counts.add({part: (at - first, context.stageId())})
             yield pack(part, at - first, *total)
-        except (ValueError, TypeError) as error:  # the data are wrong, and will be the next time
+        except (
+            ValueError,
+            TypeError,
+            ChangedRowsError,
+        ) as error:  # the data are wrong, and will be the next time
             yield pack(part, 0, type(error)(f"{error} [partition {part}]"))
 
     return visit

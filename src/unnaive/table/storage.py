@@ -167,9 +167,9 @@ def join(source: Source, fn: Callable[[Block], T], n_rows: int, name: str = CODI
     at = 0
     for record in source.each(fn, name):
         n = _length(record)
-        if at + n > n_rows:
+        if at + n > n_rows:  # the source itself says so, if it can, when all rows are read
             at += n
-            break
+            continue
         if whole is None and n == n_rows:
             whole, at = record, n  # what comes after it, if anything, has no rows of any weight
             continue

@@ -95,7 +95,7 @@ def read_rows(
     coded = {j: coder for j, coder in enumerate(coders) if coder is not None}
 
     def read(block: Block) -> _Values:
-        slots = [column_slots(block, j, coder) for j, coder in coded.items()]
+        slots = [column_slots(block, j, coder, unseen=False) for j, coder in coded.items()]
         values = [block.numeric(j) for j in scale.columns]
         return _Values(slots, values, block.weight, block.row_ids)
 

@@ -67,10 +67,7 @@ def slot_rows(
         assert block.target is not None
         slots = np.empty((block.n_rows, len(coders)), dtype=np.uint16)
         for j, coder in enumerate(coders):
-            own = column_slots(block, j, coder)
-            slots[:, j] = own
-            if coder is not None:
-                slots[own > coder.size, j] = 0
+            slots[:, j] = column_slots(block, j, coder, unseen=False)
         groups = groups_of(labels, block.target)
         weight = factor[groups] if block.weight is None else block.weight * factor[groups]
         return SlotRows(slots, groups, weight, block.row_ids)

@@ -124,5 +124,5 @@ def encoded(
     assert block.target is not None
     groups = groups_of(summary.labels, block.target)
     weight = np.ones(block.n_rows) if block.weight is None else block.weight
-    codes = [column_slots(block, j, coder) for j, coder in enumerate(coders)]
+    codes = [column_slots(block, j, coder, unseen=False) for j, coder in enumerate(coders)]
     return Encoded(codes, groups, weight * row_factor(summary, own)[groups])
