@@ -134,6 +134,17 @@ def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, da
         assert part.bars.shape == (len(X), X.shape[1], len(part.classes))
 
 
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
+def test_parameters_set_after_fit_do_not_change_the_answers(estimator):
+    X, y = mixed_table(150)
+    model = clone(estimator).fit(X, y)
+    before = model.predict_proba(X)
+    for name, value in model.get_params(deep=False).items():
+        other = {"voting": "hard", "fold": "max", "algorithm": "samme"}.get(name, None)
+        model.set_params(**{name: other if name != "n_jobs" else value})
+    assert (model.predict_proba(X) == before).all()
+
+
 @pytest.mark.parametrize("numeric", ["mdl", "frequency", "sigma", "gaussian"])
 @pytest.mark.parametrize("sorted_rows", [False, True])
 def test_columns_with_more_distinct_numbers_than_cells(numeric, sorted_rows):

@@ -21,6 +21,7 @@ from unnaive.encode.draws import draw_uniform
 from unnaive.table import Schema
 from unnaive.table.batches import open_batches
 from unnaive.table.scan import Scan, scan
+from unnaive.table.schema import refuse_duplicates
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -103,9 +104,7 @@ def read_rows(
     whole = scan(paths, target, weight=weight)
     batches = open_batches(whole)
     _refuse_unknown(batches.names, [target, *([weight] if weight else []), *(drop or [])], paths)
-    twice = [name for name in batches.names if batches.names.count(name) > 1]
-    if twice:
-        raise ValueError(f"the table has several columns named {twice[0]!r}; rename or drop them.")
+    refuse_duplicates(batches.names)
     columns = [name for name in batches.names if name not in set(drop or [])]
     if set(columns) <= {target, weight}:
         raise ValueError("there is no column to learn from beside the target.")

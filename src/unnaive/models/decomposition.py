@@ -16,11 +16,12 @@ from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
 )
-from sklearn.utils.validation import _check_method_params, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import ClassClusters
 from unnaive.common.checks import check_number, check_word, expect
+from unnaive.common.sklearn_private import check_method_params
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import assign_folds
@@ -190,7 +191,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
             routed = route(self, estimator, clusterer, sample_weight, params)
             if sample_weight is not None:  # rows of weight zero are the same as absent rows
                 routed = Bunch(
-                    **{k: _check_method_params(X, v, known.row_ids) for k, v in routed.items()}
+                    **{k: check_method_params(X, v, known.row_ids) for k, v in routed.items()}
                 )
                 X = take_rows(X, known.row_ids)
         room = source.storage

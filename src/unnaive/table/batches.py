@@ -17,12 +17,12 @@ BUFFER = 1 << 20  # bytes of a column's chunk that are read at a time
 PACKED = (".gz", ".bz2", ".zst", ".lz4")  # CSV only: Parquet packs its own columns
 
 
-def open_batches(scan: Scan) -> Batches:
-    """The rows that a scan names."""
+def open_batches(scan: Scan, n_jobs: int | None = None) -> Batches:
+    """The rows that a scan names; text is taken apart in so many threads, all cores for None."""
     _require_pyarrow()
     kind, data = scan.kind, scan.data
     if kind == "files":
-        return _open_paths(scan)
+        return _open_paths(scan, n_jobs)
     if kind == "polars":
         return LazyBatches(data)
     if kind == "duckdb":
@@ -39,7 +39,7 @@ def _require_pyarrow() -> None:
         raise ImportError("reading files needs pyarrow: pip install 'unnaive[files]'.") from None
 
 
-def _open_paths(scan: Scan) -> Batches:
+def _open_paths(scan: Scan, n_jobs: int | None) -> Batches:
     paths = find_files(scan.data)
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
@@ -47,7 +47,7 @@ def _open_paths(scan: Scan) -> Batches:
     if kinds == {"csv"}:
         from unnaive.table.csv import CsvBatches
 
-        return CsvBatches(paths, scan)
+        return CsvBatches(paths, scan, -1 if n_jobs is None else n_jobs)
     return ParquetBatches(paths, scan)
 
 

@@ -19,7 +19,7 @@ from unnaive.table.reading import (
     new_schema,
 )
 from unnaive.table.scan import Scan
-from unnaive.table.schema import Column, Schema
+from unnaive.table.schema import Column, Schema, refuse_duplicates
 from unnaive.table.source import Block, cut_target, keep_rows
 
 
@@ -61,11 +61,7 @@ class BlockReader:
         fitted: Schema | None,
     ) -> BlockReader:
         """The reader of a table with columns of these names."""
-        twice = [name for name in names if list(names).count(name) > 1]
-        if twice:
-            raise ValueError(
-                f"the table has several columns named {twice[0]!r}; rename or drop them."
-            )
+        refuse_duplicates(names)
         for word, name in (
             ("target", scan.target),
             ("weight", scan.weight),

@@ -21,6 +21,7 @@ from unnaive.table.dialect import (
 )
 from unnaive.table.files import Piece
 from unnaive.table.scan import Scan
+from unnaive.table.schema import refuse_duplicates
 from unnaive.table.text_cuts import Stretch, cut_text
 
 FIRST_ROWS = 20_000  # that tell types, and what stands before fractions
@@ -41,17 +42,13 @@ class CsvBatches:
     n_rows: int | None = None
     measured = True
 
-    def __init__(self, paths: list[str], scan: Scan) -> None:
-        self.paths = paths
+    def __init__(self, paths: list[str], scan: Scan, n_jobs: int) -> None:
+        self.paths, self.n_jobs = paths, n_jobs
         self.headers = {path: self._header(path) for path in paths}
         self.names = self.headers[paths[0]]
         for path, names in self.headers.items():
             refuse_other_columns(scan, paths[0], self.names, path, names)
-        twice = [name for name in self.names if self.names.count(name) > 1]
-        if twice:
-            raise ValueError(
-                f"the table has several columns named {twice[0]!r}; rename or drop them."
-            )
+        refuse_duplicates(self.names)
         read = [*(scan.columns or self.names), *scan.aside]
         self.points = dict.fromkeys(paths, ".")  # before fractions
         self.points |= {path: self._point(path) for path in paths}
@@ -87,7 +84,7 @@ class CsvBatches:
         )
         seen = 0
         with pa.input_stream(path, compression="detect") as stream:
-            for table in in_order(take_apart, cut_text(stream, BLOCK_BYTES), -1):
+            for table in in_order(take_apart, cut_text(stream, BLOCK_BYTES), self.n_jobs):
                 if table is None:
                     break
                 yield table

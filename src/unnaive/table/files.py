@@ -63,7 +63,7 @@ def open_scan(
     """Open a scan of anything but a cluster."""
     from unnaive.table import batches
 
-    found = batches.open_batches(scan)
+    found = batches.open_batches(scan, n_jobs)
     reader = BlockReader.of(scan, found.names, categorical_features, fitted)
     return FileSource(found, replace(reader, coded=found.coded), Storage(scan.limit), n_jobs)
 

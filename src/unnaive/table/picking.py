@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
+from unnaive.common.sklearn_private import safe_indexing
 from unnaive.table.fingerprint import changed_rows
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
 from unnaive.table.scan import Scan
@@ -136,4 +136,4 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
     """Rows of a table by their places; of a `Scan` that has picked its rows, by those."""
     if isinstance(X, Scan):
         return replace(X, picked=X.picked.take(rows))
-    return _safe_indexing(X, rows)
+    return safe_indexing(X, rows)

@@ -16,7 +16,14 @@ from unnaive.table.columns import Native, family_of, has_no_value, is_declared_c
 from unnaive.table.fingerprint import CheckedSource
 from unnaive.table.picking import PickedSource
 from unnaive.table.scan import Scan
-from unnaive.table.schema import FAMILY_WORDS, Column, Schema, natural_kind, resolve_kinds
+from unnaive.table.schema import (
+    FAMILY_WORDS,
+    Column,
+    Schema,
+    natural_kind,
+    refuse_duplicates,
+    resolve_kinds,
+)
 from unnaive.table.source import Block, MemorySource, Source, column_of, keep_rows
 
 ENGINES = {"dask": "dask", "spark": "spark"}  # modules of this room; all else are files
@@ -77,7 +84,7 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     if isinstance(X, (np.ndarray, list, tuple)):
         return None
     if not hasattr(X, "collect"):  # asking a lazy table for its columns makes it work
-        _refuse_twins(X)
+        _refuse_duplicates(X)
     frame = nw.from_native(X, pass_through=True, allow_series=True)
     if isinstance(frame, nw.DataFrame):
         return frame
@@ -94,16 +101,14 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return None
 
 
-def _refuse_twins(X: Any) -> None:
+def _refuse_duplicates(X: Any) -> None:
     names: Any = getattr(X, "column_names", None)
     if not isinstance(names, list):  # pandas may have a column of this name
         names = getattr(X, "columns", None)
     if isinstance(names, list):
-        twice = [n for n in names if names.count(n) > 1] if len(set(names)) < len(names) else []
-    else:
-        twice = [] if getattr(names, "is_unique", True) else list(names[names.duplicated()])
-    if twice:
-        raise ValueError(f"the table has several columns named {twice[0]!r}; rename or drop them.")
+        refuse_duplicates(names)
+    elif not getattr(names, "is_unique", True):
+        refuse_duplicates(list(names))
 
 
 def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[Native], list[Any]]:

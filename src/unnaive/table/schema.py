@@ -209,3 +209,12 @@ def by_column(parameter: str, value: Any, schema: Schema, default: Any) -> dict[
         if j in words:
             words[j] = word
     return words
+
+
+def refuse_duplicates(names: Sequence[Any]) -> None:
+    """Refuse a table in which several columns have one name."""
+    seen: set[Any] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"the table has several columns named {name!r}; rename or drop them.")
+        seen.add(name)

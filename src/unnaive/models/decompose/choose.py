@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params
 
 from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Foreign
 from unnaive.answer.predict import fold_probabilities
+from unnaive.common.sklearn_private import check_method_params
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join
 from unnaive.table.picking import take_rows
 from unnaive.table.storage import stretches
@@ -68,7 +68,7 @@ class Judge:
         pairs, owner = self._pairs(fold, train, numbers)
         X, groups = self.rows.X, self.rows.groups
         model = clone(self.estimator).fit(
-            take_rows(X, train), pairs, **_check_method_params(X, self.params, indices=train)
+            take_rows(X, train), pairs, **check_method_params(X, self.params, indices=train)
         )
         found = self._predict(model, owner, take_rows(X, test))
         right = room.where(lambda part: found[part] == groups[test[part]], len(test))

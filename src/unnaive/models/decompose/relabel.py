@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params
 
+from unnaive.common.sklearn_private import check_method_params
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block
@@ -171,7 +171,7 @@ def cluster(
         if isinstance(asked, (int, np.integer)):
             own.set_params(**{name: min(int(asked), len(rows))})
     part = take_rows(X, rows)
-    given = _check_method_params(X, params, indices=rows)
+    given = check_method_params(X, params, indices=rows)
     try:
         found = np.asarray(_labels(own, part, given))
     except ValueError as error:

@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import _routing_enabled, process_routing
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import has_fit_parameter
 
+from unnaive.common.sklearn_private import routing_enabled
 from unnaive.estimator import TableEstimator
 
 
 def route(owner: Any, estimator: Any, clusterer: Any, weight: Any, params: Any) -> Bunch:
     """What goes to the ``fit`` of the estimator and of the clusterer."""
-    if _routing_enabled():
+    if routing_enabled():
         if weight is not None:
             params = {**params, "sample_weight": weight}
         routed = process_routing(owner, "fit", **params)
