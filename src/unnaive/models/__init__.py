@@ -11,6 +11,7 @@ from unnaive.models.merge import merge
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.models.nbtree import NBTreeClassifier
 from unnaive.models.tree.export import export_text
+from unnaive.models.unnaive_bayes import UnnaiveBayesClassifier
 
 __all__ = [
     "BaggedNaiveBayesClassifier",
@@ -22,6 +23,7 @@ __all__ = [
     "LatentClassClusterer",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
+    "UnnaiveBayesClassifier",
     "export_text",
     "merge",
 ]

@@ -182,6 +182,10 @@ class EvidenceClassifier(TableClassifier):
     def _evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Baseline (rows x classes) and bars (rows x attributes x classes) of each row."""
 
+    def _bar_names(self, schema: Schema) -> list[Any]:
+        """What each bar is the evidence of."""
+        return schema.names
+
     def _probabilities(self, block: Block) -> NDArray[np.float64]:
         return probabilities(self._joint(block), self.n_jobs)
 
@@ -218,7 +222,7 @@ class EvidenceClassifier(TableClassifier):
 
         def explain(block: Block) -> Evidence:
             baseline, bars = self._evidence(block)
-            return Evidence(baseline, bars, block.schema.names, self.classes_)
+            return Evidence(baseline, bars, self._bar_names(block.schema), self.classes_)
 
         found: Evidence = self._open(X).map(explain)
         return found

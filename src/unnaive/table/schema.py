@@ -161,6 +161,11 @@ def _chosen_as_categorical(names: Sequence[Any], parameter: Any) -> list[bool]:
     return chosen
 
 
+def column_position(parameter: str, schema: Schema, item: Any) -> int:
+    """Where the column is that a parameter names or numbers."""
+    return _position(parameter, schema.names, item)
+
+
 def _position(parameter: str, names: Sequence[Any], item: Any) -> int:
     if item in names:
         return list(names).index(item)

@@ -1,0 +1,282 @@
+"""Rounds of boosting on coded rows: gradients, sums by cell, steps.
+
+Gradients and curvatures are whole numbers of a unit, so that their sums do not depend on the order
+of rows. Two classes have one score, the log odds of the second; more classes have one each.
+"""
+
+# mypy: disable-error-code="untyped-decorator"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from unnaive.bayes.kernels import exponential
+from unnaive.models.boost.state import Rows, Rule, Terms
+from unnaive.models.boost.step_kernels import step_column, step_pair
+
+TILE = 1024  # rows whose gradients stay in cache while terms add them up
+FINE = 2.0**20  # gradients of a row of weight 1 are multiples of 1 / FINE
+STEEPEST = 40.0  # scores further apart tell nothing more
+NOBODY = -1  # the bag that holds out no rows
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _learning_weight(rows: Rows, i: int, bag: int) -> float:
+    """What a row weighs in a bag: nothing where it is held out."""
+    if bag != NOBODY and rows.folds[i] == bag:
+        return 0.0
+    return rows.weight[i] if len(rows.weight) else 1.0
+
+
+@njit(cache=True, nogil=True)
+def fill_gradients(
+    rows: Rows,
+    first: int,
+    n: int,
+    bag: int,
+    unit: float,
+    scores: NDArray[np.float64],
+    gradients: NDArray[np.int32],
+) -> None:
+    """Gradient and curvature of n rows (OUT, rows x scores x 2), in units."""
+    n_scores = scores.shape[1]
+    part = scores[first : first + n]
+    whole = 1.0 / (FINE * unit)
+    if n_scores == 1:
+        for i in range(n):
+            score = part[i, 0]
+            small = exponential(max(-abs(score), -STEEPEST))
+            p = (1.0 if score > 0.0 else small) / (1.0 + small)
+            weight = _learning_weight(rows, first + i, bag) * whole
+            target = 1.0 if rows.groups[first + i] == 1 else 0.0
+            gradients[i, 0, 0] = np.int32(np.rint(weight * np.rint((target - p) * FINE)))
+            gradients[i, 0, 1] = np.int32(np.rint(weight * np.rint(p * (1.0 - p) * FINE)))
+        return
+    share = np.empty(n_scores)
+    for i in range(n):
+        weight = _learning_weight(rows, first + i, bag) * whole
+        top = part[i, 0]
+        for k in range(1, n_scores):
+            top = max(top, part[i, k])
+        total = 0.0
+        for k in range(n_scores):
+            share[k] = exponential(max(part[i, k] - top, -STEEPEST))
+            total += share[k]
+        total = 1.0 / total
+        own = rows.groups[first + i]
+        for k in range(n_scores):
+            p = share[k] * total
+            target = 1.0 if k == own else 0.0
+            gradients[i, k, 0] = np.int32(np.rint(weight * np.rint((target - p) * FINE)))
+            gradients[i, k, 1] = np.int32(np.rint(weight * np.rint(p * (1.0 - p) * FINE)))
+
+
+@njit(cache=True, nogil=True)
+def fill_cells(rows: Rows, terms: Terms, t: int, first: int, cells: NDArray[np.int32]) -> None:
+    """Cell of each row (OUT) in the table of term t, from row ``first`` on."""
+    a, b = terms.first[t], terms.second[t]
+    n = len(cells)
+    if b < 0:
+        one = rows.slots[a, first : first + n]
+        for i in range(n):
+            cells[i] = one[i]
+        return
+    height = np.int32(terms.height[t])
+    one, two = rows.pair_slots[a, first : first + n], rows.pair_slots[b, first : first + n]
+    for i in range(n):
+        cells[i] = one[i] * height + two[i]
+
+
+@njit(cache=True, nogil=True)
+def add_up(
+    cells: NDArray[np.int32], gradients: NDArray[np.int32], sums: NDArray[np.int64]
+) -> None:
+    """Add the gradients of rows (IN, rows x scores x 2) to their cells (OUT)."""
+    n_scores = gradients.shape[1]
+    if n_scores == 1:
+        for i in range(len(cells)):
+            c = cells[i]
+            sums[c, 0, 0] += gradients[i, 0, 0]
+            sums[c, 0, 1] += gradients[i, 0, 1]
+        return
+    for i in range(len(cells)):
+        own = sums[cells[i]]
+        for k in range(n_scores):
+            own[k, 0] += gradients[i, k, 0]
+            own[k, 1] += gradients[i, k, 1]
+
+
+@njit(cache=True, nogil=True)
+def _move(
+    cells: NDArray[np.int32], steps: NDArray[np.float64], scores: NDArray[np.float64]
+) -> None:
+    """Add the steps of their cells (IN, cells x scores) to the scores of rows (OUT)."""
+    n_scores = scores.shape[1]
+    if n_scores == 1:
+        for i in range(len(cells)):
+            scores[i, 0] += steps[cells[i], 0]
+        return
+    for i in range(len(cells)):
+        own = steps[cells[i]]
+        for k in range(n_scores):
+            scores[i, k] += own[k]
+
+
+@njit(cache=True, nogil=True)
+def take_rounds(
+    rows: Rows,
+    terms: Terms,
+    rule: Rule,
+    bag: int,
+    n_rounds: int,
+    cell_weight: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    tables: NDArray[np.float64],
+) -> None:
+    """Every term steps once a round: scores of the rows and tables of the terms move (both OUT).
+
+    cell_weight (IN, cells) is the weight of the rows that the bag learns from.
+    """
+    n_terms, n_rows = len(terms.first), len(scores)
+    n_scores = scores.shape[1]
+    largest = 0
+    for s in range(0, n_terms, rule.block):
+        largest = max(largest, terms.start[min(s + rule.block, n_terms)] - terms.start[s])
+    sums = np.empty((largest, n_scores, 2), np.int64)
+    steps = np.zeros((largest, n_scores))
+    gradients = np.empty((TILE, n_scores, 2), np.int32)
+    cells = np.empty(TILE, np.int32)
+    before, until = 0, 0  # terms whose steps the rows have yet to take
+    for r in range(n_rounds + 1):
+        for s in range(0, n_terms, rule.block):
+            if r == n_rounds and s > 0:
+                break
+            e = min(s + rule.block, n_terms) if r < n_rounds else s
+            base, old = terms.start[s], terms.start[before]
+            sums[: terms.start[e] - base] = 0
+            for first in range(0, n_rows, TILE):
+                m = min(TILE, n_rows - first)
+                for t in range(before, until):
+                    fill_cells(rows, terms, t, first, cells[:m])
+                    _move(cells[:m], steps[terms.start[t] - old :], scores[first : first + m])
+                if e > s:
+                    fill_gradients(rows, first, m, bag, rule.unit, scores, gradients)
+                for t in range(s, e):
+                    fill_cells(rows, terms, t, first, cells[:m])
+                    add_up(cells[:m], gradients[:m], sums[terms.start[t] - base :])
+            for t in range(s, e):
+                a, z = terms.start[t], terms.start[t + 1]
+                step = steps[a - base : z - base]
+                _step(terms, t, rule, sums[a - base : z - base], cell_weight[a:z], step)
+                for c in range(z - a):
+                    for k in range(n_scores):
+                        tables[a + c, k] += step[c, k]
+            before, until = s, e
+
+
+@njit(cache=True, nogil=True)
+def _step(
+    terms: Terms,
+    t: int,
+    rule: Rule,
+    sums: NDArray[np.int64],
+    cell_weight: NDArray[np.float64],
+    step: NDArray[np.float64],
+) -> float:
+    """The step of one term (OUT, cells x scores) from its sums; its gain."""
+    if terms.second[t] < 0:
+        return step_column(
+            sums, cell_weight, terms.sorted_first[t], terms.direction[t], rule, step
+        )
+    shape = (terms.width[t], terms.height[t])
+    return step_pair(
+        sums, cell_weight, shape, terms.sorted_first[t], terms.sorted_second[t], rule, step
+    )
+
+
+@njit(cache=True, nogil=True)
+def pair_gains(
+    rows: Rows,
+    terms: Terms,
+    rule: Rule,
+    bag: int,
+    scores: NDArray[np.float64],
+    gains: NDArray[np.float64],
+) -> None:
+    """Add to each term (OUT) what its best step would gain."""
+    n_rows, n_scores = scores.shape
+    gradients = np.empty((n_rows, n_scores, 2), np.int32)
+    fill_gradients(rows, 0, n_rows, bag, rule.unit, scores, gradients)
+    cells = np.empty(n_rows, np.int32)
+    for t in range(len(terms.first)):
+        n_cells = terms.start[t + 1] - terms.start[t]
+        sums = np.zeros((n_cells, n_scores, 2), np.int64)
+        weight, step = np.zeros(n_cells), np.empty((n_cells, n_scores))
+        fill_cells(rows, terms, t, 0, cells)
+        add_up(cells, gradients, sums)
+        weigh_cells(rows, cells, 0, bag, weight)
+        gains[t] += _step(terms, t, rule, sums, weight, step)
+
+
+@njit(cache=True, nogil=True)
+def weigh_cells(
+    rows: Rows, cells: NDArray[np.int32], first: int, bag: int, weight: NDArray[np.float64]
+) -> None:
+    """Add the rows' weights to their cells (OUT), rounded so that their order does not matter."""
+    for i in range(len(cells)):
+        own = _learning_weight(rows, first + i, bag)
+        weight[cells[i]] += np.rint(own * 1024.0) / 1024.0
+
+
+@njit(cache=True, nogil=True)
+def weigh_terms(rows: Rows, terms: Terms, bag: int, weight: NDArray[np.float64]) -> None:
+    """Weight of the rows of a bag in every cell of every term (OUT)."""
+    cells = np.empty(TILE, np.int32)
+    weight[:] = 0.0
+    for first in range(0, rows.slots.shape[1], TILE):
+        m = min(TILE, rows.slots.shape[1] - first)
+        for t in range(len(terms.first)):
+            fill_cells(rows, terms, t, first, cells[:m])
+            weigh_cells(rows, cells[:m], first, bag, weight[terms.start[t] :])
+
+
+@njit(cache=True, nogil=True)
+def add_tables(
+    rows: Rows, terms: Terms, tables: NDArray[np.float64], scores: NDArray[np.float64]
+) -> None:
+    """Add the evidence of all terms to the scores of all rows (OUT)."""
+    cells = np.empty(TILE, np.int32)
+    for first in range(0, len(scores), TILE):
+        m = min(TILE, len(scores) - first)
+        for t in range(len(terms.first)):
+            fill_cells(rows, terms, t, first, cells[:m])
+            _move(cells[:m], tables[terms.start[t] :], scores[first : first + m])
+
+
+@njit(cache=True, nogil=True)
+def held_out_loss(rows: Rows, bag: int, scores: NDArray[np.float64]) -> float:
+    """Log loss of the rows that a bag holds out, added up in whole units of 1 / FINE."""
+    n_rows, n_scores = scores.shape
+    total = 0.0
+    for i in range(n_rows):
+        if rows.folds[i] != bag:
+            continue
+        weight = rows.weight[i] if len(rows.weight) else 1.0
+        own = rows.groups[i]
+        if n_scores == 1:
+            z = scores[i, 0] if own == 1 else -scores[i, 0]
+            loss = max(-z, 0.0) + math.log1p(math.exp(-abs(z)))
+        else:
+            top = scores[i, 0]
+            for k in range(1, n_scores):
+                top = max(top, scores[i, k])
+            share = 0.0
+            for k in range(n_scores):
+                share += math.exp(scores[i, k] - top)
+            loss = math.log(share) + top - scores[i, own]
+        total += np.rint(weight * np.rint(min(loss, STEEPEST) * FINE))
+    return total / FINE
