@@ -21,6 +21,7 @@ from unnaive.models.boost.step_kernels import step_column, step_pair
 TILE = 1024  # rows whose gradients stay in cache while terms add them up
 FINE = 2.0**20  # gradients of a row of weight 1 are multiples of 1 / FINE
 STEEPEST = 40.0  # scores further apart tell nothing more
+ROUNDING = 1.5 * 2.0**52  # adding this rounds to a whole number
 NOBODY = -1  # the bag that holds out no rows
 
 
@@ -30,6 +31,12 @@ def _learning_weight(rows: Rows, i: int, bag: int) -> float:
     if bag != NOBODY and rows.folds[i] == bag:
         return 0.0
     return rows.weight[i] if len(rows.weight) else 1.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _whole(x: float) -> float:
+    """The nearest whole number, in plain arithmetic, which runs on many numbers at a time."""
+    return (x + ROUNDING) - ROUNDING
 
 
 @njit(cache=True, nogil=True)
@@ -44,35 +51,47 @@ def fill_gradients(
 ) -> None:
     """Gradient and curvature of n rows (OUT, rows x scores x 2), in units."""
     n_scores = scores.shape[1]
-    part = scores[first : first + n]
-    whole = 1.0 / (FINE * unit)
+    part, groups = scores[first : first + n], rows.groups[first : first + n]
+    weight, share, top, total = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
+    for i in range(n):
+        weight[i] = _learning_weight(rows, first + i, bag) / (FINE * unit)
     if n_scores == 1:
         for i in range(n):
-            score = part[i, 0]
-            small = exponential(max(-abs(score), -STEEPEST))
-            p = (1.0 if score > 0.0 else small) / (1.0 + small)
-            weight = _learning_weight(rows, first + i, bag) * whole
-            target = 1.0 if rows.groups[first + i] == 1 else 0.0
-            gradients[i, 0, 0] = np.int32(np.rint(weight * np.rint((target - p) * FINE)))
-            gradients[i, 0, 1] = np.int32(np.rint(weight * np.rint(p * (1.0 - p) * FINE)))
+            small = exponential(max(-abs(part[i, 0]), -STEEPEST))
+            share[i] = (1.0 if part[i, 0] > 0.0 else small) / (1.0 + small)
+        _write(share, groups == 1, weight, gradients[:, 0])
         return
-    share = np.empty(n_scores)
-    for i in range(n):
-        weight = _learning_weight(rows, first + i, bag) * whole
-        top = part[i, 0]
-        for k in range(1, n_scores):
-            top = max(top, part[i, k])
-        total = 0.0
-        for k in range(n_scores):
-            share[k] = exponential(max(part[i, k] - top, -STEEPEST))
-            total += share[k]
-        total = 1.0 / total
-        own = rows.groups[first + i]
-        for k in range(n_scores):
-            p = share[k] * total
-            target = 1.0 if k == own else 0.0
-            gradients[i, k, 0] = np.int32(np.rint(weight * np.rint((target - p) * FINE)))
-            gradients[i, k, 1] = np.int32(np.rint(weight * np.rint(p * (1.0 - p) * FINE)))
+    top[:] = part[:, 0]
+    for k in range(1, n_scores):
+        for i in range(n):
+            top[i] = max(top[i], part[i, k])
+    shares = np.empty((n_scores, n))
+    for k in range(n_scores):
+        own = shares[k]
+        for i in range(n):
+            own[i] = exponential(max(part[i, k] - top[i], -STEEPEST))
+            total[i] += own[i]
+    for k in range(n_scores):
+        for i in range(n):
+            share[i] = shares[k, i] / total[i]
+        _write(share, groups == k, weight, gradients[:, k])
+
+
+@njit(cache=True, nogil=True)
+def _write(
+    share: NDArray[np.float64],
+    target: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    gradients: NDArray[np.int32],
+) -> None:
+    """Gradients and curvatures (OUT, rows x 2) of one score from its probabilities.
+
+    Rounded before they are multiplied, so that a row of weight 2 is two rows.
+    """
+    for i in range(len(share)):
+        p = share[i]
+        gradients[i, 0] = np.int32(_whole(weight[i] * _whole((np.float64(target[i]) - p) * FINE)))
+        gradients[i, 1] = np.int32(_whole(weight[i] * _whole(p * (1.0 - p) * FINE)))
 
 
 @njit(cache=True, nogil=True)
@@ -210,7 +229,9 @@ def pair_gains(
     """Add to each term (OUT) what its best step would gain."""
     n_rows, n_scores = scores.shape
     gradients = np.empty((n_rows, n_scores, 2), np.int32)
-    fill_gradients(rows, 0, n_rows, bag, rule.unit, scores, gradients)
+    for first in range(0, n_rows, TILE):
+        m = min(TILE, n_rows - first)
+        fill_gradients(rows, first, m, bag, rule.unit, scores, gradients[first : first + m])
     cells = np.empty(n_rows, np.int32)
     for t in range(len(terms.first)):
         n_cells = terms.start[t + 1] - terms.start[t]

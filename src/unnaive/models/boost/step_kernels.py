@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from unnaive.models.boost.state import Rule
 
 NO_CUT = -1
+TOO_FEW = -1e300
 
 
 @njit(cache=True, nogil=True)
@@ -130,144 +131,164 @@ def step_pair(
     """Steps of a pair's cells (OUT, cells x scores): a cut of one column, and on each side one of
     the other, whichever way round gains more. Returns the gain.
     """
-    n_scores = step.shape[1]
-    n_first, n_second = shape
-    gradient = (sums[:, :, 0] * rule.unit).reshape((n_first, n_second, n_scores))
-    curvature = (sums[:, :, 1] * rule.unit).reshape((n_first, n_second, n_scores))
+    n_scores, height, lowest = step.shape[1], shape[1], rule.lowest
     step[:] = 0.0
-    lowest = rule.lowest
-    order_a = _ranked(
-        gradient[:, lowest:].sum(axis=1), curvature[:, lowest:].sum(axis=1), lowest, sorted_first,
-        rule.ridge,
-    )  # fmt: skip
-    order_b = _ranked(
-        gradient[lowest:].sum(axis=0), curvature[lowest:].sum(axis=0), lowest, sorted_second,
-        rule.ridge,
-    )  # fmt: skip
-    na, nb = len(order_a), len(order_b)
-    g, h = np.empty((na, nb, n_scores)), np.empty((na, nb, n_scores))
-    w = np.empty((na, nb))
+    one, two = _pair_order(sums, shape, sorted_first, sorted_second, rule)
+    na, nb = len(one), len(two)
+    # Sums of all cells up to each one, in both directions: those of any leaf follow.
+    gradient, curvature = np.empty((n_scores, na, nb)), np.empty((n_scores, na, nb))
+    heavy = np.empty((na, nb))
     for a in range(na):
         for b in range(nb):
-            i, j = order_a[a], order_b[b]
-            w[a, b] = weight[i * n_second + j]
+            heavy[a, b] = weight[one[a] * height + two[b]]
+            own = sums[one[a] * height + two[b]]
             for k in range(n_scores):
-                g[a, b, k] = gradient[i, j, k]
-                h[a, b, k] = curvature[i, j, k]
-    gain, cut, low, high = _best_tree(g, h, w, rule)
-    turned = (g.transpose((1, 0, 2)).copy(), h.transpose((1, 0, 2)).copy(), w.T.copy())
-    other, other_cut, other_low, other_high = _best_tree(turned[0], turned[1], turned[2], rule)
+                gradient[k, a, b] = own[k, 0] * rule.unit
+                curvature[k, a, b] = own[k, 1] * rule.unit
+    _accumulate(heavy)
+    for k in range(n_scores):
+        _accumulate(gradient[k])
+        _accumulate(curvature[k])
+    corners = _corner_gains(gradient, curvature, heavy, rule)
+    gain, cut, low, high = _best_tree(corners[0], corners[1], corners[2], corners[3])
+    other, other_cut, other_low, other_high = _best_tree(
+        corners[0].T, corners[2].T, corners[1].T, corners[3].T
+    )
     flip = other > gain
     if flip:
         gain, cut, low, high = other, other_cut, other_low, other_high
     if cut == NO_CUT:
         return 0.0
-    leaf_g, leaf_h = np.zeros((4, n_scores)), np.zeros((4, n_scores))
-    for a in range(na):
-        for b in range(nb):
-            leaf = _leaf(b, a, cut, low, high) if flip else _leaf(a, b, cut, low, high)
-            for k in range(n_scores):
-                leaf_g[leaf, k] += g[a, b, k]
-                leaf_h[leaf, k] += h[a, b, k]
-    whole = _gain(leaf_g.sum(axis=0), leaf_h.sum(axis=0), rule.ridge)
-    for a in range(na):
-        for b in range(nb):
-            leaf = _leaf(b, a, cut, low, high) if flip else _leaf(a, b, cut, low, high)
-            own = step[order_a[a] * n_second + order_b[b]]
-            for k in range(n_scores):
-                own[k] = rule.rate * leaf_g[leaf, k] / (leaf_h[leaf, k] + rule.ridge)
+    leaf = np.empty(4)
+    whole = 0.0
+    for k in range(n_scores):
+        g, h = gradient[k], curvature[k]
+        whole += g[-1, -1] ** 2 / (h[-1, -1] + rule.ridge)
+        if flip:
+            g, h = g.T, h.T
+        above_g, above_h = (g[cut, low], h[cut, low]) if low != NO_CUT else (0.0, 0.0)
+        left_g, left_h = (g[-1, high], h[-1, high]) if high != NO_CUT else (0.0, 0.0)
+        if high != NO_CUT:
+            left_g, left_h = left_g - g[cut, high], left_h - h[cut, high]
+        leaf[0] = above_g / (above_h + rule.ridge)
+        leaf[1] = (g[cut, -1] - above_g) / (h[cut, -1] - above_h + rule.ridge)
+        leaf[2] = left_g / (left_h + rule.ridge)
+        leaf[3] = (g[-1, -1] - g[cut, -1] - left_g) / (
+            h[-1, -1] - h[cut, -1] - left_h + rule.ridge
+        )
+        for a in range(na):
+            for b in range(nb):
+                p, q = (b, a) if flip else (a, b)
+                place = (0 if q <= low else 1) if p <= cut else (2 if q <= high else 3)
+                step[one[a] * height + two[b], k] = rule.rate * leaf[place]
     return gain - whole
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _leaf(a: int, b: int, cut: int, low: int, high: int) -> int:
-    """Which of four leaves a cell lies in."""
-    if a <= cut:
-        return 0 if b <= low else 1
-    return 2 if b <= high else 3
+@njit(cache=True, nogil=True)
+def _pair_order(
+    sums: NDArray[np.int64], shape: tuple[int, int], sorted_first: bool, sorted_second: bool,
+    rule: Rule,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:  # fmt: skip
+    """The slots of both columns, each in the order in which it is cut."""
+    width, height = shape
+    n_scores, lowest = sums.shape[1], rule.lowest
+    one, two = np.zeros((width, n_scores, 2)), np.zeros((height, n_scores, 2))
+    if not (sorted_first and sorted_second):
+        for a in range(lowest, width - 1):
+            for b in range(lowest, height - 1):
+                own = sums[a * height + b]
+                for k in range(n_scores):
+                    one[a, k, 0] += own[k, 0] * rule.unit
+                    one[a, k, 1] += own[k, 1] * rule.unit
+                    two[b, k, 0] += own[k, 0] * rule.unit
+                    two[b, k, 1] += own[k, 1] * rule.unit
+    return (
+        _ranked(one[:, :, 0], one[:, :, 1], lowest, sorted_first, rule.ridge),
+        _ranked(two[:, :, 0], two[:, :, 1], lowest, sorted_second, rule.ridge),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _accumulate(table: NDArray[np.float64]) -> None:
+    """Replace each cell (IN, OUT) by the sum of all cells up to it, in both directions."""
+    for a in range(table.shape[0]):
+        along = 0.0
+        for b in range(table.shape[1]):
+            along += table[a, b]
+            table[a, b] = along
+    for a in range(1, table.shape[0]):
+        for b in range(table.shape[1]):
+            table[a, b] += table[a - 1, b]
+
+
+@njit(cache=True, nogil=True)
+def _corner_gains(
+    gradient: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    heavy: NDArray[np.float64],
+    rule: Rule,
+) -> NDArray[np.float64]:
+    """What each of the four leaves around every crossing of two cuts gains: above left, above
+    right, below left, below right.
+
+    The last line and column are crossings without a second cut. Leaves of too few rows have gains
+    so low that no cut is worth them, but for those that are empty because there is no cut.
+    """
+    n_scores, na, nb = gradient.shape
+    out = np.zeros((4, na, nb))
+    for k in range(n_scores):
+        g, h = gradient[k], curvature[k]
+        all_g, all_h = g[-1, -1], h[-1, -1]
+        for a in range(na):
+            row_g, row_h = g[a, -1], h[a, -1]
+            for b in range(nb):
+                x, y = g[a, b], h[a, b]
+                u, v = row_g - x, row_h - y
+                out[0, a, b] += x * x / (y + rule.ridge)
+                out[1, a, b] += u * u / (v + rule.ridge)
+                x, y = g[-1, b] - x, h[-1, b] - y
+                out[2, a, b] += x * x / (y + rule.ridge)
+                u, v = all_g - row_g - x, all_h - row_h - y
+                out[3, a, b] += u * u / (v + rule.ridge)
+    for a in range(na):
+        for b in range(nb):
+            x = heavy[a, b]
+            y, u = heavy[a, -1] - x, heavy[-1, b] - x
+            v = heavy[-1, -1] - heavy[a, -1] - u
+            if x < rule.least:
+                out[0, a, b] = TOO_FEW
+            if y < rule.least and b < nb - 1:
+                out[1, a, b] = TOO_FEW
+            if u < rule.least and a < na - 1:
+                out[2, a, b] = TOO_FEW
+            if v < rule.least and a < na - 1 and b < nb - 1:
+                out[3, a, b] = TOO_FEW
+    return out
 
 
 @njit(cache=True, nogil=True)
 def _best_tree(
-    gradient: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    rule: Rule,
+    above_left: NDArray[np.float64],
+    above_right: NDArray[np.float64],
+    below_left: NDArray[np.float64],
+    below_right: NDArray[np.float64],
 ) -> tuple[float, int, int, int]:
-    """The best cut of the rows of a table, and on each side the best cut of its columns.
+    """The best cut between lines, and above and below it the best cut between columns, or none.
 
-    Returns the gain, and the last row and columns before the cuts; -1 where there is none.
+    Returns the gain, and the last line and columns before the cuts; -1 where there is none.
     """
-    na, nb, n_scores = gradient.shape
-    above_g, above_h = np.zeros((nb, n_scores)), np.zeros((nb, n_scores))
-    below_g, below_h = np.zeros((nb, n_scores)), np.zeros((nb, n_scores))
-    above_w, below_w = np.zeros(nb), np.zeros(nb)
-    scratch = np.empty((4, n_scores))
-    for a in range(na):
-        for b in range(nb):
-            below_w[b] += weight[a, b]
-            for k in range(n_scores):
-                below_g[b, k] += gradient[a, b, k]
-                below_h[b, k] += curvature[a, b, k]
-    best, cut, low, high = -1.0, NO_CUT, NO_CUT, NO_CUT
+    na, nb = above_left.shape
+    best, cut, low, high = 0.0, NO_CUT, NO_CUT, NO_CUT
     for a in range(na - 1):
-        moved = 0.0
-        for b in range(nb):
-            moved += weight[a, b]
-            above_w[b] += weight[a, b]
-            below_w[b] -= weight[a, b]
-            for k in range(n_scores):
-                above_g[b, k] += gradient[a, b, k]
-                above_h[b, k] += curvature[a, b, k]
-                below_g[b, k] -= gradient[a, b, k]
-                below_h[b, k] -= curvature[a, b, k]
-        if moved == 0.0:
-            continue
-        one, at_one = _best_cut(above_g, above_h, above_w, rule, scratch)
-        if one < 0.0:
-            continue
-        two, at_two = _best_cut(below_g, below_h, below_w, rule, scratch)
-        if two >= 0.0 and one + two > best:
+        one, two = above_left[a, nb - 1], below_left[a, nb - 1]  # no cut
+        at_one, at_two = NO_CUT, NO_CUT
+        for b in range(nb - 1):
+            above = above_left[a, b] + above_right[a, b]
+            if above > one:
+                one, at_one = above, b
+            below = below_left[a, b] + below_right[a, b]
+            if below > two:
+                two, at_two = below, b
+        if one + two > best:
             best, cut, low, high = one + two, a, at_one, at_two
     return best, cut, low, high
-
-
-@njit(cache=True, nogil=True)
-def _best_cut(
-    gradient: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    rule: Rule,
-    scratch: NDArray[np.float64],
-) -> tuple[float, int]:
-    """The best cut of a line of cells, or none, and its gain; -1 where the rows are too few.
-
-    ``scratch`` is room for four numbers of each score.
-    """
-    nb, n_scores = gradient.shape
-    whole_g, whole_h, g, h = scratch[0], scratch[1], scratch[2], scratch[3]
-    scratch[:] = 0.0
-    rest = own = 0.0
-    for b in range(nb):
-        rest += weight[b]
-        for k in range(n_scores):
-            whole_g[k] += gradient[b, k]
-            whole_h[k] += curvature[b, k]
-    if rest < rule.least:
-        return -1.0, NO_CUT
-    best, cut = _gain(whole_g, whole_h, rule.ridge), NO_CUT
-    for b in range(nb - 1):
-        own += weight[b]
-        rest -= weight[b]
-        for k in range(n_scores):
-            g[k] += gradient[b, k]
-            h[k] += curvature[b, k]
-        if weight[b] == 0.0 or own < rule.least or rest < rule.least:
-            continue
-        gain = 0.0
-        for k in range(n_scores):
-            gain += g[k] ** 2 / (h[k] + rule.ridge)
-            gain += (whole_g[k] - g[k]) ** 2 / (whole_h[k] - h[k] + rule.ridge)
-        if gain > best:
-            best, cut = gain, b
-    return best, cut
