@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from unnaive.counts import additive
+from unnaive.estimator import base
 from unnaive.table import open_table
 from unnaive.table.storage import Storage
 
@@ -38,4 +38,4 @@ def split_memory(monkeypatch, edges):
     def open_split(*args, **kwargs):
         return SplitSource(open_table(*args, **kwargs).block, edges)
 
-    monkeypatch.setattr(additive, "open_table", open_split)
+    monkeypatch.setattr(base, "open_table", open_split)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,30 +9,131 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
-from unnaive.bayes.scoring import PairTerm, TableTerm, Term, log_probabilities
-from unnaive.common.checks import check_number, check_word, expect
+from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable, Summary, Wanted
 from unnaive.counts.summary import row_factor
-from unnaive.encode import GRID_LIMIT, Bins
+from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress
 from unnaive.estimator.progress import told
 from unnaive.models._base import EvidenceClassifier
 from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import MOST_PAIR_SLOTS, Numbering, code_rows, number_columns
-from unnaive.models.boost.kernels import FINE
-from unnaive.models.boost.learn import Learned, Wish, learn
-from unnaive.models.boost.rounds import Booster, Stopping
-from unnaive.models.boost.state import Rule
+from unnaive.models.boost.learn import Learned, learn
+from unnaive.models.boost.options import read_directions, read_interactions
+from unnaive.models.boost.rounds import Booster, Stopping, step_rule
 from unnaive.table import Block, Schema, Source
-from unnaive.table.schema import column_position
 
-PAIRS_PER_COLUMN = 3.0
 LEAST_FOLDS = 8  # a bag holds out at most one row in so many
-RIDGE = 1.0
-LEAST_ROWS = 4.0
 
 
 class UnnaiveBayesClassifier(EvidenceClassifier):
+    """Naive Bayes that is not naive: evidence of columns and pairs of columns, learned together.
+
+    The log odds of a class are its prior, plus the evidence of every column's value, plus that of
+    every chosen pair of columns' values. As in naive Bayes the evidence is a table to look values
+    up in, so that an answer is a sum of bars; but all tables are learned together, so that columns
+    that say the same are not believed twice, and pairs say what their columns alone cannot.
+
+    Numbers are cut into many intervals of about equal frequency. Rounds of boosting then take a
+    small step in every table towards the classes of the rows. Several bags do so side by side, each
+    without the rows that it holds out, and stop where these rows together are judged best. The
+    evidence of the bags is averaged.
+
+    Parameters
+    ----------
+    interactions : "auto", int, float or list of pairs, default="auto"
+        Which pairs of columns have evidence of their own. ``"auto"`` tries the pairs that gain most
+        on what single columns leave, three times as many as there are columns, and keeps those that
+        held-out rows gain by. A whole number is so many pairs, the strongest; a fraction such as
+        0.5 or 2.0 is a multiple of the number of columns; a list names pairs, as in
+        ``[("age", "city")]``. 0 is none.
+    n_bags : int, default=8
+        Models that are averaged. Each holds out the rows that no other does, one in
+        ``max(n_bags, 8)``.
+    learning_rate : float, default=0.1
+        Share of a Newton step that a round takes in each table.
+    max_rounds : int, default=1000
+        Most rounds, of single columns and again with pairs.
+    early_stopping : bool, default=True
+        Hold rows out, and stop when their log loss no longer falls. Without it one model learns
+        from all rows for ``max_rounds`` rounds, and ``"auto"`` keeps all pairs that it tries.
+    n_iter_no_change : int, default=30
+        Rounds without gain before early stopping.
+    tol : float, default=1e-5
+        Share by which the log loss must fall to count as a gain.
+    max_bins : int, default=128
+        Most intervals of a numeric column.
+    max_interaction_bins : int or None, default=None
+        Most intervals of a numeric column, and most categories, in pairs. None is twice the cube
+        root of the number of rows, from 8 to 32.
+    monotonic_cst : array-like of shape (n_features,), dict or None, default=None
+        1 where the second class may only become more probable as a number rises, -1 where it may
+        only become less so, 0 where there is no constraint; a dict is by column. Only for two
+        classes. Constrained columns take part in no pair.
+    missing : {"value", "skip"}, default="value"
+        Whether a missing value is a value like any other, or no evidence.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes' rows.
+    categorical_features, max_categories, grid_limit :
+        As in `NaiveBayesClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows that bags hold out.
+    n_jobs : int or None, default=None
+        Threads; the model never depends on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    scorer_ : Scorer
+        The evidence: ``terms`` of the columns and ``pairs``. Over the classes it sums to 0.
+    pairs_ : list of tuples
+        Positions of the columns of each pair, the strongest first.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the columns' coders.
+    validation_loss_ : array
+        Log loss of the held-out rows every five rounds, from none on: of single columns, then with
+        pairs. Empty without early stopping.
+    schema_ : Schema
+        Names and kinds of the columns.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    Notes
+    -----
+    The evidence of pairs is pure: its mean over the training rows vanishes for each value of either
+    column, since what a value says alone stands in its own column's table. Unseen values have no
+    evidence, which is that of an average row; so have missing ones with ``missing="skip"``.
+
+    Gradients are whole multiples of a power of two, so that their sums do not depend on the order
+    of rows; rows are held out by their values. The model is the same, bit for bit, for any
+    ``n_jobs``, order of rows, and partition of the data.
+
+    See Also
+    --------
+    NaiveBayesClassifier : The same sum of bars, from counts alone.
+    BoostedNaiveBayesClassifier : Evidence of single columns from reweighted counts.
+
+    References
+    ----------
+    C. Elkan. Naive Bayesian Learning. Adapted from UCSD technical report CS97-557, 1997.
+    Y. Lou, R. Caruana, J. Gehrke, G. Hooker. Accurate intelligible models with pairwise
+    interactions. KDD 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unnaive import UnnaiveBayesClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3))
+    >>> y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    >>> model = UnnaiveBayesClassifier(random_state=0).fit(X, y)
+    >>> model.pairs_[0]
+    (0, 1)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
     scorer_: Scorer
     counts_: CountTable
     pairs_: list[tuple[int, int]]
@@ -99,17 +198,16 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
         self._check_parameters()
         source, summary = self._read(X, y, sample_weight)
         check_class_weight(self.class_weight, summary.labels.classes)
-        numbering = number_columns(
-            summary, self.max_bins, self._pair_bins(summary.n_rows), self.max_categories
-        )
-        wish, directions = self._wish(summary.schema, numbering), self._directions(summary)
-        self._check_pairs(summary.schema, wish, directions)
-        learned = self._learn(source, summary, numbering, wish, directions)
-        self.scorer_ = _scorer(learned, numbering, summary.schema)
+        classes, totals = summary.labels.classes, summary.counts.totals
+        factor = row_factor(summary, class_factor(self.class_weight, classes, totals))
+        pair_bins = self._pair_bins(float((totals * factor).sum()))
+        numbering = number_columns(summary, factor, self.max_bins, pair_bins, self.max_categories)
+        learned = self._learn(source, summary, numbering, factor)
+        self.scorer_ = learned.scorer(numbering, summary.schema)
         self.pairs_ = list(learned.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
         self.counts_ = numbering.counts
-        self.classes_ = summary.labels.classes
+        self.classes_ = classes
         self._remember(summary.schema)
         return self
 
@@ -118,38 +216,28 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
         source: Source,
         summary: Summary,
         numbering: Numbering,
-        wish: Wish,
-        directions: NDArray[np.int8],
+        factor: NDArray[np.float64],
     ) -> Learned:
-        classes, totals = summary.labels.classes, summary.counts.totals
-        factor = row_factor(summary, class_factor(self.class_weight, classes, totals))
+        classes = summary.labels.classes
+        directions = read_directions(self.monotonic_cst, summary.schema, len(classes))
+        interactions = read_interactions(
+            self.interactions, summary.schema, numbering.varying, directions
+        )
         n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
         seed = draw_seed(self.random_state)
-        rows = code_rows(
-            source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed
-        )
-        prior = log_prior(totals * factor, 0.0, None)
+        rows = code_rows(source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed)
+        prior = log_prior(numbering.counts.totals, 0.0, None)
         if len(classes) < 3:  # the log odds of the second class; one class has no rival
             prior = prior[-1:] - prior[:1]
-        heaviest = float(rows.weight.max(initial=1.0))
-        rule = Rule(
-            float(self.learning_rate),
-            RIDGE,
-            LEAST_ROWS,
-            max(1, int(0.5 / self.learning_rate)),
-            0 if self.missing == "value" else 1,
-            max(1.0 / FINE, 2.0 ** (np.ceil(np.log2(heaviest)) - 30)),
-        )
-        stopping = Stopping(
-            self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol
-        )
         progress = Progress(
             self, "rounds", None, task="boosting", unit="rounds", steps=None, n_rows=summary.n_rows
         )
+        rule = step_rule(rows, self.learning_rate, self.missing)
+        stopping = Stopping(self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol)
         booster = Booster(
             rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage, progress
         )
-        learned = learn(booster, numbering, wish, directions)
+        learned = learn(booster, numbering, interactions, directions)
         progress.end()
         return learned
 
@@ -159,73 +247,11 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(schema.numeric)
 
-    def _pair_bins(self, n_rows: int) -> int:
+    def _pair_bins(self, n_rows: float) -> int:
         """Intervals of a number in pairs: two times the cube root of the rows, 8 to 32."""
         if self.max_interaction_bins is not None:
             return self.max_interaction_bins
         return int(np.clip(2.0 * np.cbrt(n_rows), 8, 32))
-
-    def _wish(self, schema: Schema, numbering: Numbering) -> Wish:
-        """What ``interactions`` asks for."""
-        given, n = self.interactions, len(schema)
-        if isinstance(given, str):
-            if given != "auto":
-                raise ValueError(
-                    "interactions must be 'auto', a number of pairs, a multiple of the columns or "
-                    f"a list of pairs; got {given!r}."
-                )
-            return Wish(int(np.ceil(PAIRS_PER_COLUMN * n)), True)
-        if isinstance(given, numbers.Integral) and not isinstance(given, bool):
-            check_number(self, "interactions", 0, whole=True)
-            return Wish(int(given), False)
-        if isinstance(given, numbers.Real) and not isinstance(given, bool):
-            check_number(self, "interactions", 0)
-            return Wish(int(np.ceil(float(given) * n)), False)
-        known = set(numbering.varying)
-        pairs = dict.fromkeys(_pair(schema, pair) for pair in given)
-        return Wish(0, False, tuple(p for p in pairs if known.issuperset(p)))
-
-    def _directions(self, summary: Summary) -> NDArray[np.int8]:
-        """Where evidence may only rise (1) or fall (-1), for each column."""
-        schema, given = summary.schema, self.monotonic_cst
-        out = np.zeros(len(schema), np.int8)
-        if given is None:
-            return out
-        if not isinstance(given, Mapping):
-            given = dict(enumerate(given))
-            if len(given) != len(schema):
-                raise ValueError(
-                    f"monotonic_cst has {len(given)} entries, but the table has {len(schema)} "
-                    "columns: give one for each, or a dict by column."
-                )
-        for name, direction in given.items():
-            j = column_position("monotonic_cst", schema, name)
-            if direction not in (-1, 0, 1):
-                raise ValueError(
-                    f"monotonic_cst of {schema[j]} must be 1 (rising), -1 (falling) or 0; "
-                    f"got {direction!r}."
-                )
-            if direction and schema[j].kind == "categorical":
-                raise ValueError(
-                    f"monotonic_cst constrains {schema[j]}, which holds categories: they have no "
-                    "order to rise or fall in."
-                )
-            out[j] = direction
-        if out.any() and len(summary.labels) > 2:
-            raise ValueError(
-                f"monotonic_cst needs two classes, one of which becomes more probable; y has "
-                f"{len(summary.labels)}."
-            )
-        return out
-
-    def _check_pairs(self, schema: Schema, wish: Wish, directions: NDArray[np.int8]) -> None:
-        for pair in wish.listed or ():
-            for j in pair:
-                if directions[j]:
-                    raise ValueError(
-                        f"interactions lists a pair with {schema[j]}, which monotonic_cst "
-                        "constrains: constrained columns stand alone. Leave out one of the two."
-                    )
 
     def _check_parameters(self) -> None:
         check_number(self, "n_bags", 1, 255, whole=True)
@@ -242,9 +268,13 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
         super()._check_learned()
         n = len(self.classes_)
         self.scorer_.check_columns(self.schema_, n)
-        coders = [t.coder if isinstance(t, TableTerm) else None for t in self.scorer_.terms]
         expect(self.counts_.n_groups == n, "counts are not those of the classes.")
-        expect(self.counts_.n_attributes == len(coders), "counts are not those of the columns.")
+        same = self.counts_.n_attributes == len(self.schema_)
+        expect(same, "counts are not those of the columns.")
+        pairs = [(pair.first, pair.second) for pair in self.scorer_.pairs]
+        expect(self.pairs_ == pairs, "pairs_ are not those of the evidence.")
+        loss = self.validation_loss_
+        check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE)
 
     # Answering ------------------------------------------------------------------------------
 
@@ -258,42 +288,3 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
     def _bar_names(self, schema: Schema) -> list[Any]:
         names = schema.names
         return [*names, *((names[p.first], names[p.second]) for p in self.scorer_.pairs)]
-
-
-def _pair(schema: Schema, pair: Any) -> tuple[int, int]:
-    """The positions of two columns, in ascending order."""
-    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-        raise ValueError(
-            f"interactions holds {pair!r}; expected pairs of columns, as in [('age', 'city')]."
-        )
-    a, b = sorted(column_position("interactions", schema, name) for name in pair)
-    if a == b:
-        raise ValueError(f"interactions pairs {schema[a]} with itself.")
-    return a, b
-
-
-def _scorer(learned: Learned, numbering: Numbering, schema: Schema) -> Scorer:
-    """Evidence as log probabilities of classes, but for constants: it sums to 0 over them."""
-    n_classes = numbering.counts.n_groups
-
-    def logs(table: NDArray[np.float64]) -> NDArray[np.float64]:
-        if n_classes == 2:
-            return np.concatenate((-0.5 * table, 0.5 * table), axis=-1)
-        return table - table.mean(axis=-1, keepdims=True)
-
-    def term(j: int) -> Term:
-        coder = numbering.coders[j]
-        if j in learned.columns:
-            assert coder is not None
-            return TableTerm(coder, logs(learned.columns[j]))
-        if coder is None and schema[j].kind != "numeric":
-            return None
-        coder = Bins(np.empty(0)) if coder is None else coder
-        return TableTerm(coder, np.zeros((coder.size + 2, n_classes)))
-
-    pairs = tuple(
-        PairTerm(a, b, (numbering.pair_coders[a], numbering.pair_coders[b]), logs(table))
-        for (a, b), table in learned.pairs.items()
-    )
-    prior = log_probabilities(logs(learned.intercept)[None])[0]
-    return Scorer(prior, tuple(term(j) for j in range(len(schema))), pairs)

@@ -43,6 +43,13 @@ class Numbering:
     places: list[NDArray[np.uint8]]
     counts: CountTable
 
+    def pair_of(self, a: int, b: int) -> tuple[Bins | Categories, Bins | Categories]:
+        """The coders of two columns that have values, for pairs."""
+        first, second = self.pair_coders[a], self.pair_coders[b]
+        assert first is not None
+        assert second is not None
+        return first, second
+
     @property
     def varying(self) -> list[int]:
         """Columns of at least two values, or one that is sometimes missing; one class has none."""
@@ -53,19 +60,24 @@ class Numbering:
 
 
 def number_columns(
-    summary: Summary, max_bins: int, max_pair_bins: int, max_categories: int | None
+    summary: Summary,
+    factor: NDArray[np.float64],
+    max_bins: int,
+    max_pair_bins: int,
+    max_categories: int | None,
 ) -> Numbering:
     """Numbers in intervals of about equal frequency, categories as they are; no rows are seen.
 
     Intervals of pairs are unions of those of single columns. A column has an interval for each of
-    its numbers where these are few enough.
+    its numbers where these are few enough. ``factor`` multiplies the weights of each class's rows.
     """
+    table = summary.counts if (factor == 1).all() else summary.counts.scale_groups(factor)
     coders: list[CoarseCoder] = []
     pair_coders: list[CoarseCoder] = []
     merged: list[NDArray[np.intp] | None] = []
     places: list[NDArray[np.uint8]] = []
     for j, fine in enumerate(summary.coders):
-        counts = summary.counts.values(j)
+        counts = table.values(j)
         coder: CoarseCoder = None
         pair: CoarseCoder = None
         place: NDArray[np.intp] | None = None
@@ -87,7 +99,7 @@ def number_columns(
         coders.append(coder)
         pair_coders.append(pair)
         merged.append(place)
-    counts_of_slots = summary.counts.coarsen(merged, coder_sizes(coders))
+    counts_of_slots = table.coarsen(merged, coder_sizes(coders))
     return Numbering(tuple(coders), tuple(pair_coders), places, counts_of_slots)
 
 
@@ -117,9 +129,10 @@ def _pair_categories(coder: Categories, counts: NDArray[np.float64], most: int) 
     """The most frequent categories, and one for the rest."""
     if coder.size <= most:
         return coder
-    listed = counts[:, : len(coder.values)]
-    kept, _ = group_rare(Categories(coder.values), listed, most - bool(coder.rare))
-    return Categories(kept.values, rare=(*kept.rare, *coder.rare))
+    by_weight = np.argsort(-counts[:, : len(coder.values)].sum(axis=0), kind="stable")
+    kept, rest = np.sort(by_weight[: most - 1]), np.sort(by_weight[most - 1 :])
+    rare = (*(coder.values[i] for i in rest), *coder.rare)
+    return Categories(tuple(coder.values[i] for i in kept), rare)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from unnaive.bayes.kernels import exponential
+from unnaive.bayes.kernels import exponential, log_sum
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.models.boost.step_kernels import step_column, step_pair
 
@@ -100,9 +100,9 @@ def fill_cells(rows: Rows, terms: Terms, t: int, first: int, cells: NDArray[np.i
     a, b = terms.first[t], terms.second[t]
     n = len(cells)
     if b < 0:
-        one = rows.slots[a, first : first + n]
+        own = rows.slots[a, first : first + n]
         for i in range(n):
-            cells[i] = one[i]
+            cells[i] = own[i]
         return
     height = np.int32(terms.height[t])
     one, two = rows.pair_slots[a, first : first + n], rows.pair_slots[b, first : first + n]
@@ -111,9 +111,7 @@ def fill_cells(rows: Rows, terms: Terms, t: int, first: int, cells: NDArray[np.i
 
 
 @njit(cache=True, nogil=True)
-def add_up(
-    cells: NDArray[np.int32], gradients: NDArray[np.int32], sums: NDArray[np.int64]
-) -> None:
+def add_up(cells: NDArray[np.int32], gradients: NDArray[np.int32], sums: NDArray[np.int64]) -> None:
     """Add the gradients of rows (IN, rows x scores x 2) to their cells (OUT)."""
     n_scores = gradients.shape[1]
     if n_scores == 1:
@@ -208,9 +206,7 @@ def _step(
 ) -> float:
     """The step of one term (OUT, cells x scores) from its sums; its gain."""
     if terms.second[t] < 0:
-        return step_column(
-            sums, cell_weight, terms.sorted_first[t], terms.direction[t], rule, step
-        )
+        return step_column(sums, cell_weight, terms.sorted_first[t], terms.direction[t], rule, step)
     shape = (terms.width[t], terms.height[t])
     return step_pair(
         sums, cell_weight, shape, terms.sorted_first[t], terms.sorted_second[t], rule, step
@@ -279,25 +275,38 @@ def add_tables(
 
 
 @njit(cache=True, nogil=True)
+def _row_loss(scores: NDArray[np.float64], own: int) -> float:
+    """Minus log probability of a row's own class, at most STEEPEST."""
+    n_scores = len(scores)
+    if n_scores == 1:
+        z = scores[0] if own == 1 else -scores[0]
+        return min(max(-z, 0.0) + math.log1p(math.exp(-abs(z))), STEEPEST)
+    return min(log_sum(scores, 0, 1, n_scores) - scores[own], STEEPEST)
+
+
+@njit(cache=True, nogil=True)
 def held_out_loss(rows: Rows, bag: int, scores: NDArray[np.float64]) -> float:
-    """Log loss of the rows that a bag holds out, added up in whole units of 1 / FINE."""
-    n_rows, n_scores = scores.shape
+    """Log loss of the rows that a bag holds out, added up in whole multiples of 1 / FINE."""
     total = 0.0
-    for i in range(n_rows):
-        if rows.folds[i] != bag:
-            continue
-        weight = rows.weight[i] if len(rows.weight) else 1.0
-        own = rows.groups[i]
-        if n_scores == 1:
-            z = scores[i, 0] if own == 1 else -scores[i, 0]
-            loss = max(-z, 0.0) + math.log1p(math.exp(-abs(z)))
-        else:
-            top = scores[i, 0]
-            for k in range(1, n_scores):
-                top = max(top, scores[i, k])
-            share = 0.0
-            for k in range(n_scores):
-                share += math.exp(scores[i, k] - top)
-            loss = math.log(share) + top - scores[i, own]
-        total += np.rint(weight * np.rint(min(loss, STEEPEST) * FINE))
+    for i in range(len(scores)):
+        if rows.folds[i] == bag:
+            weight = rows.weight[i] if len(rows.weight) else 1.0
+            total += _whole(weight * _whole(_row_loss(scores[i], rows.groups[i]) * FINE))
     return total / FINE
+
+
+@njit(cache=True, nogil=True)
+def held_out_gain(
+    rows: Rows, bag: int, before: NDArray[np.float64], after: NDArray[np.float64]
+) -> tuple[float, float]:
+    """By how much other scores judge the rows that a bag holds out better, and the squares of it,
+    both added up in whole multiples of 1 / FINE.
+    """
+    total = squares = 0.0
+    for i in range(len(after)):
+        if rows.folds[i] == bag:
+            weight = rows.weight[i] if len(rows.weight) else 1.0
+            gain = _row_loss(before[i], rows.groups[i]) - _row_loss(after[i], rows.groups[i])
+            total += _whole(weight * _whole(gain * FINE))
+            squares += _whole(weight * _whole(gain * gain * FINE))
+    return total / FINE, squares / FINE

@@ -8,23 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.bayes import Scorer
+from unnaive.bayes.scoring import PairTerm, TableTerm, Term, log_probabilities
+from unnaive.encode import Bins
 from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
-from unnaive.models.boost.pairs import losses_without, strongest_pairs
+from unnaive.models.boost.options import Interactions
+from unnaive.models.boost.pairs import strongest_pairs, useful_pairs
 from unnaive.models.boost.purify import centre, purify
 from unnaive.models.boost.rounds import Booster, make_terms
 from unnaive.models.boost.state import Terms
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """Which pairs are wanted: those listed, or the ``most`` strongest; where ``choosy``, only those
-    that held-out rows gain by.
-    """
-
-    most: int
-    choosy: bool
-    listed: tuple[tuple[int, int], ...] | None = None
+from unnaive.table import Schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,22 +34,51 @@ class Learned:
     pairs: dict[tuple[int, int], NDArray[np.float64]]
     losses: tuple[list[float], list[float]]
 
+    def scorer(self, numbering: Numbering, schema: Schema) -> Scorer:
+        """Evidence as log probabilities of the classes, but for constants: it sums to 0 over them.
+
+        The prior is one of probabilities.
+        """
+        n_classes = numbering.counts.n_groups
+
+        def logs(table: NDArray[np.float64]) -> NDArray[np.float64]:
+            if n_classes == 2:
+                return np.concatenate((-0.5 * table, 0.5 * table), axis=-1)
+            return table - table.mean(axis=-1, keepdims=True)
+
+        def term(j: int) -> Term:
+            coder = numbering.coders[j]
+            if j in self.columns:
+                assert coder is not None
+                return TableTerm(coder, logs(self.columns[j]))
+            if coder is None and schema[j].kind != "numeric":
+                return None
+            coder = Bins(np.empty(0)) if coder is None else coder
+            return TableTerm(coder, np.zeros((coder.size + 2, n_classes)))
+
+        pairs = tuple(
+            PairTerm(a, b, numbering.pair_of(a, b), logs(table))
+            for (a, b), table in self.pairs.items()
+        )
+        prior = log_probabilities(logs(self.intercept)[None])[0]
+        return Scorer(prior, tuple(term(j) for j in range(len(schema))), pairs)
+
 
 def learn(
-    booster: Booster, numbering: Numbering, wish: Wish, directions: NDArray[np.int8]
+    booster: Booster, numbering: Numbering, interactions: Interactions, directions: NDArray[np.int8]
 ) -> Learned:
     """Boost single columns, find pairs, boost both, and purify."""
     columns = numbering.varying
     alone = make_terms(numbering, columns, [], directions)
     losses, more = booster.run(alone), []
-    terms, pairs = alone, list(wish.listed or ())
-    if wish.listed is None:
+    terms, pairs = alone, list(interactions.listed or ())
+    if interactions.listed is None:
         free = [j for j in columns if directions[j] == 0]
-        pairs = strongest_pairs(booster, numbering, free, wish.most)
+        pairs = strongest_pairs(booster, numbering, free, interactions.most)
     if pairs:
         terms = make_terms(numbering, columns, pairs, directions)
         more = booster.run(terms)
-        if wish.choosy and booster.stopping.early:
+        if interactions.held_out and booster.stopping.early:
             terms, pairs = _keep_useful(booster, numbering, terms, columns, pairs, directions)
     return _purified(booster, numbering, terms, len(columns), (losses, more))
 
@@ -70,9 +93,8 @@ def _keep_useful(
 ) -> tuple[Terms, list[tuple[int, int]]]:
     """Leave out the pairs without which held-out rows are judged as well."""
     n = len(columns)
-    without = losses_without(booster, terms, n)
-    useful = without > booster.loss
-    if useful.all():
+    useful = useful_pairs(booster, numbering, terms, pairs)
+    if all(useful):
         return terms, pairs
     kept = [pair for pair, use in zip(pairs, useful, strict=True) if use]
     cells = np.repeat(np.append(np.ones(n, bool), useful), np.diff(terms.start))

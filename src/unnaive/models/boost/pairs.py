@@ -17,6 +17,7 @@ from unnaive.models.boost.state import Terms
 
 SCORED_BAGS = 2  # bags that say what pairs would gain
 TOGETHER = 64  # pairs that a thread scores at a time
+ERRORS = 1.0  # standard errors that a gain must be above zero
 
 
 def strongest_pairs(
@@ -41,20 +42,26 @@ def strongest_pairs(
     return [pairs[i] for i in order if gains[i] > 0.0]
 
 
-def losses_without(booster: Booster, terms: Terms, n_columns: int) -> NDArray[np.float64]:
-    """Held-out loss of all bags together without each of the pairs."""
+def useful_pairs(
+    booster: Booster, numbering: Numbering, terms: Terms, pairs: Sequence[tuple[int, int]]
+) -> list[bool]:
+    """Whether held-out rows gain by each of the pairs, more than chance would have it."""
+    none = np.zeros(len(numbering.coders), np.int8)
+    n_columns = len(terms.first) - len(pairs)
 
-    def loss(task: tuple[Bag, int]) -> float:
-        bag, t = task
-        scores = bag.scores.copy()
-        one = Terms(*(part[t : t + 1] for part in terms[:4]), terms.start[t : t + 2], *(
-            part[t : t + 1] for part in terms[5:]
-        ))  # fmt: skip
-        kernels.add_tables(booster.rows, one, -bag.tables, scores)
-        return kernels.held_out_loss(booster.rows, bag.number, scores)
+    def gain(task: tuple[Bag, int]) -> tuple[float, float]:
+        bag, p = task
+        one, t = make_terms(numbering, [], [pairs[p]], none), n_columns + p
+        without = bag.scores.copy()
+        kernels.add_tables(booster.rows, one, -bag.tables[terms.start[t] :], without)
+        return kernels.held_out_gain(booster.rows, bag.number, without, bag.scores)
 
-    n_terms = len(terms.first)
-    tasks = [(bag, t) for t in range(n_columns, n_terms) for bag in booster.bags]
-    found = np.array(list(in_threads(loss, tasks, booster.n_jobs)))
-    by_pair = found.reshape(n_terms - n_columns, len(booster.bags))
-    return np.array([math.fsum(each) for each in by_pair]) / booster.held_weight
+    tasks = [(bag, p) for p in range(len(pairs)) for bag in booster.bags]
+    gains = np.array(list(in_threads(gain, tasks, booster.n_jobs)))
+    return [is_gain(own) for own in gains.reshape(len(pairs), len(booster.bags), 2)]
+
+
+def is_gain(gains: NDArray[np.float64]) -> bool:
+    """Whether bags (their gains, and squares of them over rows) gain more than chance would."""
+    total, squares = (math.fsum(part) for part in gains.T)
+    return total > ERRORS * math.sqrt(squares)

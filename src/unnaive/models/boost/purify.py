@@ -37,7 +37,9 @@ def purify(
         moved = 0.0
         for axis in (1, 0):
             whole = share.sum(axis=axis)
-            mean = (rest * share[:, :, None]).sum(axis=axis) / np.where(whole > 0, whole, 1)[:, None]
+            mean = (rest * share[:, :, None]).sum(axis=axis) / np.where(whole > 0, whole, 1)[
+                :, None
+            ]
             rest -= np.expand_dims(mean, axis)
             ends[1 - axis][lowest:-1] += mean
             moved = max(moved, float(np.abs(mean).max(initial=0.0)))
@@ -48,7 +50,9 @@ def purify(
     return out, ends[0], ends[1]
 
 
-def centre(table: NDArray[np.float64], weight: NDArray[np.float64], lowest: int) -> NDArray[np.float64]:
+def centre(
+    table: NDArray[np.float64], weight: NDArray[np.float64], lowest: int
+) -> NDArray[np.float64]:
     """Take the weighted mean of a column's table (IN, OUT, slots x scores) away; return it."""
     inside = slice(lowest, -1)
     whole = weight[inside].sum()

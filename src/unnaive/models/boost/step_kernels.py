@@ -36,8 +36,8 @@ def _ranked(
     best, widest = -1.0, 0
     for k in range(gradient.shape[1]):
         gain = 0.0
-        for i in places:
-            gain += gradient[i, k] ** 2 / (curvature[i, k] + ridge)
+        for slot in places:
+            gain += gradient[slot, k] ** 2 / (curvature[slot, k] + ridge)
         if gain > best:
             best, widest = gain, k
     alone = np.empty(n)
@@ -47,9 +47,7 @@ def _ranked(
 
 
 @njit(cache=True, nogil=True)
-def _gain(
-    gradient: NDArray[np.float64], curvature: NDArray[np.float64], ridge: float
-) -> float:
+def _gain(gradient: NDArray[np.float64], curvature: NDArray[np.float64], ridge: float) -> float:
     """What a Newton step of one leaf gains, twice."""
     total = 0.0
     for k in range(len(gradient)):
@@ -70,7 +68,7 @@ def step_column(
 
     sums (IN) slots x scores x 2 in units, weight (IN) of the rows of each slot. Returns the gain.
     """
-    n_slots, n_scores = step.shape
+    n_scores = step.shape[1]
     gradient = sums[:, :, 0] * rule.unit
     curvature = sums[:, :, 1] * rule.unit
     step[:] = 0.0
@@ -131,7 +129,7 @@ def step_pair(
     """Steps of a pair's cells (OUT, cells x scores): a cut of one column, and on each side one of
     the other, whichever way round gains more. Returns the gain.
     """
-    n_scores, height, lowest = step.shape[1], shape[1], rule.lowest
+    n_scores, height = step.shape[1], shape[1]
     step[:] = 0.0
     one, two = _pair_order(sums, shape, sorted_first, sorted_second, rule)
     na, nb = len(one), len(two)
@@ -173,9 +171,7 @@ def step_pair(
         leaf[0] = above_g / (above_h + rule.ridge)
         leaf[1] = (g[cut, -1] - above_g) / (h[cut, -1] - above_h + rule.ridge)
         leaf[2] = left_g / (left_h + rule.ridge)
-        leaf[3] = (g[-1, -1] - g[cut, -1] - left_g) / (
-            h[-1, -1] - h[cut, -1] - left_h + rule.ridge
-        )
+        leaf[3] = (g[-1, -1] - g[cut, -1] - left_g) / (h[-1, -1] - h[cut, -1] - left_h + rule.ridge)
         for a in range(na):
             for b in range(nb):
                 p, q = (b, a) if flip else (a, b)
