@@ -15,7 +15,16 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, BAGGED, BOOSTED, CHOOSERS, CLASSIFIERS, ESTIMATORS, ORDERLESS
+from registry import (
+    ADDITIVE,
+    BAGGED,
+    BOOSTED,
+    CHOOSERS,
+    CLASSIFIERS,
+    ESTIMATORS,
+    ORDERLESS,
+    UNNAIVE,
+)
 from unnaive import NaiveBayesClassifier, merge
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
@@ -46,11 +55,11 @@ def limited(estimator, limit):
 
 
 LAW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS], ids=repr)
+every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS, *UNNAIVE], ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
-ADDING_UP = [c for c in CLASSIFIERS if hasattr(c, "predict_joint_log_proba")]
+ADDING_UP = [c for c in [*CLASSIFIERS, *UNNAIVE] if hasattr(c, "predict_joint_log_proba")]
 VOTING = [*BOOSTED[1:], *BAGGED]
 limits = pytest.mark.parametrize("limit", [8, 65_534])
 
@@ -113,7 +122,8 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
     X, y = data
     model = clone(estimator).fit(X, y)
     evidence = model.evidence(X)
-    assert evidence.bars.shape == (len(X), 3, len(model.classes_))
+    n_bars = 3 + len(getattr(model, "pairs_", []))
+    assert evidence.bars.shape == (len(X), n_bars, len(model.classes_))
     assert (evidence.joint == model.predict_joint_log_proba(X)).all()
 
 

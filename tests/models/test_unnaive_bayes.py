@@ -212,8 +212,8 @@ def test_it_is_surer_than_naive_bayes_only_where_it_may_be():
     """Five copies of a column say no more than one."""
     X, y = mixed_table(400, classes=2)
     many = pd.concat([X[["age"]].add_suffix(str(k)) for k in range(5)], axis=1)
-    sure = [m.fit(many, y).predict_proba(many).max(axis=1).mean()
-            for m in (UNNAIVE(random_state=0, interactions=0), NaiveBayesClassifier(numeric="width"))]  # fmt: skip
+    models = UNNAIVE(random_state=0, interactions=0), NaiveBayesClassifier(numeric="width")
+    sure = [m.fit(many, y).predict_proba(many).max(axis=1).mean() for m in models]
     assert sure[0] < sure[1] - 0.02
 
 

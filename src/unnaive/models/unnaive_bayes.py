@@ -20,7 +20,7 @@ from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import MOST_PAIR_SLOTS, Numbering, code_rows, number_columns
 from unnaive.models.boost.learn import Learned, learn
 from unnaive.models.boost.options import read_directions, read_interactions
-from unnaive.models.boost.rounds import Booster, Stopping, step_rule
+from unnaive.models.boost.rounds import Booster, Stopping, make_terms, step_rule
 from unnaive.table import Block, Schema, Source
 
 LEAST_FOLDS = 8  # a bag holds out at most one row in so many
@@ -234,8 +234,9 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
         )
         rule = step_rule(rows, self.learning_rate, self.missing)
         stopping = Stopping(self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol)
+        alone = make_terms(numbering, numbering.varying, [], directions)
         booster = Booster(
-            rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage, progress
+            rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage, progress, alone
         )
         learned = learn(booster, numbering, interactions, directions)
         progress.end()

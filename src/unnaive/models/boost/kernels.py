@@ -293,20 +293,3 @@ def held_out_loss(rows: Rows, bag: int, scores: NDArray[np.float64]) -> float:
             weight = rows.weight[i] if len(rows.weight) else 1.0
             total += _whole(weight * _whole(_row_loss(scores[i], rows.groups[i]) * FINE))
     return total / FINE
-
-
-@njit(cache=True, nogil=True)
-def held_out_gain(
-    rows: Rows, bag: int, before: NDArray[np.float64], after: NDArray[np.float64]
-) -> tuple[float, float]:
-    """By how much other scores judge the rows that a bag holds out better, and the squares of it,
-    both added up in whole multiples of 1 / FINE.
-    """
-    total = squares = 0.0
-    for i in range(len(after)):
-        if rows.folds[i] == bag:
-            weight = rows.weight[i] if len(rows.weight) else 1.0
-            gain = _row_loss(before[i], rows.groups[i]) - _row_loss(after[i], rows.groups[i])
-            total += _whole(weight * _whole(gain * FINE))
-            squares += _whole(weight * _whole(gain * gain * FINE))
-    return total / FINE, squares / FINE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,9 @@ from unnaive.encode import Bins
 from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
 from unnaive.models.boost.options import Interactions
-from unnaive.models.boost.pairs import strongest_pairs, useful_pairs
+from unnaive.models.boost.pairs import Pair, strongest_pairs, useful_pairs
 from unnaive.models.boost.purify import centre, purify
 from unnaive.models.boost.rounds import Booster, make_terms
-from unnaive.models.boost.state import Terms
 from unnaive.table import Schema
 
 
@@ -69,64 +69,61 @@ def learn(
 ) -> Learned:
     """Boost single columns, find pairs, boost both, and purify."""
     columns = numbering.varying
-    alone = make_terms(numbering, columns, [], directions)
-    losses, more = booster.run(alone), []
-    terms, pairs = alone, list(interactions.listed or ())
+    losses, more = booster.run(), []
+    choose = interactions.held_out and booster.stopping.early
     if interactions.listed is None:
         free = [j for j in columns if directions[j] == 0]
-        pairs = strongest_pairs(booster, numbering, free, interactions.most)
-    if pairs:
-        terms = make_terms(numbering, columns, pairs, directions)
-        more = booster.run(terms)
-        if interactions.held_out and booster.stopping.early:
-            terms, pairs = _keep_useful(booster, numbering, terms, columns, pairs, directions)
-    return _purified(booster, numbering, terms, len(columns), (losses, more))
+        pairs = strongest_pairs(booster, numbering, free, interactions.most, choose)
+    else:
+        pairs = [list(interactions.listed) for _ in booster.bags]
+    if any(pairs):
+        for bag, own in zip(booster.bags, pairs, strict=True):
+            known = bag.tables
+            bag.terms = make_terms(numbering, columns, own, directions)
+            bag.tables = np.zeros((bag.terms.start[-1], known.shape[1]))
+            bag.tables[: len(known)] = known
+        more = booster.run()
+    kept = set(chain(*pairs))
+    if choose:
+        kept = useful_pairs(booster, numbering, len(columns), pairs)
+    ranked = sorted(kept, key=lambda pair: _mean_rank(pair, pairs))
+    return _purified(booster, numbering, columns, ranked, pairs, (losses, more))
 
 
-def _keep_useful(
-    booster: Booster,
-    numbering: Numbering,
-    terms: Terms,
-    columns: Sequence[int],
-    pairs: list[tuple[int, int]],
-    directions: NDArray[np.int8],
-) -> tuple[Terms, list[tuple[int, int]]]:
-    """Leave out the pairs without which held-out rows are judged as well."""
-    n = len(columns)
-    useful = useful_pairs(booster, numbering, terms, pairs)
-    if all(useful):
-        return terms, pairs
-    kept = [pair for pair, use in zip(pairs, useful, strict=True) if use]
-    cells = np.repeat(np.append(np.ones(n, bool), useful), np.diff(terms.start))
-    for bag in booster.bags:
-        bag.tables = bag.tables[cells]
-    return make_terms(numbering, columns, kept, directions), kept
+def _mean_rank(pair: Pair, pairs: Sequence[Sequence[Pair]]) -> tuple[float, Pair]:
+    """How strong a pair is on average over the bags, the smaller the stronger."""
+    ranks = [own.index(pair) if pair in own else len(own) for own in pairs]
+    return sum(ranks), pair
 
 
 def _purified(
     booster: Booster,
     numbering: Numbering,
-    terms: Terms,
-    n_columns: int,
+    columns: Sequence[int],
+    kept: Sequence[Pair],
+    pairs: Sequence[Sequence[Pair]],
     losses: tuple[list[float], list[float]],
 ) -> Learned:
-    tables, start, lowest = booster.mean_tables(), terms.start, booster.rule.lowest
-    weight = np.empty(start[-1])
+    """Evidence averaged over the bags; what pairs say of single columns stands in these."""
+    terms = make_terms(numbering, columns, kept, np.zeros(len(numbering.coders), np.int8))
+    start, lowest, n = terms.start, booster.rule.lowest, len(columns)
+    tables, weight = np.zeros((start[-1], len(booster.prior))), np.empty(start[-1])
+    for bag, own in zip(booster.bags, pairs, strict=True):
+        tables[: start[n]] += bag.tables[: start[n]]
+        for t, pair in enumerate(kept, n):
+            if pair in own:
+                tables[start[t] : start[t + 1]] += bag.table(n + own.index(pair))
+    tables /= len(booster.bags)
     kernels.weigh_terms(booster.rows, terms, kernels.NOBODY, weight)
-    columns: dict[int, NDArray[np.float64]] = {}
-    for t in range(n_columns):
-        columns[int(terms.first[t])] = tables[start[t] : start[t + 1]].copy()
-    pairs: dict[tuple[int, int], NDArray[np.float64]] = {}
-    for t in range(n_columns, len(terms.first)):
-        a, b = int(terms.first[t]), int(terms.second[t])
-        shape = (int(terms.width[t]), int(terms.height[t]))
-        own = slice(start[t], start[t + 1])
-        table = tables[own].reshape(*shape, -1)
-        pairs[a, b], first, second = purify(table, weight[own].reshape(shape), lowest)
-        columns[a] += first[numbering.places[a]]
-        columns[b] += second[numbering.places[b]]
+    of_column = {j: tables[start[t] : start[t + 1]] for t, j in enumerate(columns)}
+    of_pair: dict[Pair, NDArray[np.float64]] = {}
+    for t, (a, b) in enumerate(kept, n):
+        shape, own_cells = (terms.width[t], terms.height[t]), slice(start[t], start[t + 1])
+        table, share = tables[own_cells].reshape(*shape, -1), weight[own_cells].reshape(shape)
+        of_pair[a, b], first, second = purify(table, share, lowest)
+        of_column[a] += first[numbering.places[a]]
+        of_column[b] += second[numbering.places[b]]
     intercept = booster.prior.copy()
-    for t in range(n_columns):
-        own = slice(start[t], start[t + 1])
-        intercept += centre(columns[int(terms.first[t])], weight[own], lowest)
-    return Learned(intercept, columns, pairs, losses)
+    for t, j in enumerate(columns):
+        intercept += centre(of_column[j], weight[start[t] : start[t + 1]], lowest)
+    return Learned(intercept, of_column, of_pair, losses)

@@ -47,13 +47,23 @@ class Bag:
     number : int
         The fold that is held out; -1 for none.
     scores : array of shape (rows, scores)
+    terms : Terms
+        Tables that it learns.
     tables : array of shape (cells, scores)
         Evidence of all terms, laid end to end.
+    cell_weight : array of shape (cells,)
+        Weight of the rows that it learns from.
     """
 
     number: int
     scores: NDArray[np.float64]
+    terms: Terms
     tables: NDArray[np.float64]
+    cell_weight: NDArray[np.float64]
+
+    def table(self, t: int) -> NDArray[np.float64]:
+        """View of the evidence of one term."""
+        return self.tables[self.terms.start[t] : self.terms.start[t + 1]]
 
 
 def step_rule(rows: Rows, rate: float, missing: str) -> Rule:
@@ -104,66 +114,62 @@ class Booster:
         n_bags: int,
         n_jobs: int | None,
         storage: Storage,
-        progress: Progress | None = None,
+        progress: Progress,
+        terms: Terms,
     ) -> None:
         self.rows, self.rule, self.stopping = rows, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
         n_rows, n_scores = len(rows.groups), len(prior)
         numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
         self.bags = [
-            Bag(b, storage.empty((n_rows, n_scores), np.float64), np.zeros((0, n_scores)))
+            Bag(
+                b,
+                storage.empty((n_rows, n_scores), np.float64),
+                terms,
+                np.zeros((terms.start[-1], n_scores)),
+                np.empty(0),
+            )
             for b in numbers
         ]
         held = np.isin(rows.folds, np.arange(n_bags))
         weight = rows.weight[held] if len(rows.weight) else np.ones(np.count_nonzero(held))
         self.held_weight = math.fsum(weight)
-        self.loss = math.inf
 
-    def run(self, terms: Terms) -> list[float]:
-        """Take rounds from where the bags stand, with tables of zeros for terms that are new.
+    def run(self) -> list[float]:
+        """Take rounds from where the bags stand.
 
         The bags stop together, where their held-out rows together are judged best; their losses
         every few rounds are the answer.
         """
-        more = terms.start[-1]
-        for bag in self.bags:
-            known = bag.tables
-            bag.tables = np.zeros((more, len(self.prior)))
-            bag.tables[: len(known)] = known
-        self.settle(terms)
-        weights = [np.empty(more) for _ in self.bags]
-        tasks = list(zip(self.bags, weights, strict=True))
-        list(in_threads(lambda t: self._weigh(terms, *t), tasks, self.n_jobs))
+        list(in_threads(self._prepare, self.bags, self.n_jobs))
         if not self.stopping.early:
-            self._advance(terms, tasks, self.stopping.max_rounds, 1.0)
+            self._advance(self.stopping.max_rounds, 1.0)
             return []
         losses = [self.held_out_loss()]
-        best, best_at, known_tables = losses[0], 0, [bag.tables.copy() for bag in self.bags]
+        best, best_at, known = losses[0], 0, [bag.tables.copy() for bag in self.bags]
         lucky = 0  # looks in a row that saw a gain
         for done in range(CHECK, self.stopping.max_rounds + CHECK, CHECK):
-            self._advance(terms, tasks, CHECK, min(HASTE ** (lucky // LUCKY), FASTEST))
+            self._advance(CHECK, min(HASTE ** (lucky // LUCKY), FASTEST))
             losses.append(self.held_out_loss())
             lucky = 0 if losses[-1] >= losses[-2] else lucky + 1
             if losses[-1] < best - self.stopping.tol * abs(best):
-                best, best_at = losses[-1], done
-                known_tables = [bag.tables.copy() for bag in self.bags]
-            stopped = self.progress is not None and self.progress.stopped
-            if stopped or done - best_at >= self.stopping.patience:
+                best, best_at, known = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+            if self.progress.stopped or done - best_at >= self.stopping.patience:
                 break
-        for bag, tables in zip(self.bags, known_tables, strict=True):
+        for bag, tables in zip(self.bags, known, strict=True):
             bag.tables = tables
-        self.settle(terms)
-        self.loss = best
+        list(in_threads(self._sum_up, self.bags, self.n_jobs))
         return losses
 
-    def settle(self, terms: Terms) -> None:
+    def _prepare(self, bag: Bag) -> None:
+        bag.cell_weight = np.empty(bag.terms.start[-1])
+        kernels.weigh_terms(self.rows, bag.terms, bag.number, bag.cell_weight)
+        self._sum_up(bag)
+
+    def _sum_up(self, bag: Bag) -> None:
         """Scores of the rows from the tables."""
-
-        def sum_up(bag: Bag) -> None:
-            bag.scores[:] = self.prior
-            kernels.add_tables(self.rows, terms, bag.tables, bag.scores)
-
-        list(in_threads(sum_up, self.bags, self.n_jobs))
+        bag.scores[:] = self.prior
+        kernels.add_tables(self.rows, bag.terms, bag.tables, bag.scores)
 
     def held_out_loss(self) -> float:
         """Mean log loss of the rows that bags hold out."""
@@ -173,31 +179,14 @@ class Booster:
 
         return math.fsum(in_threads(loss, self.bags, self.n_jobs)) / self.held_weight
 
-    def mean_tables(self) -> NDArray[np.float64]:
-        """Evidence of all bags, averaged."""
-        total = np.zeros_like(self.bags[0].tables)
-        for bag in self.bags:
-            total += bag.tables
-        return total / len(self.bags)
-
-    def _weigh(self, terms: Terms, bag: Bag, weight: NDArray[np.float64]) -> None:
-        kernels.weigh_terms(self.rows, terms, bag.number, weight)
-
-    def _advance(
-        self,
-        terms: Terms,
-        tasks: Sequence[tuple[Bag, NDArray[np.float64]]],
-        n_rounds: int,
-        haste: float,
-    ) -> None:
+    def _advance(self, n_rounds: int, haste: float) -> None:
         rule = self.rule._replace(rate=self.rule.rate * haste)
 
-        def advance(task: tuple[Bag, NDArray[np.float64]]) -> None:
-            bag, weight = task
+        def advance(bag: Bag) -> None:
             kernels.take_rounds(
-                self.rows, terms, rule, bag.number, n_rounds, weight, bag.scores, bag.tables
-            )
+                self.rows, bag.terms, rule, bag.number, n_rounds, bag.cell_weight, bag.scores,
+                bag.tables,
+            )  # fmt: skip
 
-        list(in_threads(advance, tasks, self.n_jobs))
-        if self.progress is not None:
-            self.progress.add(n_rounds)
+        list(in_threads(advance, self.bags, self.n_jobs))
+        self.progress.add(n_rounds)
