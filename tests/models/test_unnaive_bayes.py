@@ -201,11 +201,14 @@ def test_pairs_find_what_columns_alone_cannot():
 
 
 def test_pairs_that_held_out_rows_do_not_gain_by_are_left_out():
-    rng = np.random.default_rng(0)
-    X = rng.random((300, 4))
-    y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0.5).astype(int)
-    assert len(UNNAIVE(random_state=0).fit(X, y).pairs_) < 3
-    assert len(UNNAIVE(random_state=0, interactions=6).fit(X, y).pairs_) == 6
+    kept = 0
+    for seed in range(1, 5):
+        rng = np.random.default_rng(seed)
+        X = rng.random((300, 4))
+        y = (X[:, 0] + 0.3 * rng.normal(size=300) > 0.5).astype(int)
+        kept += len(UNNAIVE(random_state=0).fit(X, y).pairs_)
+    assert kept <= 3
+    assert len(UNNAIVE(random_state=0, interactions=6, max_rounds=5).fit(X, y).pairs_) == 6
 
 
 def test_it_is_surer_than_naive_bayes_only_where_it_may_be():

@@ -59,7 +59,7 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
         from all rows for ``max_rounds`` rounds, and ``"auto"`` keeps all pairs that it tries.
     n_iter_no_change : int, default=30
         Rounds without gain before early stopping.
-    tol : float, default=1e-5
+    tol : float, default=1e-3
         Share by which the log loss must fall to count as a gain.
     max_bins : int, default=128
         Most intervals of a numeric column.
@@ -149,7 +149,7 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
         max_rounds: int = 1000,
         early_stopping: bool = True,
         n_iter_no_change: int = 30,
-        tol: float = 1e-5,
+        tol: float = 1e-3,
         max_bins: int = 128,
         max_interaction_bins: int | None = None,
         monotonic_cst: Any = None,

@@ -21,10 +21,10 @@ from unnaive.table.storage import Storage
 CHECK = 5  # rounds between two looks at the held-out rows
 # Where the held-out rows gain at every look, as they do for thousands of rounds where pairs tell
 # classes apart without error, steps become larger; they fall back at the first loss.
-LUCKY, HASTE, FASTEST = 10, 1.25, 4.0
+LUCKY, HASTE, FASTEST = 5, 1.5, 2.0
 
 
-RIDGE = 1.0
+RIDGE = 1.0  # four rows that are as likely as not
 LEAST_ROWS = 4.0
 
 
@@ -67,13 +67,13 @@ class Bag:
 
 
 def step_rule(rows: Rows, rate: float, missing: str) -> Rule:
-    """How steps are taken: all terms that step from the same gradients take, together, at most half
-    a Newton step, so that they do not overshoot where they say the same.
+    """How steps are taken: all terms that step from the same gradients take, together, at most one
+    Newton step, so that they do not overshoot where they say the same.
     """
     heaviest = float(rows.weight.max(initial=1.0))
     unit = max(1.0 / kernels.FINE, 2.0 ** (math.ceil(math.log2(heaviest)) - 30))  # 32-bit numbers
     lowest = 0 if missing == "value" else 1
-    return Rule(float(rate), RIDGE, LEAST_ROWS, max(1, int(0.5 / rate)), lowest, unit)
+    return Rule(float(rate), RIDGE, LEAST_ROWS, max(1, int(1.0 / rate)), lowest, unit)
 
 
 def make_terms(

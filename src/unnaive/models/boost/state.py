@@ -66,7 +66,7 @@ class Rule(NamedTuple):
     rate : float
         Share of a Newton step that is taken.
     ridge : float
-        Added to curvatures: how many quarter rows pull each step towards zero.
+        Added to curvatures: it pulls each step towards zero.
     least : float
         Least weight of the rows of a leaf.
     block : int
