@@ -13,7 +13,7 @@ from helpers import assert_same_model, interactions, mixed_table
 from unnaive import NaiveBayesClassifier, UnnaiveBayesClassifier
 from unnaive.bayes.scoring import TableTerm
 from unnaive.encode.coding import column_slots
-from unnaive.models.boost import kernels
+from unnaive.models.boost import coding, kernels
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table import open_table
 
@@ -335,3 +335,18 @@ def test_constraints_need_numbers_and_two_classes():
         UNNAIVE(monotonic_cst={"city": 1}).fit(X, y)
     with pytest.raises(ValueError, match="monotonic_cst is for two classes.*y has 3"):
         UNNAIVE(monotonic_cst={"age": 1}).fit(X, y)
+
+
+def test_stripes_of_many_rows_learn_alike(monkeypatch):
+    X, y = parity(6000)
+    whole = UNNAIVE(random_state=0, max_rounds=60).fit(X[:3000], y[:3000])
+    monkeypatch.setattr(coding, "MANY_ROWS", 2000)
+    monkeypatch.setattr(coding, "STRIPE", 200)
+    model = UNNAIVE(random_state=0, max_rounds=60, n_bags=3)
+    striped = clone(model).fit(X[:3000], y[:3000])
+    scores = [m.score(X[3000:], y[3000:]) for m in (whole, striped)]
+    assert min(scores) > 0.95
+    assert striped.pairs_[0] == (0, 1)
+    order = np.random.default_rng(0).permutation(3000)
+    assert_same_model(striped, clone(model).set_params(n_jobs=2).fit(X[:3000], y[:3000]))
+    assert_same_model(striped, clone(model).fit(X.iloc[order], y[order]))

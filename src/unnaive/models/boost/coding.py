@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +16,15 @@ from unnaive.discretize.coarse import group_rare
 from unnaive.discretize.cuts import ColumnCounts, between, find_cuts
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.coding import coder_sizes, column_slots
-from unnaive.encode.draws import deal_folds, value_keys
+from unnaive.encode.draws import deal_folds, draw_order, value_keys
 from unnaive.encode.labels import groups_of
 from unnaive.models.boost.state import Rows
 from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
+MANY_ROWS = 1 << 17  # from so many on, a round looks at a stripe of them
+STRIPE = 1 << 15
+LEAST_LEARNING = 4  # stripes that no bag holds out
 MOST_PAIR_SLOTS = 254  # with missing and unseen, as many as 8-bit codes can name
 
 
@@ -154,11 +158,12 @@ def code_rows(
     n_rows: int,
     n_folds: int,
     seed: int,
-) -> Rows:
+) -> list[Rows]:
     """All rows, coded in one pass, and the fold that holds each of them out (none: no folds).
 
     Folds are dealt by the rows' values, class by class: equal rows take each other's place, so that
-    the order of rows does not matter.
+    the order of rows does not matter. Very many rows come in stripes, each a sample of them, of
+    which every fold holds one out.
     """
 
     def code(block: Block) -> _Coded:
@@ -182,5 +187,29 @@ def code_rows(
     if n_folds:
         columns: Sequence[NDArray[Any]] = [*coded.slots, *([weight] if len(weight) else [])]
         keys = value_keys(columns, n_rows, room)
+        if n_rows >= MANY_ROWS:
+            order = draw_order(seed, keys.view(np.int64), room)
+            return _stripes(
+                Rows(coded.slots, pair_slots, coded.groups, weight, folds), order, n_folds
+            )
         folds = deal_folds(seed, keys.view(np.int64), coded.groups, n_folds).astype(np.uint8)
-    return Rows(coded.slots, pair_slots, coded.groups, weight, folds)
+    return [Rows(coded.slots, pair_slots, coded.groups, weight, folds)]
+
+
+def _stripes(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
+    """The rows in this order, in equal parts; the first parts are the folds."""
+    n = len(order)
+    edges = np.linspace(0, n, max(n_folds + LEAST_LEARNING, n // STRIPE) + 1).astype(np.intp)
+    stripes: list[Rows] = []
+    for k, (first, last) in enumerate(pairwise(edges)):
+        own = order[first:last]
+        stripes.append(
+            Rows(
+                rows.slots[:, own],
+                rows.pair_slots[:, own],
+                rows.groups[own],
+                rows.weight[own] if len(rows.weight) else rows.weight,
+                np.full(len(own), min(k, n_folds), np.uint8),  # no bag has the number n_folds
+            )
+        )
+    return stripes

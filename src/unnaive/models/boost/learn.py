@@ -107,14 +107,14 @@ def _purified(
     """Evidence averaged over the bags; what pairs say of single columns stands in these."""
     terms = make_terms(numbering, columns, kept, np.zeros(len(numbering.coders), np.int8))
     start, lowest, n = terms.start, booster.rule.lowest, len(columns)
-    tables, weight = np.zeros((start[-1], len(booster.prior))), np.empty(start[-1])
+    tables = np.zeros((start[-1], len(booster.prior)))
     for bag, own in zip(booster.bags, pairs, strict=True):
         tables[: start[n]] += bag.tables[: start[n]]
         for t, pair in enumerate(kept, n):
             if pair in own:
                 tables[start[t] : start[t + 1]] += bag.table(n + own.index(pair))
     tables /= len(booster.bags)
-    kernels.weigh_terms(booster.rows, terms, kernels.NOBODY, weight)
+    weight = booster.weigh(terms, kernels.NOBODY)
     of_column = {j: tables[start[t] : start[t + 1]] for t, j in enumerate(columns)}
     of_pair: dict[Pair, NDArray[np.float64]] = {}
     for t, (a, b) in enumerate(kept, n):

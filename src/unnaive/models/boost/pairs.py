@@ -35,9 +35,13 @@ def strongest_pairs(
     def score(task: tuple[Bag, Sequence[Pair]]) -> NDArray[np.float64]:
         bag, own = task
         terms, gains = make_terms(numbering, [], own, none), np.zeros(len(own))
-        kernels.pair_gains(booster.rows, terms, booster.rule, bag.number, bag.scores, gains)
+        kernels.pair_gains(
+            rows[bag.number], terms, booster.rule, bag.number, scores[bag.number], gains
+        )
         return gains
 
+    rows = {bag.number: booster.learning(bag, 0) for bag in booster.bags}
+    scores = {bag.number: booster.score(bag, rows[bag.number]) for bag in booster.bags}
     tasks = [(bag, part) for bag in booster.bags for part in parts]
     scored = np.concatenate(list(in_threads(score, tasks, booster.n_jobs)))
     gains = scored.reshape(len(booster.bags), len(pairs))
@@ -57,11 +61,13 @@ def useful_pairs(
 
     def gain(task: tuple[Bag, int, Pair]) -> float:
         bag, t, pair = task
-        one, without = make_terms(numbering, [], [pair], none), bag.scores.copy()
-        kernels.add_tables(booster.rows, one, -bag.table(t), without)
-        after = kernels.held_out_loss(booster.rows, bag.number, bag.scores)
-        return kernels.held_out_loss(booster.rows, bag.number, without) - after
+        rows, one = booster.held_out(bag), make_terms(numbering, [], [pair], none)
+        without = scores[bag.number].copy()
+        kernels.add_tables(rows, one, -bag.table(t), without)
+        after = kernels.held_out_loss(rows, bag.number, scores[bag.number])
+        return kernels.held_out_loss(rows, bag.number, without) - after
 
+    scores = {bag.number: booster.score(bag, booster.held_out(bag)) for bag in booster.bags}
     tasks = [
         (bag, n_columns + p, pair)
         for bag, own in zip(booster.bags, pairs, strict=True)

@@ -47,12 +47,15 @@ class Bag:
     number : int
         The fold that is held out; -1 for none.
     scores : array of shape (rows, scores)
+        Of all rows; of one stripe where there are several.
     terms : Terms
         Tables that it learns.
     tables : array of shape (cells, scores)
         Evidence of all terms, laid end to end.
     cell_weight : array of shape (cells,)
-        Weight of the rows that it learns from.
+        Weight of the rows that it learns from in a round.
+    n_rounds : int
+        Rounds taken.
     """
 
     number: int
@@ -60,17 +63,18 @@ class Bag:
     terms: Terms
     tables: NDArray[np.float64]
     cell_weight: NDArray[np.float64]
+    n_rounds: int
 
     def table(self, t: int) -> NDArray[np.float64]:
         """View of the evidence of one term."""
         return self.tables[self.terms.start[t] : self.terms.start[t + 1]]
 
 
-def step_rule(rows: Rows, rate: float, missing: str) -> Rule:
+def step_rule(stripes: Sequence[Rows], rate: float, missing: str) -> Rule:
     """How steps are taken: all terms that step from the same gradients take, together, at most one
     Newton step, so that they do not overshoot where they say the same.
     """
-    heaviest = float(rows.weight.max(initial=1.0))
+    heaviest = max(float(rows.weight.max(initial=1.0)) for rows in stripes)
     unit = max(1.0 / kernels.FINE, 2.0 ** (math.ceil(math.log2(heaviest)) - 30))  # 32-bit numbers
     lowest = 0 if missing == "value" else 1
     return Rule(float(rate), RIDGE, LEAST_ROWS, max(1, int(1.0 / rate)), lowest, unit)
@@ -107,7 +111,7 @@ class Booster:
 
     def __init__(
         self,
-        rows: Rows,
+        stripes: list[Rows],
         prior: NDArray[np.float64],
         rule: Rule,
         stopping: Stopping,
@@ -117,9 +121,9 @@ class Booster:
         progress: Progress,
         terms: Terms,
     ) -> None:
-        self.rows, self.rule, self.stopping = rows, rule, stopping
+        self.stripes, self.rule, self.stopping = stripes, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
-        n_rows, n_scores = len(rows.groups), len(prior)
+        n_rows, n_scores = max(len(rows.groups) for rows in stripes), len(prior)
         numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
         self.bags = [
             Bag(
@@ -128,12 +132,15 @@ class Booster:
                 terms,
                 np.zeros((terms.start[-1], n_scores)),
                 np.empty(0),
+                0,
             )
             for b in numbers
         ]
-        held = np.isin(rows.folds, np.arange(n_bags))
-        weight = rows.weight[held] if len(rows.weight) else np.ones(np.count_nonzero(held))
-        self.held_weight = math.fsum(weight)
+        self.held_weight = math.fsum(
+            math.fsum(rows.weight[held]) if len(rows.weight) else np.count_nonzero(held)
+            for rows in stripes
+            for held in [rows.folds < n_bags]
+        )
 
     def run(self) -> list[float]:
         """Take rounds from where the bags stand.
@@ -158,35 +165,58 @@ class Booster:
                 break
         for bag, tables in zip(self.bags, known, strict=True):
             bag.tables = tables
-        list(in_threads(self._sum_up, self.bags, self.n_jobs))
         return losses
 
-    def _prepare(self, bag: Bag) -> None:
-        bag.cell_weight = np.empty(bag.terms.start[-1])
-        kernels.weigh_terms(self.rows, bag.terms, bag.number, bag.cell_weight)
-        self._sum_up(bag)
+    def score(self, bag: Bag, rows: Rows) -> NDArray[np.float64]:
+        """Scores of some rows from a bag's tables, until those of other rows are asked for."""
+        scores = bag.scores[: len(rows.groups)]
+        scores[:] = self.prior
+        kernels.add_tables(rows, bag.terms, bag.tables, scores)
+        return scores
 
-    def _sum_up(self, bag: Bag) -> None:
-        """Scores of the rows from the tables."""
-        bag.scores[:] = self.prior
-        kernels.add_tables(self.rows, bag.terms, bag.tables, bag.scores)
+    def held_out(self, bag: Bag) -> Rows:
+        """Rows among which are those that a bag holds out."""
+        return self.stripes[bag.number if len(self.stripes) > 1 else 0]
+
+    def learning(self, bag: Bag, n: int) -> Rows:
+        """Rows that a bag learns from in round n: one stripe after the other, but for its own."""
+        others = max(len(self.stripes) - 1, 1)
+        return self.stripes[(bag.number + 1 + n % others) % len(self.stripes)]
+
+    def weigh(self, terms: Terms, number: int) -> NDArray[np.float64]:
+        """Weight of the rows that a bag learns from in every cell."""
+        total, part = np.zeros(terms.start[-1]), np.empty(terms.start[-1])
+        for rows in self.stripes:
+            kernels.weigh_terms(rows, terms, number, part)
+            total += part
+        return total
+
+    def _prepare(self, bag: Bag) -> None:
+        bag.cell_weight = self.weigh(bag.terms, bag.number) / len(self.stripes)
+        self.score(bag, self.held_out(bag))
 
     def held_out_loss(self) -> float:
         """Mean log loss of the rows that bags hold out."""
 
         def loss(bag: Bag) -> float:
-            return kernels.held_out_loss(self.rows, bag.number, bag.scores)
+            rows = self.held_out(bag)
+            scores = self.score(bag, rows) if len(self.stripes) > 1 else bag.scores
+            return kernels.held_out_loss(rows, bag.number, scores)
 
         return math.fsum(in_threads(loss, self.bags, self.n_jobs)) / self.held_weight
 
     def _advance(self, n_rounds: int, haste: float) -> None:
         rule = self.rule._replace(rate=self.rule.rate * haste)
+        each = n_rounds if len(self.stripes) == 1 else 1
 
         def advance(bag: Bag) -> None:
-            kernels.take_rounds(
-                self.rows, bag.terms, rule, bag.number, n_rounds, bag.cell_weight, bag.scores,
-                bag.tables,
-            )  # fmt: skip
+            for _ in range(0, n_rounds, each):
+                rows = self.learning(bag, bag.n_rounds)
+                scores = self.score(bag, rows) if len(self.stripes) > 1 else bag.scores
+                kernels.take_rounds(
+                    rows, bag.terms, rule, bag.number, each, bag.cell_weight, scores, bag.tables
+                )
+                bag.n_rounds += each
 
         list(in_threads(advance, self.bags, self.n_jobs))
         self.progress.add(n_rounds)
