@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,17 +82,10 @@ def learn(
             bag.tables = np.zeros((bag.terms.start[-1], known.shape[1]))
             bag.tables[: len(known)] = known
         more = booster.run()
-    kept = set(chain(*pairs))
+    kept = pairs[0]
     if choose:
-        kept = useful_pairs(booster, numbering, len(columns), pairs)
-    ranked = sorted(kept, key=lambda pair: _mean_rank(pair, pairs))
-    return _purified(booster, numbering, columns, ranked, pairs, (losses, more))
-
-
-def _mean_rank(pair: Pair, pairs: Sequence[Sequence[Pair]]) -> tuple[float, Pair]:
-    """How strong a pair is on average over the bags, the smaller the stronger."""
-    ranks = [own.index(pair) if pair in own else len(own) for own in pairs]
-    return sum(ranks), pair
+        kept = useful_pairs(booster, numbering, len(columns), pairs, interactions.most)
+    return _purified(booster, numbering, columns, kept, pairs, (losses, more))
 
 
 def _purified(

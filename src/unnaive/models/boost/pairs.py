@@ -15,6 +15,7 @@ from unnaive.models.boost.coding import Numbering
 from unnaive.models.boost.rounds import Bag, Booster, make_terms
 
 Pair: TypeAlias = tuple[int, int]
+LEAST_GAIN = 1e-4  # share of the held-out loss that a pair must be worth
 TOGETHER = 64  # pairs that a thread scores at a time
 
 
@@ -54,9 +55,13 @@ def strongest_pairs(
 
 
 def useful_pairs(
-    booster: Booster, numbering: Numbering, n_columns: int, pairs: Sequence[Sequence[Pair]]
-) -> set[Pair]:
-    """The pairs, of those of each bag, by which the rows that bags hold out gain."""
+    booster: Booster,
+    numbering: Numbering,
+    n_columns: int,
+    pairs: Sequence[Sequence[Pair]],
+    most: int,
+) -> list[Pair]:
+    """The pairs, of those of each bag, by which rows held out gain, the best first."""
     none = np.zeros(len(numbering.coders), np.int8)
 
     def gain(task: tuple[Bag, int, Pair]) -> float:
@@ -76,4 +81,6 @@ def useful_pairs(
     gains = dict.fromkeys(chain(*pairs), 0.0)
     for (_, _, pair), own in zip(tasks, in_threads(gain, tasks, booster.n_jobs), strict=True):
         gains[pair] += own
-    return {pair for pair, own in gains.items() if own > 0.0}
+    least = LEAST_GAIN * booster.held_out_loss() * booster.held_weight
+    useful = [pair for pair in sorted(gains, key=lambda p: (-gains[p], p)) if gains[pair] > least]
+    return useful[:most]
