@@ -43,8 +43,8 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
     ----------
     interactions : "auto", int, float or list of pairs, default="auto"
         Which pairs of columns have evidence of their own. ``"auto"`` tries the pairs that gain most
-        on what single columns leave, three times as many as there are columns, and keeps those that
-        held-out rows gain by. A whole number is so many pairs, the strongest; a fraction such as
+        on what single columns leave, in each bag three times as many as there are columns, and
+        keeps those that held-out rows gain by. A whole number is so many pairs, the strongest; a fraction such as
         0.5 or 2.0 is a multiple of the number of columns; a list names pairs, as in
         ``[("age", "city")]``. 0 is none.
     n_bags : int, default=8
@@ -87,7 +87,7 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
     scorer_ : Scorer
         The evidence: ``terms`` of the columns and ``pairs``. Over the classes it sums to 0.
     pairs_ : list of tuples
-        Positions of the columns of each pair, the strongest first.
+        Positions of the columns of each pair, those that held-out rows gain most by first.
     counts_ : CountTable
         Weight of the rows by class, in the slots of the columns' coders.
     validation_loss_ : array

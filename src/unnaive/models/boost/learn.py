@@ -84,7 +84,8 @@ def learn(
         more = booster.run()
     kept = pairs[0]
     if choose:
-        kept = useful_pairs(booster, numbering, len(columns), pairs, interactions.most)
+        # Bags that differ in a few pairs keep them all; many that hardly matter are left out.
+        kept = useful_pairs(booster, numbering, len(columns), pairs, 2 * interactions.most)
     return _purified(booster, numbering, columns, kept, pairs, (losses, more))
 
 
