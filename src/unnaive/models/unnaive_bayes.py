@@ -44,9 +44,9 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
     interactions : "auto", int, float or list of pairs, default="auto"
         Which pairs of columns have evidence of their own. ``"auto"`` tries the pairs that gain most
         on what single columns leave, in each bag three times as many as there are columns, and
-        keeps those that held-out rows gain by. A whole number is so many pairs, the strongest; a fraction such as
-        0.5 or 2.0 is a multiple of the number of columns; a list names pairs, as in
-        ``[("age", "city")]``. 0 is none.
+        keeps those that held-out rows gain by. A whole number is so many pairs, the strongest; a
+        fraction such as 0.5 or 2.0 is a multiple of the number of columns; a list names pairs, as
+        in ``[("age", "city")]``. 0 is none.
     n_bags : int, default=8
         Models that are averaged. Each holds out the rows that no other does, one in
         ``max(n_bags, 8)``.
@@ -107,7 +107,8 @@ class UnnaiveBayesClassifier(EvidenceClassifier):
 
     Gradients are whole multiples of a power of two, so that their sums do not depend on the order
     of rows; rows are held out by their values. The model is the same, bit for bit, for any
-    ``n_jobs``, order of rows, and partition of the data.
+    ``n_jobs``, order of rows, and partition of the data. From 131,072 rows on, a round looks at a
+    sample of about 32,768 of them, another one each time.
 
     See Also
     --------
