@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         LatentClassClusterer,
         NaiveBayesClassifier,
         NBTreeClassifier,
+        UnnaiveBayesClassifier,
         merge,
     )
     from unnaive.store import load, save, to_sql
@@ -65,6 +66,7 @@ _LATER = {
     "NomogramDisplay": "unnaive.explain",
     "RowProgress": "unnaive.estimator",
     "TreeDisplay": "unnaive.explain",
+    "UnnaiveBayesClassifier": "unnaive.models",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
     "discriminate": "unnaive.explain",
@@ -102,6 +104,7 @@ __all__ = [
     "NomogramDisplay",
     "RowProgress",
     "TreeDisplay",
+    "UnnaiveBayesClassifier",
     "__version__",
     "bayes_measure",
     "compare",

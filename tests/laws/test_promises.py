@@ -15,7 +15,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, CHOOSERS, CLASSIFIERS, ESTIMATORS, META, ORDERLESS
+from registry import ADDITIVE, CHOOSERS, CLASSIFIERS, ESTIMATORS, META, ORDERLESS, UNNAIVE
 from unnaive import NaiveBayesClassifier, merge
 from unnaive.answer import Folded
 from unnaive.answer.predict import fold_probabilities
@@ -48,11 +48,11 @@ def limited(estimator, limit):
 
 
 LAW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS], ids=repr)
+every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS, *UNNAIVE], ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
-ADDING_UP = [c for c in CLASSIFIERS if hasattr(c, "predict_joint_log_proba")]
+ADDING_UP = [c for c in [*CLASSIFIERS, *UNNAIVE] if hasattr(c, "predict_joint_log_proba")]
 limits = pytest.mark.parametrize("limit", [8, 65_534])
 
 
@@ -114,7 +114,8 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
     X, y = data
     model = clone(estimator).fit(X, y)
     evidence = model.evidence(X)
-    assert evidence.bars.shape == (len(X), 3, len(model.classes_))
+    n_bars = 3 + len(getattr(model, "pairs_", []))
+    assert evidence.bars.shape == (len(X), n_bars, len(model.classes_))
     assert (evidence.total == model.predict_joint_log_proba(X)).all()
 
 
@@ -140,7 +141,7 @@ def test_parameters_set_after_fit_do_not_change_the_answers(estimator):
     model = clone(estimator).fit(X, y)
     before = model.predict_proba(X)
     for name, value in model.get_params(deep=False).items():
-        other = {"voting": "hard", "fold": "max", "algorithm": "samme"}.get(name, None)
+        other = {"voting": "hard", "fold": "max", "algorithm": "samme"}.get(name)
         model.set_params(**{name: other if name != "n_jobs" else value})
     assert (model.predict_proba(X) == before).all()
 

@@ -28,9 +28,11 @@ class Evidence:
     baseline : array of shape (rows, classes)
         Before any bar is added.
     bars : array of shape (rows, bars, classes)
-        One bar for each column; for models that vote, one for each member.
+        One bar for each column, then one for each pair of columns that the model knows; for models
+        that vote, one for each member.
     names : list
-        Names (or positions) of the columns; names of the members of a vote or a mixture.
+        Names (or positions) of the columns, tuples of two for pairs; names of the members of a
+        vote or a mixture.
     classes : array
         What is told apart: classes, or the (class, cluster) pairs of a decomposition.
     scale : {"log", "probability"}
@@ -88,7 +90,10 @@ def bars_of(
 ) -> Evidence:
     """The bars of one naive Bayes."""
     baseline = np.tile(scorer.log_prior, (block.n_rows, 1))
-    return _by_column(baseline, scorer.evidence(block, n_jobs), block, classes)
+    why = _by_column(baseline, scorer.evidence(block, n_jobs), block, classes)
+    names = why.names
+    pairs = [(names[pair.first], names[pair.second]) for pair in scorer.pairs]
+    return replace(why, names=[*names, *pairs]) if pairs else why
 
 
 def _by_column(

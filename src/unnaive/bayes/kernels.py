@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
 from unnaive.density.kernels import look_up
+from unnaive.encode.intrinsics import bits_float, float_bits
 
 # Stands for log 0: so low that the class with the fewest impossible values wins, and finite, so
 # that scores add up.
@@ -22,6 +23,34 @@ FARTHEST = 0.5 * 100.0**2
 TIE = 1e-9
 _JUDGED = 2048  # rows whose scores stay in cache
 _NO_MASK = 0xFFFF
+_LOG2_E = 1.4426950408889634
+_LN2_HIGH = 6.93147180369123816490e-01
+_LN2_LOW = 1.90821492927058770002e-10
+_WHOLE = 1.5 * 2.0**52  # adding this rounds to a whole number, which the lowest bits then hold
+
+
+@kernel(inline="always")
+def exponential(x: float) -> float:
+    """Exponential of a number from -40 to 0, in plain arithmetic: the same alone and in vectors."""
+    shifted = x * _LOG2_E + _WHOLE
+    n = shifted - _WHOLE
+    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    # The lowest bits of `shifted` are n: add it to the exponent.
+    return bits_float(float_bits(p) + (float_bits(shifted) << 52))
 
 
 @kernel
@@ -121,6 +150,27 @@ def add_table(
         slot = (np.int64(codes[i]) + wrap) & mask
         for c in range(n_classes):
             joint[i, c] += logs[slot, c]
+
+
+@kernel
+def add_pair(
+    first: NDArray[Any],
+    second: NDArray[Any],
+    logs: NDArray[np.float64],
+    joint: NDArray[np.float64],
+) -> None:
+    """Add to each row (OUT, rows x classes) the evidence of its two slots (IN, slots x slots x
+    classes).
+    """
+    n_classes = joint.shape[1]
+    if n_classes == 2:
+        for i in range(len(first)):
+            joint[i, 0] += logs[first[i], second[i], 0]
+            joint[i, 1] += logs[first[i], second[i], 1]
+        return
+    for i in range(len(first)):
+        for c in range(n_classes):
+            joint[i, c] += logs[first[i], second[i], c]
 
 
 @kernel

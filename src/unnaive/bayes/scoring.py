@@ -15,7 +15,7 @@ from unnaive.common.threads import in_threads
 from unnaive.density import Densities
 from unnaive.encode import Bins, Categories
 from unnaive.encode.bins import infinite_error
-from unnaive.encode.coding import check_coders
+from unnaive.encode.coding import check_coders, column_slots
 from unnaive.table import Block, Schema
 
 ROWS = 1 << 15  # rows scored at a time: their scores stay in cache while attributes are added
@@ -151,15 +151,58 @@ class KernelTerm:
         return add
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTerm:
+    """Evidence by the slots of two columns: ``logs`` is slots x slots x classes.
+
+    ``first`` and ``second`` are their positions; the coders may be coarser than those of the
+    columns' other evidence.
+    """
+
+    first: int
+    second: int
+    coders: tuple[Bins | Categories, Bins | Categories]
+    logs: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Refuse evidence that is not one for each two slots."""
+        expect(0 <= self.first < self.second, "a pair is not two columns in their order.")
+        expect(len(self.coders) == 2, "a pair has not two coders.")
+        expect(self.logs.ndim == 3, "logs are not slots x slots x classes.")
+        shape = (*(coder.size + 2 for coder in self.coders), self.n_classes)
+        check_values("logs", self.logs, shape)
+
+    @property
+    def n_classes(self) -> int:
+        return self.logs.shape[2]
+
+    @property
+    def columns(self) -> tuple[tuple[int, Bins | Categories], ...]:
+        """Both positions, with their coders."""
+        return (self.first, self.coders[0]), (self.second, self.coders[1])
+
+    def adder(self, first: NDArray[Any], second: NDArray[Any]) -> Adder:
+        """How to add this pair's evidence to a stretch of rows, given their slots."""
+
+        def add(rows: slice, joint: NDArray[np.float64]) -> None:
+            kernels.add_pair(first[rows], second[rows], self.logs, joint)
+
+        return add
+
+
 Term: TypeAlias = TableTerm | GaussianTerm | KernelTerm | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scorer:
-    """Prior and evidence of every attribute; None where an attribute has nothing to say."""
+    """Prior and evidence of every attribute; None where an attribute has nothing to say.
+
+    Pairs of attributes may have evidence beside theirs.
+    """
 
     log_prior: NDArray[np.float64]
     terms: tuple[Term, ...]
+    pairs: tuple[PairTerm, ...] = ()
 
     def check(self) -> None:
         """Refuse evidence of other classes than the prior's."""
@@ -167,6 +210,9 @@ class Scorer:
         for j, term in enumerate(self.terms):
             same = term is None or term.n_classes == len(self.log_prior)
             expect(same, f"the evidence of column {j} is for other classes than the prior.")
+        for pair in self.pairs:
+            same = pair.n_classes == len(self.log_prior)
+            expect(same, "the evidence of a pair is for other classes than the prior.")
 
     def check_columns(self, schema: Schema, n_classes: int) -> None:
         """Refuse evidence of other columns than a table's, or for another number of classes."""
@@ -176,9 +222,16 @@ class Scorer:
         for column, term in zip(schema, self.terms, strict=True):
             dense = isinstance(term, (GaussianTerm, KernelTerm))
             expect(column.kind == "numeric" or not dense, f"{column} has a density.")
+        for pair in self.pairs:
+            expect(pair.second < len(schema), "a pair is of a column that is not there.")
+            own: list[Any] = [None] * len(schema)
+            own[pair.first], own[pair.second] = pair.coders
+            check_coders(own, schema)
 
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Log P(class, row): prior plus evidence, added in the order of the attributes."""
+        """Log P(class, row): prior plus evidence, added in the order of the attributes, then of the
+        pairs.
+        """
         out = np.empty((block.n_rows, len(self.log_prior)))
         adders = [add for _, add in self._adders(block, n_jobs)]
 
@@ -193,8 +246,12 @@ class Scorer:
         return out
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Each attribute's part of the joint log probability: rows x attributes x classes."""
-        out = np.zeros((block.n_rows, len(self.terms), len(self.log_prior)))
+        """Each attribute's part of the joint log probability: rows x attributes x classes.
+
+        Parts of pairs come after those of the attributes.
+        """
+        n_bars = len(self.terms) + len(self.pairs)
+        out = np.zeros((block.n_rows, n_bars, len(self.log_prior)))
         for j, add in self._adders(block, n_jobs):
             add(slice(0, block.n_rows), out[:, j])
         return out
@@ -207,7 +264,8 @@ class Scorer:
     def select(self, classes: NDArray[np.intp]) -> Scorer:
         """The scorer of some of its classes."""
         terms = tuple(None if term is None else term.select(classes) for term in self.terms)
-        return Scorer(self.log_prior[classes], terms)
+        pairs = tuple(replace(pair, logs=pair.logs[:, :, classes]) for pair in self.pairs)
+        return Scorer(self.log_prior[classes], terms, pairs)
 
     def _adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:
         speaking = [j for j, term in enumerate(self.terms) if term is not None]
@@ -217,7 +275,20 @@ class Scorer:
             assert term is not None
             return j, term.adder(block, j)
 
-        return list(in_threads(prepare, speaking, n_jobs))
+        adders = list(in_threads(prepare, speaking, n_jobs))
+        return adders + self._pair_adders(block, n_jobs) if self.pairs else adders
+
+    def _pair_adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:
+        """Each column is coded once for all its pairs, which mostly share a coder."""
+        coders = {(j, id(coder)): coder for pair in self.pairs for j, coder in pair.columns}
+        tasks = list(coders)
+        found = in_threads(lambda k: column_slots(block, k[0], coders[k]), tasks, n_jobs)
+        slots = dict(zip(tasks, found, strict=True))
+        n = len(self.terms)
+        return [
+            (n + k, pair.adder(*(slots[j, id(coder)] for j, coder in pair.columns)))
+            for k, pair in enumerate(self.pairs)
+        ]
 
 
 def stack_scorers(scorers: Sequence[Scorer]) -> Scorer:

@@ -11,6 +11,7 @@ from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.merge import merge
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.models.nbtree import NBTreeClassifier
+from unnaive.models.unnaive_bayes import UnnaiveBayesClassifier
 
 __all__ = [
     "BaggedNaiveBayesClassifier",
@@ -23,5 +24,6 @@ __all__ = [
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "TableClassifier",
+    "UnnaiveBayesClassifier",
     "merge",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
+from unnaive.bayes.scoring import PairTerm
 from unnaive.counts import CountTable, Moments, Summary, Wanted
 from unnaive.density import Densities, Scale
 from unnaive.encode import Bins, Categories, Grid, Labels
@@ -25,6 +26,7 @@ LEARNED = (
     TableTerm,
     GaussianTerm,
     KernelTerm,
+    PairTerm,
     Scorer,
 )
 # Whatever sums and scorers are made of: `OBJECTS.pack(summary, Summary)` is plain data for

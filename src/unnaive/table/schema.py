@@ -162,6 +162,11 @@ def _chosen_as_categorical(names: Sequence[Any], parameter: Any) -> list[bool]:
     return chosen
 
 
+def column_position(parameter: str, schema: Schema, item: Any) -> int:
+    """Where the column is that a parameter names or numbers."""
+    return _position(parameter, schema.names, _places(schema.names), item)
+
+
 def _places(names: Sequence[Any]) -> dict[Any, int]:
     """Where each name stands, the first time."""
     places: dict[Any, int] = {}

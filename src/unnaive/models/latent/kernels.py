@@ -14,44 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.kernels import fill_all_logs, log_share
+from unnaive.bayes.kernels import exponential, fill_all_logs, log_share
 from unnaive.common.compile import kernel
-from unnaive.encode.intrinsics import bits_float, float_bits
+from unnaive.encode.intrinsics import float_bits
 from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows, Sums
 
 TILE = 256  # rows whose scores stay in cache while the columns are added
 LOWEST = -40.0  # below this, a component's share of a row is far less than the unit of shares
 # Adding and subtracting this rounds to a multiple of 2**-20.
 ROUNDING = 1.5 * 2.0**32
-
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH = 6.93147180369123816490e-01
-_LN2_LOW = 1.90821492927058770002e-10
-_WHOLE = 1.5 * 2.0**52  # adding this rounds to a whole number, which the lowest bits then hold
-
-
-@kernel(inline="always")
-def _exp(x: float) -> float:
-    """Exponential of a number from -40 to 0, in plain arithmetic: the same alone and in vectors."""
-    shifted = x * _LOG2_E + _WHOLE
-    n = shifted - _WHOLE
-    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
-    # The lowest bits of `shifted` are n: add it to the exponent.
-    return bits_float(float_bits(p) + (float_bits(shifted) << 52))
 
 
 @kernel
@@ -140,7 +111,7 @@ def _divide(
     for k in range(n_components):
         row = joint[k]
         for i in range(n):
-            row[i] = _exp(max(row[i] - top[i], LOWEST))
+            row[i] = exponential(max(row[i] - top[i], LOWEST))
             total[i] += row[i]
     for i in range(n):
         likelihood = top[i] + math.log(total[i])

@@ -79,6 +79,7 @@ def score(
 ) -> list[str]:
     """Joint log probabilities of some groups of a scorer, as columns."""
     terms = [_Evidence(columns, j, term, groups) for j, term in enumerate(scorer.terms)]
+    slots = [[columns.slot(j, coder) for j, coder in pair.columns] for pair in scorer.pairs]
     kernels = sum(isinstance(term, KernelTerm) for term in scorer.terms)
     if any(isinstance(term, (KernelTerm, GaussianTerm)) for term in scorer.terms):
         step = columns.statement.step("places")
@@ -88,6 +89,12 @@ def score(
     adder = Adder(columns.statement, [double(p) for p in scorer.log_prior[groups]], "scores")
     for own in terms:
         own.add_to(adder)
+    for pair, (first, second) in zip(scorer.pairs, slots, strict=True):
+        logs = pair.logs[:, :, groups]
+        row = exp.Mul(this=ref(first), expression=whole(logs.shape[1]))
+        key = exp.Add(this=row, expression=ref(second))
+        flat = logs.reshape(-1, logs.shape[2])
+        adder.add(adder.step.look_up(key, np.arange(len(flat)), flat))
     return adder.finish()
 
 

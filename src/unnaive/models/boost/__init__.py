@@ -1,0 +1,1 @@
+"""Evidence of columns and pairs of columns, learned together by boosting on coded rows."""

@@ -1,0 +1,222 @@
+"""Bags that boost side by side, until the rows that they hold out gain no more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.common.threads import in_threads
+from unnaive.encode import Bins
+from unnaive.encode.coding import coder_sizes
+from unnaive.estimator import Progress
+from unnaive.models.boost import kernels
+from unnaive.models.boost.coding import Numbering
+from unnaive.models.boost.state import Rows, Rule, Terms
+from unnaive.table.storage import Storage
+
+CHECK = 5  # rounds between two looks at the held-out rows
+# Where the held-out rows gain at every look, as they do for thousands of rounds where pairs tell
+# classes apart without error, steps become larger; they fall back at the first loss.
+LUCKY, HASTE, FASTEST = 5, 1.5, 2.0
+
+
+RIDGE = 1.0  # four rows that are as likely as not
+LEAST_ROWS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """When rounds end: see the classifier's parameters."""
+
+    early: bool
+    max_rounds: int
+    patience: int
+    tol: float
+
+
+@dataclass(slots=True, eq=False)
+class Bag:
+    """A model of all rows but those that it holds out.
+
+    Attributes
+    ----------
+    number : int
+        The fold that is held out; -1 for none.
+    scores : array of shape (rows, scores)
+        Of all rows; of one stripe where there are several.
+    terms : Terms
+        Tables that it learns.
+    tables : array of shape (cells, scores)
+        Evidence of all terms, laid end to end.
+    cell_weight : array of shape (cells,)
+        Weight of the rows that it learns from in a round.
+    n_rounds : int
+        Rounds taken.
+    """
+
+    number: int
+    scores: NDArray[np.float64]
+    terms: Terms
+    tables: NDArray[np.float64]
+    cell_weight: NDArray[np.float64]
+    n_rounds: int
+
+    def table(self, t: int) -> NDArray[np.float64]:
+        """View of the evidence of one term."""
+        return self.tables[self.terms.start[t] : self.terms.start[t + 1]]
+
+
+def step_rule(stripes: Sequence[Rows], rate: float, missing: str) -> Rule:
+    """How steps are taken: all terms that step from the same gradients take, together, at most one
+    Newton step, so that they do not overshoot where they say the same.
+    """
+    heaviest = max(float(rows.weight.max(initial=1.0)) for rows in stripes)
+    unit = max(1.0 / kernels.FINE, 2.0 ** (math.ceil(math.log2(heaviest)) - 30))  # 32-bit numbers
+    lowest = 0 if missing == "value" else 1
+    return Rule(float(rate), RIDGE, LEAST_ROWS, max(1, int(1.0 / rate)), lowest, unit)
+
+
+def make_terms(
+    numbering: Numbering,
+    columns: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    directions: NDArray[np.int8],
+) -> Terms:
+    """The tables of some columns, then those of pairs."""
+    sizes, pair_sizes = coder_sizes(numbering.coders), coder_sizes(numbering.pair_coders)
+    has_order = [isinstance(coder, Bins) for coder in numbering.coders]
+    first = np.array([*columns, *(a for a, _ in pairs)], np.intp)
+    second = np.array([*(-1 for _ in columns), *(b for _, b in pairs)], np.intp)
+    width = [*(sizes[j] + 2 for j in columns), *(pair_sizes[a] + 2 for a, _ in pairs)]
+    height = [*(1 for _ in columns), *(pair_sizes[b] + 2 for _, b in pairs)]
+    start = np.concatenate(([0], np.cumsum(np.multiply(width, height), dtype=np.intp)))
+    return Terms(
+        first,
+        second,
+        np.array(width, np.intp),
+        np.array(height, np.intp),
+        start,
+        np.array([has_order[j] for j in first], np.bool_),
+        np.array([has_order[j] for j in second], np.bool_),
+        np.where(second < 0, directions[first], 0).astype(np.int8),
+    )
+
+
+class Booster:
+    """Bags, the rows they learn from, and how."""
+
+    def __init__(
+        self,
+        stripes: list[Rows],
+        prior: NDArray[np.float64],
+        rule: Rule,
+        stopping: Stopping,
+        n_bags: int,
+        n_jobs: int | None,
+        storage: Storage,
+        progress: Progress,
+        terms: Terms,
+    ) -> None:
+        self.stripes, self.rule, self.stopping = stripes, rule, stopping
+        self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
+        n_rows, n_scores = max(len(rows.groups) for rows in stripes), len(prior)
+        numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
+        self.bags = [
+            Bag(
+                b,
+                storage.empty((n_rows, n_scores), np.float64),
+                terms,
+                np.zeros((terms.start[-1], n_scores)),
+                np.empty(0),
+                0,
+            )
+            for b in numbers
+        ]
+        self.held_weight = math.fsum(
+            math.fsum(rows.weight[held]) if len(rows.weight) else np.count_nonzero(held)
+            for rows in stripes
+            for held in [rows.folds < n_bags]
+        )
+
+    def run(self) -> list[float]:
+        """Take rounds from where the bags stand.
+
+        The bags stop together, where their held-out rows together are judged best; their losses
+        every few rounds are the answer.
+        """
+        list(in_threads(self._prepare, self.bags, self.n_jobs))
+        if not self.stopping.early:
+            self._advance(self.stopping.max_rounds, 1.0)
+            return []
+        losses = [self.held_out_loss()]
+        best, best_at, known = losses[0], 0, [bag.tables.copy() for bag in self.bags]
+        lucky = 0  # looks in a row that saw a gain
+        for done in range(CHECK, self.stopping.max_rounds + CHECK, CHECK):
+            self._advance(CHECK, min(HASTE ** (lucky // LUCKY), FASTEST))
+            losses.append(self.held_out_loss())
+            lucky = 0 if losses[-1] >= losses[-2] else lucky + 1
+            if losses[-1] < best - self.stopping.tol * abs(best):
+                best, best_at, known = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+            if self.progress.stopped or done - best_at >= self.stopping.patience:
+                break
+        for bag, tables in zip(self.bags, known, strict=True):
+            bag.tables = tables
+        return losses
+
+    def score(self, bag: Bag, rows: Rows) -> NDArray[np.float64]:
+        """Scores of some rows from a bag's tables, until those of other rows are asked for."""
+        scores = bag.scores[: len(rows.groups)]
+        scores[:] = self.prior
+        kernels.add_tables(rows, bag.terms, bag.tables, scores)
+        return scores
+
+    def held_out(self, bag: Bag) -> Rows:
+        """Rows among which are those that a bag holds out."""
+        return self.stripes[bag.number if len(self.stripes) > 1 else 0]
+
+    def learning(self, bag: Bag, n: int) -> Rows:
+        """Rows that a bag learns from in round n: one stripe after the other, but for its own."""
+        others = max(len(self.stripes) - 1, 1)
+        return self.stripes[(bag.number + 1 + n % others) % len(self.stripes)]
+
+    def weigh(self, terms: Terms, number: int) -> NDArray[np.float64]:
+        """Weight of the rows that a bag learns from in every cell."""
+        total, part = np.zeros(terms.start[-1]), np.empty(terms.start[-1])
+        for rows in self.stripes:
+            kernels.weigh_terms(rows, terms, number, part)
+            total += part
+        return total
+
+    def _prepare(self, bag: Bag) -> None:
+        bag.cell_weight = self.weigh(bag.terms, bag.number) / len(self.stripes)
+        self.score(bag, self.held_out(bag))
+
+    def held_out_loss(self) -> float:
+        """Mean log loss of the rows that bags hold out."""
+
+        def loss(bag: Bag) -> float:
+            rows = self.held_out(bag)
+            scores = self.score(bag, rows) if len(self.stripes) > 1 else bag.scores
+            return kernels.held_out_loss(rows, bag.number, scores)
+
+        return math.fsum(in_threads(loss, self.bags, self.n_jobs)) / self.held_weight
+
+    def _advance(self, n_rounds: int, haste: float) -> None:
+        rule = self.rule._replace(rate=self.rule.rate * haste)
+        each = n_rounds if len(self.stripes) == 1 else 1
+
+        def advance(bag: Bag) -> None:
+            for _ in range(0, n_rounds, each):
+                rows = self.learning(bag, bag.n_rounds)
+                scores = self.score(bag, rows) if len(self.stripes) > 1 else bag.scores
+                kernels.take_rounds(
+                    rows, bag.terms, rule, bag.number, each, bag.cell_weight, scores, bag.tables
+                )
+                bag.n_rounds += each
+
+        list(in_threads(advance, self.bags, self.n_jobs))
+        self.progress.add(n_rounds)

@@ -1,0 +1,274 @@
+"""Naive Bayes that is not naive: evidence of columns and of pairs of columns, learned together."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.answer import Answer, EvidenceTable
+from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
+from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
+from unnaive.counts import Summary, Wanted
+from unnaive.counts.summary import row_factor
+from unnaive.encode import GRID_LIMIT
+from unnaive.estimator import Progress, reports_progress
+from unnaive.estimator.registry import register
+from unnaive.models._base import ScorerAttributes, TableClassifier
+from unnaive.models._seeding import draw_seed
+from unnaive.models.boost.coding import MOST_PAIR_SLOTS, Numbering, code_rows, number_columns
+from unnaive.models.boost.learn import Learned, learn
+from unnaive.models.boost.options import read_directions, read_interactions
+from unnaive.models.boost.rounds import Booster, Stopping, make_terms, step_rule
+from unnaive.table import Schema, Source
+
+LEAST_FOLDS = 8  # a bag holds out at most one row in so many
+
+
+@register()
+class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
+    """Naive Bayes that is not naive: evidence of columns and pairs of columns, learned together.
+
+    The log odds of a class are its prior, plus the evidence of every column's value, plus that of
+    every chosen pair of columns' values. As in naive Bayes the evidence is a table to look values
+    up in, so that an answer is a sum of bars; but all tables are learned together, so that columns
+    that say the same are not believed twice, and pairs say what their columns alone cannot.
+
+    Numbers are cut into many intervals of about equal frequency. Rounds of boosting then take a
+    small step in every table towards the classes of the rows. Several bags do so side by side, each
+    without the rows that it holds out, and stop where these rows together are judged best. The
+    evidence of the bags is averaged.
+
+    Parameters
+    ----------
+    interactions : "auto", int, float or list of pairs, default="auto"
+        Which pairs of columns have evidence of their own. ``"auto"`` tries the pairs that gain most
+        on what single columns leave, in each bag three times as many as there are columns, and
+        keeps those that held-out rows gain by. A whole number is so many pairs, the strongest; a
+        fraction such as 0.5 or 2.0 is a multiple of the number of columns; a list names pairs, as
+        in ``[("age", "city")]``. 0 is none.
+    n_bags : int, default=8
+        Models that are averaged. Each holds out the rows that no other does, one in
+        ``max(n_bags, 8)``.
+    learning_rate : float, default=0.1
+        Share of a Newton step that a round takes in each table.
+    max_rounds : int, default=1000
+        Most rounds, of single columns and again with pairs.
+    early_stopping : bool, default=True
+        Hold rows out, and stop when their log loss no longer falls. Without it one model learns
+        from all rows for ``max_rounds`` rounds, and ``"auto"`` keeps all pairs that it tries.
+    n_iter_no_change : int, default=30
+        Rounds without gain before early stopping.
+    tol : float, default=1e-3
+        Share by which the log loss must fall to count as a gain.
+    max_bins : int, default=128
+        Most intervals of a numeric column.
+    max_interaction_bins : int or None, default=None
+        Most intervals of a numeric column, and most categories, in pairs. None is twice the cube
+        root of the number of rows, from 8 to 32.
+    monotonic_cst : array-like of shape (n_features,), dict or None, default=None
+        1 where the second class may only become more probable as a number rises, -1 where it may
+        only become less so, 0 where there is no constraint; a dict is by column. Only for two
+        classes. Constrained columns take part in no pair.
+    missing : {"value", "skip"}, default="value"
+        Whether a missing value is a value like any other, or no evidence.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes' rows.
+    categorical_features, max_categories, grid_limit :
+        As in `NaiveBayesClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows that bags hold out.
+    n_jobs : int or None, default=None
+        Threads; the model never depends on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    scorer_ : Scorer
+        The evidence: ``terms`` of the columns and ``pairs``. Over the classes it sums to 0.
+    pairs_ : list of tuples
+        Positions of the columns of each pair, those that held-out rows gain most by first.
+    counts_ : CountTable
+        Weight of the rows by class, in the slots of the columns' coders.
+    validation_loss_ : array
+        Log loss of the held-out rows every five rounds, from none on: of single columns, then with
+        pairs. Empty without early stopping.
+    schema_ : Schema
+        Names and kinds of the columns.
+    n_features_in_ : int
+    feature_names_in_ : array of str
+        Only when the table's columns have names.
+
+    Notes
+    -----
+    The evidence of pairs is pure: its mean over the training rows vanishes for each value of either
+    column, since what a value says alone stands in its own column's table. Unseen values have no
+    evidence, which is that of an average row; so have missing ones with ``missing="skip"``.
+
+    Gradients are whole multiples of a power of two, so that their sums do not depend on the order
+    of rows; rows are held out by their values. The model is the same, bit for bit, for any
+    ``n_jobs``, order of rows, and partition of the data. From 131,072 rows on, a round looks at a
+    sample of about 32,768 of them, another one each time.
+
+    See Also
+    --------
+    NaiveBayesClassifier : The same sum of bars, from counts alone.
+    BoostedNaiveBayesClassifier : Evidence of single columns from reweighted counts.
+
+    References
+    ----------
+    C. Elkan. Naive Bayesian Learning. Adapted from UCSD technical report CS97-557, 1997.
+    Y. Lou, R. Caruana, J. Gehrke, G. Hooker. Accurate intelligible models with pairwise
+    interactions. KDD 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unnaive import UnnaiveBayesClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3))
+    >>> y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    >>> model = UnnaiveBayesClassifier(random_state=0).fit(X, y)
+    >>> model.pairs_[0]
+    (0, 1)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    pairs_: list[tuple[int, int]]
+    validation_loss_: NDArray[np.float64]
+    _n_passes = 2
+
+    def __init__(
+        self,
+        *,
+        interactions: Any = "auto",
+        n_bags: int = 8,
+        learning_rate: float = 0.1,
+        max_rounds: int = 1000,
+        early_stopping: bool = True,
+        n_iter_no_change: int = 30,
+        tol: float = 1e-3,
+        max_bins: int = 128,
+        max_interaction_bins: int | None = None,
+        monotonic_cst: Any = None,
+        missing: str = "value",
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        max_categories: int | None = None,
+        grid_limit: int = GRID_LIMIT,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.interactions = interactions
+        self.n_bags = n_bags
+        self.learning_rate = learning_rate
+        self.max_rounds = max_rounds
+        self.early_stopping = early_stopping
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.max_bins = max_bins
+        self.max_interaction_bins = max_interaction_bins
+        self.monotonic_cst = monotonic_cst
+        self.missing = missing
+        self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.max_categories = max_categories
+        self.grid_limit = grid_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    # Learning -------------------------------------------------------------------------------
+
+    @reports_progress
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the evidence.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        source, summary = self._read(X, y, sample_weight)
+        check_class_weight(self.class_weight, summary.labels.classes)
+        classes, totals = summary.labels.classes, summary.counts.totals
+        factor = row_factor(summary, class_factor(self.class_weight, classes, totals))
+        pair_bins = self._pair_bins(float((totals * factor).sum()))
+        numbering = number_columns(summary, factor, self.max_bins, pair_bins, self.max_categories)
+        learned = self._learn(source, summary, numbering, factor)
+        scorer = learned.scorer(numbering, summary.schema)
+        self.pairs_ = list(learned.pairs)
+        self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
+        # All rounds are added up in one table, each with its full vote.
+        root = EvidenceTable(scorer, numbering.counts, rounds=1.0)
+        self._learn_answer(Answer(summary.schema, classes, root))
+        return self
+
+    def _learn(
+        self,
+        source: Source,
+        summary: Summary,
+        numbering: Numbering,
+        factor: NDArray[np.float64],
+    ) -> Learned:
+        classes = summary.labels.classes
+        directions = read_directions(self.monotonic_cst, summary.schema, len(classes))
+        interactions = read_interactions(
+            self.interactions, summary.schema, numbering.varying, directions
+        )
+        n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
+        seed = draw_seed(self.random_state)
+        rows = code_rows(source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed)
+        prior = log_prior(numbering.counts.totals, 0.0, None)
+        if len(classes) < 3:  # the log odds of the second class; one class has no rival
+            prior = prior[-1:] - prior[:1]
+        progress = Progress(
+            "boosting", None, "rounds", step="round", steps=None, n_rows=summary.n_rows,
+            hook=self._hook,
+        )  # fmt: skip
+        rule = step_rule(rows, self.learning_rate, self.missing)
+        stopping = Stopping(self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol)
+        alone = make_terms(numbering, numbering.varying, [], directions)
+        booster = Booster(
+            rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage, progress, alone
+        )
+        learned = learn(booster, numbering, interactions, directions)
+        progress.finish()
+        return learned
+
+    def _n_tasks(self) -> int | None:
+        return 1
+
+    def _wanted(self, schema: Schema) -> Wanted:
+        return Wanted(schema.numeric)
+
+    def _pair_bins(self, n_rows: float) -> int:
+        """Intervals of a number in pairs: two times the cube root of the rows, 8 to 32."""
+        if self.max_interaction_bins is not None:
+            return self.max_interaction_bins
+        return int(np.clip(2.0 * np.cbrt(n_rows), 8, 32))
+
+    def _check_parameters(self) -> None:
+        check_number(self, "n_bags", 1, 255, whole=True)
+        check_number(self, "learning_rate", 1e-6, 1)
+        check_number(self, "max_rounds", 1, whole=True)
+        check_number(self, "n_iter_no_change", 1, whole=True)
+        check_number(self, "tol", 0)
+        check_number(self, "max_bins", 2, GRID_LIMIT, whole=True)
+        if self.max_interaction_bins is not None:
+            check_number(self, "max_interaction_bins", 2, MOST_PAIR_SLOTS, whole=True)
+        check_word(self, "missing", "skip", "value")
+
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        pairs = [(pair.first, pair.second) for pair in self.scorer_.pairs]
+        expect(self.pairs_ == pairs, "pairs_ are not those of the evidence.")
+        loss = self.validation_loss_
+        check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE)
