@@ -61,7 +61,7 @@ class Columns:
         self._read = statement.step("values")
         self._number = statement.step("slots")
         self._values: dict[int, str] = {}
-        self._slots: dict[int, str] = {}
+        self._slots: dict[tuple[int, Any], str] = {}
 
     def keep(self, given: str) -> str:
         """A column that is passed on as it is."""
@@ -76,8 +76,10 @@ class Columns:
 
     def slot(self, j: int, coder: CoarseCoder) -> str:
         """The slot of column j: 0 missing, then the values, then unseen."""
-        if j not in self._slots:
-            assert coder is not None
+        assert coder is not None
+        # Pairs of columns may have intervals of their own.
+        key = (j, coder.cuts.tobytes() if isinstance(coder, Bins) else id(coder))
+        if key not in self._slots:
             if self._number.is_full:
                 self._number = self.statement.step("slots")
             own = self.value(j)
@@ -86,8 +88,8 @@ class Columns:
                 if isinstance(coder, Bins)
                 else self._category(self._number, own, self.schema[j], coder)
             )
-            self._slots[j] = self._number.define("c", numbered)
-        return self._slots[j]
+            self._slots[key] = self._number.define("c", numbered)
+        return self._slots[key]
 
     def _interval(self, own: str, bins: Bins) -> exp.Expr:
         self.statement.count(len(bins.cuts))
