@@ -7,22 +7,30 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import MODELS, Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
+from unnaive.cli.options import Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
 
 
 def compare(
     data: Data,
     target: Target,
     models: Annotated[
-        str, typer.Option("--models", "-m", help=f"Which to compare, with commas: {MODELS}.")
+        str,
+        typer.Option(
+            "--models", "-m", metavar="NAMES", help="Models to compare, separated by commas."
+        ),
     ] = "all",
     time_budget: Annotated[
-        float | None, typer.Option("--time", help="Seconds for all of it; cheap models first.")
+        float | None, typer.Option("--time", metavar="SECONDS", help="Time budget; the cheapest models come first.")
     ] = None,
     by: Annotated[
-        str, typer.Option("--by", help="log_loss, accuracy, brier or calibration_error.")
+        str,
+        typer.Option(
+            "--by",
+            metavar="MEASURE",
+            help="Sort and choose by log_loss, accuracy, brier or calibration_error.",
+        ),
     ] = "log_loss",
-    cv: Annotated[int, typer.Option("--cv", help="Folds of cross-validation.", min=2)] = 5,
+    cv: Annotated[int, typer.Option("--cv", help="Number of cross-validation folds.", min=2)] = 5,
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
@@ -30,13 +38,13 @@ def compare(
         Path | None, typer.Option("--out", "-o", help="Write the best model to this file.")
     ] = None,
     results: Annotated[
-        Path | None, typer.Option("--results", help="Write the figures to this CSV file.")
+        Path | None, typer.Option("--results", help="Write the table to this CSV file.")
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
-    """Cross-validate the whole family side by side.
+    """Cross-validate models side by side on the same folds.
 
     [bold]Example:[/] unnaive compare loans.csv --target outcome --time 60 -o best.unv
     """

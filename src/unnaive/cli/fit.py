@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.cli.options import (
-    MODELS,
-    Categorical,
-    Data,
-    Drop,
-    Jobs,
-    Quiet,
-    Seed,
-    Target,
-    Weight,
-)
+from unnaive.cli.options import Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
 
 if TYPE_CHECKING:
     from unnaive.choose import Comparison
@@ -31,10 +21,20 @@ def fit(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
     ],
-    model: Annotated[str, typer.Option("--model", "-m", help=f"{MODELS}, or auto.")] = "nb",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="One of the models below, or auto: the best of them by cross-validation.",
+        ),
+    ] = "nb",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Parameter of the model, as name=value; repeatable."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Set a parameter of the model; repeatable."
+        ),
     ] = None,
     weight: Weight = None,
     drop: Drop = None,
@@ -43,7 +43,7 @@ def fit(
         int | None,
         typer.Option(
             "--cv",
-            help="Folds of cross-validation; 0 for none. 5, or 0 with --checkpoint.",
+            help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
             show_default=False,
             min=0,
         ),
@@ -52,12 +52,12 @@ def fit(
         Path | None,
         typer.Option(
             "--checkpoint",
-            help="File to go on from if the command was killed: nbtree, flexible, boosted.",
+            help="File to resume from if the command is killed (nbtree, flexible, boosted).",
             show_default=False,
         ),
     ] = None,
     compact: Annotated[
-        bool, typer.Option("--compact", help="Leave out what only update and merge need.")
+        bool, typer.Option("--compact", help="Omit what only update and merge need.")
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -65,11 +65,11 @@ def fit(
 ) -> None:
     """Learn a model from files and write it to a file.
 
-    Prints what the columns are, and how good the model is under cross-validation. Rows that do not
-    fit into memory are read block by block; quality is then judged on a random part of them.
+    Prints the kinds of the columns and the cross-validated quality of the model. Rows that do not
+    fit into memory are read block by block; quality is then measured on a random sample of them.
 
-    With --checkpoint, the same command goes on where an earlier one was killed or stopped, and ends
-    with the same model; the file is removed when the model is learned.
+    With --checkpoint, the same command resumes where an earlier one was killed or stopped, and ends
+    with the same model; the file is removed when the fit is complete.
 
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv

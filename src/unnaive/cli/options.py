@@ -11,39 +11,49 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
-        help="CSV or Parquet: files, folders, globs; - is CSV from standard input.",
+        help="CSV or Parquet files, folders or globs; - reads CSV from standard input.",
         show_default=False,
     ),
 ]
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that fit has written.", show_default=False)
+    Path, typer.Argument(metavar="MODEL", help="Model file written by unnaive fit.", show_default=False)
 ]
 Target = Annotated[
-    str, typer.Option("--target", "-t", help="Column with the classes.", show_default=False)
+    str,
+    typer.Option(
+        "--target", "-t", metavar="COLUMN", help="Column with the classes.", show_default=False
+    ),
 ]
 SomeTarget = Annotated[
     str | None,
     typer.Option(
         "--target",
         "-t",
-        help="Column with the classes; may be left out where the model knows all other columns.",
+        metavar="COLUMN",
+        help="Column with the classes; may be omitted if it is the only column new to the model.",
         show_default=False,
     ),
 ]
 Weight = Annotated[
     str | None,
-    typer.Option("--weight", help="Column that says how often a row counts.", show_default=False),
+    typer.Option(
+        "--weight", metavar="COLUMN", help="Column with the weights of rows.", show_default=False
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", help="Column to leave out, such as an identifier; repeatable."),
+    typer.Option(
+        "--drop", metavar="COLUMN", help="Column to ignore, such as an identifier; repeatable."
+    ),
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option("--categorical", help="Column of numbers that are categories; repeatable."),
+    typer.Option(
+        "--categorical",
+        metavar="COLUMN",
+        help="Column of numbers to treat as categories; repeatable.",
+    ),
 ]
-Folds = Annotated[int, typer.Option("--cv", help="Folds of cross-validation; 0 for none.", min=0)]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no report.")]
-MODELS = "nb, gaussian, kernel, boosted, bagged, c45, mixture, nbtree, flexible, decomposition"
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all cores.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
