@@ -20,7 +20,10 @@ def compare(
         ),
     ] = "all",
     time_budget: Annotated[
-        float | None, typer.Option("--time", metavar="SECONDS", help="Time budget; the cheapest models come first.")
+        float | None,
+        typer.Option(
+            "--time", metavar="SECONDS", help="Time budget; the cheapest models come first."
+        ),
     ] = None,
     by: Annotated[
         str,
@@ -50,16 +53,16 @@ def compare(
     """
     from unnaive.choose import compare as run
     from unnaive.cli.console import progress, show
-    from unnaive.cli.models import check_place, save_model
+    from unnaive.cli.models import check_writable, save_model
     from unnaive.cli.rows import paths_of, read_rows
 
-    for place in (out, results):
-        if place is not None:
-            check_place(place)
+    for path in (out, results):
+        if path is not None:
+            check_writable(path)
     names = [name.strip() for name in models.split(",") if name.strip()]
     with paths_of(data) as paths, progress(quiet) as bar:
         rows = read_rows(paths, target, weight, drop, bar)
-        found = run(
+        comparison = run(
             rows.features,
             rows.labels,
             models=None if names == ["all"] else names,
@@ -73,16 +76,16 @@ def compare(
             progress=bar,
         )
     if out is not None:
-        save_model(found.best_, out)
+        save_model(comparison.best_, out)
     if results is not None:
-        _write(found.to_dict(), results)
+        _write(comparison.to_dict(), results)
     if quiet:
         return
     if not rows.complete:
-        print(f"compared on {len(rows.table):,} of {rows.n_rows:,} rows, drawn at random")
-    show(found)
+        print(f"compared on a random sample of {len(rows.table):,} of {rows.n_rows:,} rows")
+    show(comparison)
     if out is not None:
-        print(f"\n{found.best_name_} written to {out}")
+        print(f"\n{comparison.best_name_} written to {out}")
 
 
 def _write(columns: dict[str, list[object]], path: Path) -> None:

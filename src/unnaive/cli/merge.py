@@ -25,11 +25,11 @@ def merge(
 
     [bold]Example:[/] unnaive merge north.unv south.unv -o both.unv
     """
-    from unnaive.cli.models import check_place, load_model, save_model
+    from unnaive.cli.models import check_writable, load_model, save_model
     from unnaive.common.wording import counted, size_words
     from unnaive.models import merge as join
 
-    check_place(out)
+    check_writable(out)
     size = save_model(join([load_model(path) for path in models]), out)
     if not quiet:
         print(f"{counted(len(models), 'model')} merged into {out}: {size_words(size)}")

@@ -16,7 +16,8 @@ Data = Annotated[
     ),
 ]
 ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="Model file written by unnaive fit.", show_default=False)
+    Path,
+    typer.Argument(metavar="MODEL", help="Model file written by unnaive fit.", show_default=False),
 ]
 Target = Annotated[
     str,
@@ -55,5 +56,5 @@ Categorical = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Number of threads; -1 uses all cores.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; -1 uses all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

@@ -14,7 +14,7 @@ from unnaive.cli.options import ModelFile
 def sql(
     model: ModelFile,
     table: Annotated[
-        str, typer.Option("--table", help="Table to select from; schema.table for both.")
+        str, typer.Option("--table", help="Table to select from, or schema.table.")
     ] = "data",
     dialect: Annotated[
         str,
@@ -24,22 +24,22 @@ def sql(
     ] = "duckdb",
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="Column to pass on, such as a key; repeatable."),
+        typer.Option("--keep", metavar="COLUMN", help="Column to copy, such as a key; repeatable."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write, else standard output.")
+        Path | None, typer.Option("--out", "-o", help="File to write; default: standard output.")
     ] = None,
 ) -> None:
-    """Print a statement that computes the probability of every class inside a database.
+    """Print a SQL statement that computes the probability of every class in a database.
 
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
-    from unnaive.cli.models import check_place, load_model
+    from unnaive.cli.models import check_writable, load_model
     from unnaive.common.atomic import replacing
     from unnaive.store import to_sql
 
     if out is not None:
-        check_place(out)
+        check_writable(out)
     parts = table.split(".")
     name = parts if len(parts) > 1 else table
     text = to_sql(load_model(model), name, dialect, keep=keep or ())
