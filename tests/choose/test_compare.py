@@ -395,10 +395,8 @@ def test_auto_keeps_its_best_in_a_file_and_learns_from_memory_only(tmp_path):
         assert type(again) is type(saved)
         assert (again.predict_proba(X) == model.predict_proba(X)).all()
     save(model, tmp_path / "a.unv")
-    with pytest.raises(
-        AttributeError, match="there is no comparison_: model files keep the chosen"
-    ):
-        load(tmp_path / "a.unv").comparison_  # noqa: B018
+    with pytest.raises(AttributeError, match="no comparison_: model files keep the chosen model"):
+        load(tmp_path / "a.unv").comparison_
     with pytest.raises(TypeError, match="compared on tables in memory; got Scan"):
         model.fit(scan("rows.csv", "y"), None)
 

@@ -50,7 +50,7 @@ def test_help_lists_the_models_of_the_registry(command):
 def test_models_of_other_packages_are_listed_by_their_entry_points(monkeypatch):
     assert ENTRY_POINTS == registry.GROUP
     monkeypatch.setattr("unnaive.cli.help.entry_points", lambda group: [group])
-    monkeypatch.setattr(registry, "_members", dict(registry._members))
+    monkeypatch.setattr(registry, "_members", family())
     registry.register("twin", "Naive Bayes once more.", cost=11)(NaiveBayesClassifier)
     assert list(model_summaries())[:2] == ["nb", "twin"]
 

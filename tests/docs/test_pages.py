@@ -26,6 +26,7 @@ def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, req
     """Names that pages take for granted are a table, its classes, and new rows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(ROOT / "examples")
+    registry.family()  # all of the library's are registered, before a page adds its own
     for registered in ("_members", "_classes"):  # what a page registers is forgotten after it
         monkeypatch.setattr(registry, registered, dict(getattr(registry, registered)))
     X, y = load_german_credit()

@@ -1,4 +1,4 @@
-"""What generators share: drawn columns as a pandas table."""
+"""What generators share: checks of parameters, and the columns as a pandas table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def as_table(columns: Mapping[str, Any], target: Any, name: str) -> tuple[Any, A
 
 
 def check_count(name: str, value: Any, least: int) -> int:
-    """Refuse a number of rows or columns that is none."""
+    """Refuse a number of rows or columns that is not a whole number in its range."""
     right = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not right or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")
@@ -29,7 +29,7 @@ def check_count(name: str, value: Any, least: int) -> int:
 
 
 def check_share(name: str, value: Any) -> float:
-    """Refuse a probability that is none."""
+    """Refuse a probability outside 0 to 1."""
     right = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not right or not 0 <= value <= 1:
         raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}.")
