@@ -349,7 +349,7 @@ def test_show_prints_plainly_into_a_pipe():
         ({"models": ["nb", "tree"]}, "models contains 'tree'; choose from nb, gaussian"),
         ({"models": []}, "nothing to compare"),
         ({"estimators": {"nb": Sleeper()}}, "estimators has 'nb', which is the name of a model"),
-        ({"criterion": "auc"}, "criterion must be 'log_loss' or .*; got 'auc'"),
+        ({"criterion": "auc"}, "criterion must be 'accuracy' or .*; got 'auc'"),
         ({"time_budget": 0}, "time_budget must be a number of seconds above 0, or None; got 0"),
         ({"cv": 1}, "cv must be 2 folds or more; got 1"),
         ({"sample_weight": [1.0]}, "one number per row"),

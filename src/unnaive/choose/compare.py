@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from unnaive.choose.comparison import CRITERIA, Comparison, rank
+from unnaive.choose.comparison import MEASURES, Comparison, rank
 from unnaive.choose.family import candidates
 from unnaive.choose.running import (
     LabelledTable,
@@ -128,8 +128,8 @@ def compare(
 
 
 def _check(criterion: str, time_budget: Any) -> None:
-    if criterion not in CRITERIA:
-        choices = " or ".join(repr(word) for word in CRITERIA)
+    if criterion not in MEASURES:
+        choices = " or ".join(map(repr, MEASURES))
         raise ValueError(f"criterion must be {choices}; got {criterion!r}.")
     if time_budget is None:
         return

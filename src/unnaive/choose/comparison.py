@@ -16,8 +16,12 @@ from unnaive.choose.running import Result
 from unnaive.common.wording import counted, size_words, span_words
 from unnaive.table import Schema
 
-# Criteria and whether less is better.
-CRITERIA = {"log_loss": True, "accuracy": False, "brier": True, "calibration_error": True}
+MEASURES = (
+    "accuracy",
+    "log_loss",
+    "brier",
+    "calibration_error",
+)  # less is better, but for the first
 HEADS = ("model", "accuracy", "log loss", "Brier", "calibration error", "fit", "predict", "size")
 
 
@@ -26,7 +30,7 @@ def rank(results: Sequence[Result], criterion: str) -> list[Result]:
 
     def key(result: Result) -> tuple[int, float]:
         value = math.nan if result.quality is None else getattr(result.quality, criterion)
-        sign = 1 if CRITERIA[criterion] else -1
+        sign = -1 if criterion == "accuracy" else 1
         return (2, 0.0) if result.quality is None else (int(value != value), sign * value)
 
     return sorted(results, key=key)
@@ -72,9 +76,8 @@ class Comparison:
         -------
         dict
         """
-        measures = ("accuracy", *(c for c in CRITERIA if c != "accuracy"))
         columns: dict[str, list[Any]] = {"model": [r.name for r in self.results]}
-        for name in measures:
+        for name in MEASURES:
             columns[name] = [
                 math.nan if r.quality is None else getattr(r.quality, name) for r in self.results
             ]
@@ -152,7 +155,7 @@ class Comparison:
         if sys.stdout.isatty() and find_spec("rich"):
             from rich.console import Console
 
-            Console().print(self)
+            Console(highlight=False).print(self)
         else:
             print(self)
 
@@ -187,17 +190,9 @@ def align(rows: list[list[str]], left: int = 1) -> list[str]:
 
 
 def _figures(result: Result) -> list[float]:
-    q = result.quality
-    assert q is not None
-    return [
-        q.accuracy,
-        q.log_loss,
-        q.brier,
-        q.calibration_error,
-        result.fit_seconds,
-        result.predict_seconds,
-        math.nan if result.size is None else result.size,
-    ]
+    size = math.nan if result.size is None else result.size
+    measures = (getattr(result.quality, name) for name in MEASURES)
+    return [*measures, result.fit_seconds, result.predict_seconds, size]
 
 
 def _cells(result: Result) -> list[str]:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from unnaive.estimator.registry import family
 from unnaive.models._seeding import seeded
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A named estimator whose random state is fixed."""
-
-    name: str
-    estimator: Any
 
 
 def make_model(name: str, **params: Any) -> Any:
@@ -54,8 +45,8 @@ def candidates(
     rng: np.random.RandomState,
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
-) -> list[Candidate]:
-    """The models named, cheapest first, then the estimators passed."""
+) -> dict[str, Any]:
+    """The models named, cheapest first, then the estimators passed; their random state is fixed."""
     members = family()
     names = list(members) if models is None else _check_names(models, members)
     chosen = {
@@ -69,7 +60,7 @@ def candidates(
             raise ValueError(f"estimators has {name!r}, which is the name of a model; rename it.")
     if not chosen and not others:
         raise ValueError("there is nothing to compare: models and estimators are both empty.")
-    return [Candidate(name, seeded(model, rng)) for name, model in {**chosen, **others}.items()]
+    return {name: seeded(model, rng) for name, model in {**chosen, **others}.items()}
 
 
 def _check_names(models: Iterable[str], members: Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from unnaive.bayes.quality import Quality, QualitySums
-from unnaive.choose.family import Candidate
 from unnaive.encode import Labels
 from unnaive.encode.draws import draw_order
 from unnaive.encode.labels import groups_of
@@ -110,7 +109,7 @@ class TimeBudget:
 
 
 def run_all(
-    candidates: Sequence[Candidate],
+    candidates: Mapping[str, Any],
     rows: LabelledTable,
     splits: Sequence[Split],
     budget: TimeBudget,
@@ -118,27 +117,26 @@ def run_all(
     progress: ProgressCallback | None,
 ) -> list[Result]:
     """Every candidate's result, the cheapest first where time is limited."""
-    costs = dict.fromkeys([c.name for c in candidates], 0.0)
+    costs = dict.fromkeys(candidates, 0.0)
     if budget.limit is not None:
         costs = _estimate_costs(candidates, rows, budget, seed)
     results: list[Result] = []
     steps = len(candidates) * len(splits)
-    for i, candidate in enumerate(sorted(candidates, key=lambda c: costs[c.name])):
+    for i, name in enumerate(sorted(candidates, key=lambda name: costs[name])):
 
-        def report(fold: int, name: str = candidate.name, done: int = i * len(splits)) -> None:
+        def report(fold: int, name: str = name, done: int = i * len(splits)) -> None:
             if progress is not None:
                 progress(name, done + fold, steps)
 
         first = not any(r.quality for r in results)  # one model is always finished
-        results.append(
-            _run(candidate, rows, splits, None if first else budget, costs[candidate.name], report)
-        )
+        result = Result(name, candidates[name])
+        results.append(_run(result, rows, splits, None if first else budget, costs[name], report))
         report(len(splits))
     return results
 
 
 def _estimate_costs(
-    candidates: Sequence[Candidate], rows: LabelledTable, budget: TimeBudget, seed: int
+    candidates: Mapping[str, Any], rows: LabelledTable, budget: TimeBudget, seed: int
 ) -> dict[str, float]:
     """Estimated seconds of one fit of each, from fits on a few rows."""
     assert budget.limit is not None
@@ -146,13 +144,13 @@ def _estimate_costs(
     shuffled = draw_order(seed, np.arange(n))
     allowed = PROBE_SHARE * budget.limit / len(candidates)
     return {
-        candidate.name: _extrapolate(_probe(candidate, rows, shuffled, budget, allowed), n)
-        for candidate in candidates
+        name: _extrapolate(_probe(estimator, rows, shuffled, budget, allowed), n)
+        for name, estimator in candidates.items()
     }
 
 
 def _probe(
-    candidate: Candidate,
+    estimator: Any,
     rows: LabelledTable,
     shuffled: NDArray[np.intp],
     budget: TimeBudget,
@@ -168,7 +166,7 @@ def _probe(
             break
         start = time.perf_counter()
         try:
-            rows.fit(candidate.estimator, shuffled[:few])
+            rows.fit(estimator, shuffled[:few])
         except Exception as error:
             _reraise_interrupt(error)
             break  # it will be shown when its turn comes
@@ -191,15 +189,14 @@ def _extrapolate(seconds: dict[int, float], n: int) -> float:
 
 
 def _run(
-    candidate: Candidate,
+    result: Result,
     rows: LabelledTable,
     splits: Sequence[Split],
     budget: TimeBudget | None,
     cost: float,
     report: Callable[[int], None],
 ) -> Result:
-    """All folds of one candidate, unless a fit, or after the first one the rest, takes too long."""
-    result = Result(candidate.name, candidate.estimator)
+    """The result over all folds, unless a fit, or after the first one the rest, takes too long."""
     sums: QualitySums | None = None
     fits: list[float] = []
     predictions: list[float] = []
@@ -214,7 +211,7 @@ def _run(
         report(k)
         start = time.perf_counter()
         try:
-            model = rows.fit(candidate.estimator, train)
+            model = rows.fit(result.estimator, train)
             fitted = time.perf_counter()
             p = rows.predict_proba(model, test)
             predicted = time.perf_counter()

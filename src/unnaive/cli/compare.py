@@ -41,7 +41,7 @@ def compare(
         Path | None, typer.Option("--out", "-o", help="Write the best model to this file.")
     ] = None,
     results: Annotated[
-        Path | None, typer.Option("--results", help="Write the table to this CSV file.")
+        Path | None, typer.Option("--results", help="Write the table to this CSV or Parquet file.")
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -51,14 +51,18 @@ def compare(
 
     [bold]Example:[/] unnaive compare loans.csv --target outcome --time 60 -o best.unv
     """
+    import pyarrow as pa
+
     from unnaive.choose import compare as run
-    from unnaive.cli.console import progress, show
+    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, save_model
+    from unnaive.cli.predict import check_out, writing
     from unnaive.cli.rows import paths_of, read_rows
 
-    for path in (out, results):
-        if path is not None:
-            check_writable(path)
+    if out is not None:
+        check_writable(out)
+    if results is not None:
+        check_out(str(results), "--results")
     names = [name.strip() for name in models.split(",") if name.strip()]
     with paths_of(data) as paths, progress(quiet) as bar:
         rows = read_rows(paths, target, weight, drop, bar)
@@ -78,21 +82,12 @@ def compare(
     if out is not None:
         save_model(comparison.best_, out)
     if results is not None:
-        _write(comparison.to_dict(), results)
+        with writing(str(results)) as write:
+            write(pa.table(comparison.to_dict()))
     if quiet:
         return
     if not rows.complete:
         print(f"compared on a random sample of {len(rows.table):,} of {rows.n_rows:,} rows")
-    show(comparison)
+    comparison.show()
     if out is not None:
         print(f"\n{comparison.best_name_} written to {out}")
-
-
-def _write(columns: dict[str, list[object]], path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from unnaive.common.atomic import replacing
-
-    with replacing(path) as file:
-        csv.write_csv(pa.table(columns), file)

@@ -20,16 +20,6 @@ class Bar(Protocol):
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None: ...
 
 
-def show(item: Any) -> None:
-    """Print an object that rich can render: in colour on a terminal, else as plain text."""
-    if sys.stdout.isatty():
-        from rich.console import Console
-
-        Console(highlight=False).print(item)
-    else:
-        print(item)
-
-
 def show_table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1
 ) -> None:
@@ -37,6 +27,7 @@ def show_table(
     heads = [one_line(head) for head in heads]
     rows = [[one_line(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
+        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
@@ -45,7 +36,7 @@ def show_table(
             table.add_column(Text(head), justify="left" if j < left else "right")
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
-        show(table)
+        Console(highlight=False).print(table)
         return
     from unnaive.choose.comparison import align
 

@@ -75,7 +75,7 @@ def sum_quality(
     n_classes = len(index)
     total: QualitySums | None = None
     n_rows = unlabelled = 0
-    others = [target, *([weight] if weight else [])]
+    others = list(filter(None, (target, weight)))
     for X, extra in read_pieces(model.schema_, paths, others, bar):
         labels = extra[target].to_pylist()
         # A class may be a number in one file and text in another.

@@ -25,7 +25,9 @@ def explain(
         ),
     ] = None,
     target: SomeTarget = None,
-    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Write an HTML report: quality, evidence, what-if, tree.
@@ -47,7 +49,7 @@ def explain(
         X, y = empty_row(fitted.schema_), None
         if data:
             bar("reading")
-            label = find_target(fitted.schema_, paths, target, needed=False)
+            label = find_target(fitted.schema_, paths, target, required=False)
             X, y = read_sample(fitted.schema_, paths, label, MAX_BYTES)
         bar(f"explaining, {counted(len(X), 'row')}")
         report(fitted, X, y, title=title).save(out)

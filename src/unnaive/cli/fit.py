@@ -152,7 +152,7 @@ def print_report(
     from collections import Counter
 
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.console import one_line, show, show_table
+    from unnaive.cli.console import one_line, show_table
     from unnaive.common.wording import counted
 
     cells = [
@@ -177,7 +177,7 @@ def print_report(
     if not rows.complete:
         print(f"evaluated on a random sample of {counted(len(rows.table), 'row')}")
     if len(comparison.results) > 1:
-        show(comparison)
+        comparison.show()
     else:
         quality = comparison.results[0].quality
         assert quality is not None

@@ -26,9 +26,7 @@ def make_estimator(name: str, settings: Sequence[str], seed: int, jobs: int | No
     common: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     model = AutoClassifier(**common) if name == "auto" else make_model(name, **common)
     model.set_params(**dict(read_setting(text, model) for text in settings))
-    check = getattr(model, "_check_parameters", None)
-    if check is not None:  # before rows are read
-        check()
+    model._check_parameters()  # before rows are read
     return model
 
 

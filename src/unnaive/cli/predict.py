@@ -58,7 +58,7 @@ def predict(
     check_out(out)
     fitted = load_model(model)
     if not hasattr(fitted, "predict_proba"):
-        raise ValueError(f"a {type(fitted).__name__} has no classes to predict.")
+        raise ValueError(f"{type(fitted).__name__} has no classes to predict.")
     if "n_jobs" in fitted.get_params():
         fitted.set_params(n_jobs=jobs)
     n_rows = 0
@@ -91,14 +91,14 @@ def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Tab
     return pa.table(columns)
 
 
-def check_out(out: str) -> None:
+def check_out(out: str, option: str = "--out") -> None:
     """Raise if an output cannot be written, before any work is done."""
     from unnaive.cli.models import check_writable
 
     if out == "-":
         return
     if not out.lower().endswith(ENDINGS):
-        raise ValueError(f"--out {out!r} must end with {', '.join(ENDINGS)}, or be -.")
+        raise ValueError(f"{option} {out!r} must end with {', '.join(ENDINGS)}, or be -.")
     check_writable(Path(out))
 
 

@@ -102,7 +102,7 @@ def read_rows(
     """Read files once; of rows beyond a quarter of the machine's memory, keep a sample."""
     whole = scan(paths, target, weight=weight)
     batches = open_batches(whole)
-    _check_columns(batches.names, [target, *([weight] if weight else []), *(drop or [])], paths)
+    _check_columns(batches.names, [*filter(None, (target, weight)), *(drop or [])], paths)
     twice = [name for name in batches.names if batches.names.count(name) > 1]
     if twice:
         raise ValueError(f"the table has several columns named {twice[0]!r}; rename or drop them.")
@@ -177,7 +177,7 @@ def read_pieces(
         name: None for name in others if name not in set(names)
     }
     batches = open_batches(scan(paths, columns=types))
-    _check_columns(batches.names, [*names, *others], paths, "the model needs it; ")
+    _check_columns(batches.names, [*names, *others], paths, ", which the model needs,")
     progress = count_rows("predicting", batches.n_rows, bar)
     for piece in batches.pieces(list(dict.fromkeys([*names, *others])), PIECE_ROWS):
         table = _decode_text(piece.table, batches.coded)
@@ -231,14 +231,14 @@ def read_weights(column: Any, name: str) -> NDArray[np.float64]:
 def update_scan(schema: Schema, paths: list[str], target: str, weight: str | None) -> Scan:
     """The rows to update a fitted model with."""
     types = {str(c.name): TYPES.get(c.family) for c in schema}
-    others = [target, *([weight] if weight else [])]
+    others = list(filter(None, (target, weight)))
     names = open_batches(scan(paths)).names
-    _check_columns(names, [*types, *others], paths, "the model needs it; ")
+    _check_columns(names, [*types, *others], paths, ", which the model needs,")
     return scan(paths, target, weight=weight, columns=types)
 
 
 def find_target(
-    schema: Schema, paths: list[str], target: str | None, needed: bool = True
+    schema: Schema, paths: list[str], target: str | None, required: bool = True
 ) -> str | None:
     """The column with the classes: the one named, or the only one new to the model."""
     names = open_batches(scan(paths)).names
@@ -249,7 +249,7 @@ def find_target(
     others = [name for name in names if name not in features]
     if len(others) == 1:
         return others[0]
-    if not needed:
+    if not required:
         return None
     listed = ", ".join(repr(name) for name in others[:8]) or "none"
     raise ValueError(f"name the column with the classes by --target; new to the model: {listed}.")
@@ -262,7 +262,7 @@ def _check_columns(
         if name not in names:
             listed = ", ".join(repr(n) for n in names[:12]) + (", ..." if len(names) > 12 else "")
             raise ValueError(
-                f"column {name!r} is not in {_describe(paths)}; {why}its columns are {listed}."
+                f"column {name!r}{why} is not in {_describe(paths)}; its columns are {listed}."
             )
 
 

@@ -14,12 +14,15 @@ from unnaive.cli.options import ModelFile
 def sql(
     model: ModelFile,
     table: Annotated[
-        str, typer.Option("--table", help="Table to select from, or schema.table.")
+        str, typer.Option("--table", metavar="NAME", help="Table to select from, or schema.table.")
     ] = "data",
     dialect: Annotated[
         str,
         typer.Option(
-            "--dialect", "-d", help="duckdb, postgresql, sqlite, spark, bigquery or snowflake."
+            "--dialect",
+            "-d",
+            metavar="NAME",
+            help="duckdb, postgresql, sqlite, spark, bigquery or snowflake.",
         ),
     ] = "duckdb",
     keep: Annotated[

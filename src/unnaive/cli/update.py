@@ -36,7 +36,7 @@ def update(
     fitted = load_model(model)
     if not hasattr(fitted, "partial_fit"):
         raise ValueError(
-            f"a {type(fitted).__name__} cannot be updated; fit it again on all rows. "
+            f"{type(fitted).__name__} cannot be updated; fit it again on all rows. "
             "Naive Bayes and mixtures can."
         )
     with paths_of(data) as paths, progress(quiet) as bar:
