@@ -61,6 +61,13 @@ def test_help_names_no_python_types(command):
     assert not re.search(r"list\[|<bool>|<str>|Path", shown)
 
 
+def test_help_of_fit_names_the_models_that_keep_checkpoints():
+    shown = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "200"}).output
+    names = re.search(r"command is killed \(([\w, ]+)\)", shown)[1]
+    kept = {own.name for own in family().values() if own.estimator._keeps_checkpoint}
+    assert set(names.split(", ")) == kept
+
+
 def test_help_of_sql_names_every_dialect():
     shown = CliRunner().invoke(app, ["sql", "--help"], env={"COLUMNS": "200"}).output
     assert all(name in shown for name in DIALECTS)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.cli.options import Quiet
+from unnaive.cli.options import Quiet, argument
 
 SAMPLES = {
     "credit": "german credit: 1,000 real loans, mixed columns, classes good and bad",
@@ -22,10 +22,7 @@ SAMPLES = {
 
 
 def data(
-    name: Annotated[
-        str,
-        typer.Argument(help="Name of the table; without it, they are listed.", show_default=False),
-    ] = "",
+    name: Annotated[str, argument(help="Name of the table; without it, they are listed.")] = "",
     out: Annotated[
         str | None,
         typer.Option(

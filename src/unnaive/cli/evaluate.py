@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unnaive.cli.options import Data, ModelFile, Quiet, SomeTarget, Weight
+from unnaive.cli.options import Data, ModelFile, OptionalTarget, Quiet, Weight
 
 if TYPE_CHECKING:
     from unnaive.bayes.quality import QualitySums
@@ -15,7 +15,7 @@ MOST_CLASSES = 12
 def evaluate(
     model: ModelFile,
     data: Data,
-    target: SomeTarget = None,
+    target: OptionalTarget = None,
     weight: Weight = None,
     quiet: Quiet = False,
 ) -> None:

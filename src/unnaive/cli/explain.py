@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import ModelFile, Quiet, SomeTarget
+from unnaive.cli.options import ModelFile, OptionalTarget, Quiet
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
 
@@ -24,7 +24,7 @@ def explain(
             help="Rows to evaluate and show; without them, the page starts from an empty row.",
         ),
     ] = None,
-    target: SomeTarget = None,
+    target: OptionalTarget = None,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
     ] = None,

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.cli.options import Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
+from unnaive.cli.options import (
+    Categorical,
+    Data,
+    Drop,
+    Jobs,
+    NewModelFile,
+    Quiet,
+    Seed,
+    Target,
+    Weight,
+)
 
 if TYPE_CHECKING:
     from unnaive.choose import Comparison
@@ -18,9 +28,7 @@ if TYPE_CHECKING:
 def fit(
     data: Data,
     target: Target,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
-    ],
+    out: NewModelFile,
     model: Annotated[
         str,
         typer.Option(

@@ -5,18 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from unnaive.cli.options import Quiet
+from unnaive.cli.options import NewModelFile, Quiet, argument
 
 
 def merge(
-    models: Annotated[
-        list[Path], typer.Argument(metavar="MODEL", help="Model files.", show_default=False)
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
-    ],
+    models: Annotated[list[Path], argument(metavar="MODEL", help="Model files.")],
+    out: NewModelFile,
     quiet: Quiet = False,
 ) -> None:
     """Merge models of parts of the rows into the model of all rows, bit for bit.

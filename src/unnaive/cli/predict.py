@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.cli.options import Data, Jobs, ModelFile, Quiet
+from unnaive.cli.options import Data, Jobs, Keep, ModelFile, Quiet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,12 +33,7 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also write the probability of every class.")
     ] = False,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep", metavar="COLUMN", help="Column to copy, such as an identifier; repeatable."
-        ),
-    ] = None,
+    keep: Keep = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:

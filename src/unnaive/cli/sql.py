@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import ModelFile
+from unnaive.cli.options import Keep, ModelFile
 
 
 def sql(
@@ -25,10 +25,7 @@ def sql(
             help="duckdb, postgresql, sqlite, spark, bigquery or snowflake.",
         ),
     ] = "duckdb",
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", metavar="COLUMN", help="Column to copy, such as a key; repeatable."),
-    ] = None,
+    keep: Keep = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write; default: standard output.")
     ] = None,

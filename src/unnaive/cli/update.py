@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import Data, ModelFile, Quiet, SomeTarget, Weight
+from unnaive.cli.options import Data, ModelFile, OptionalTarget, Quiet, Weight
 
 
 def update(
     model: ModelFile,
     data: Data,
-    target: SomeTarget = None,
+    target: OptionalTarget = None,
     weight: Weight = None,
     out: Annotated[
         Path | None,
