@@ -177,7 +177,8 @@ def read_pieces(
         name: None for name in others if name not in set(names)
     }
     batches = open_batches(scan(paths, columns=types))
-    _check_columns(batches.names, [*names, *others], paths, ", which the model needs,")
+    _check_columns(batches.names, others, paths)
+    _check_columns(batches.names, names, paths, ", which the model needs,")
     progress = count_rows("predicting", batches.n_rows, bar)
     for piece in batches.pieces(list(dict.fromkeys([*names, *others])), PIECE_ROWS):
         table = _decode_text(piece.table, batches.coded)
@@ -233,7 +234,8 @@ def update_scan(schema: Schema, paths: list[str], target: str, weight: str | Non
     types = {str(c.name): TYPES.get(c.family) for c in schema}
     others = list(filter(None, (target, weight)))
     names = open_batches(scan(paths)).names
-    _check_columns(names, [*types, *others], paths, ", which the model needs,")
+    _check_columns(names, others, paths)
+    _check_columns(names, list(types), paths, ", which the model needs,")
     return scan(paths, target, weight=weight, columns=types)
 
 
