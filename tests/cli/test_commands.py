@@ -344,6 +344,17 @@ def test_show_has_the_tree_and_the_evidence(ask):
     assert [line.split()[0] for line in out.splitlines()[-2:]] == [own.name for own in found[:2]]
 
 
+def test_show_looks_into_models_that_hold_another(ask, work):
+    X, y = table()
+    chosen = unnaive.AutoClassifier(models=["c45"], cv=2, random_state=0).fit(X, y)
+    unnaive.save(chosen, work / "auto.unv")
+    code, out, err = ask("show", "auto.unv")
+    assert (code, err) == (0, "")
+    assert unnaive.export_text(chosen.best_estimator_) in out
+    unnaive.save(unnaive.Discretizer().fit(X, y), work / "cuts.unv")
+    assert ask("show", "cuts.unv")[1].splitlines()[0] == "Discretizer()"
+
+
 def test_explain_writes_a_page_with_rows_or_without(ask, work):
     code, out, err = ask("explain", "nb.unv", LOANS, "-o", "r.html", "--title", "My <loans>")
     assert (code, out, err) == (0, "written to r.html; evaluated on 300 rows\n", "")

@@ -35,17 +35,17 @@ def show(
     print(f"{fitted!r}")
     kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
     print(f"{kinds}; {size_words(model.stat().st_size)}")
-    if hasattr(fitted, "classes_"):
-        names = ", ".join(one_line(str(c)) for c in fitted.classes_[:20])
-        more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
-        print(f"classes: {names}{more}")
-    if hasattr(fitted, "tree_"):
+    if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
+        return
+    names = ", ".join(one_line(str(c)) for c in fitted.classes_[:20])
+    more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
+    print(f"classes: {names}{more}")
+    if fitted.answer_.tree is not None:
         print(f"\n{export_text(fitted, max_depth=depth)}")
-    if columns and hasattr(fitted, "classes_"):
-        heads, rows, title = evidence_rows(fitted, columns)
-        if rows:
-            print()
-            show_table(heads, rows, title)
+    heads, rows, title = evidence_rows(fitted, columns)
+    if rows:
+        print()
+        show_table(heads, rows, title)
 
 
 def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], str]:
