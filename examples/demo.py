@@ -64,16 +64,16 @@ def compare(X: pd.DataFrame, y: pd.Series) -> pd.DataFrame:
     records = []
     for name, model in models.items():
         model.fit(X, y)  # compile kernels before the clock runs
-        found = cross_validate(
+        scores = cross_validate(
             model, X, y, cv=folds, scoring=["accuracy", "neg_log_loss", "roc_auc"]
         )
         records.append(
             {
                 "model": name,
-                "accuracy": found["test_accuracy"].mean(),
-                "log loss": -found["test_neg_log_loss"].mean(),
-                "AUC": found["test_roc_auc"].mean(),
-                "fit (ms)": 1e3 * found["fit_time"].mean(),
+                "accuracy": scores["test_accuracy"].mean(),
+                "log loss": -scores["test_neg_log_loss"].mean(),
+                "AUC": scores["test_roc_auc"].mean(),
+                "fit (ms)": 1e3 * scores["fit_time"].mean(),
             }
         )
     return pd.DataFrame(records)

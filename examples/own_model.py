@@ -61,9 +61,10 @@ class ComplementNaiveBayesClassifier(TableClassifier, RuledEstimator, AdditiveEs
     def _finish(self, summary: Summary) -> None:
         """Evidence from counts: no rows are seen here, so that models can be merged."""
         coarse = self._coarsen(summary, None)
-        own, whole = coarse.counts, coarse.counts.counts.sum(axis=0)
-        others = CountTable(whole - own.counts, own.offsets, own.totals.sum() - own.totals)
-        prior = log_prior(own.totals, 0.0, None)
+        by_class = coarse.counts
+        rest, totals = (n.sum(axis=0) - n for n in (by_class.counts, by_class.totals))
+        others = CountTable(rest, by_class.offsets, totals)
+        prior = log_prior(by_class.totals, 0.0, None)
         against = build_scorer(
             summary.schema, coarse.coders, others, prior, Smoothing(self.alpha, "skip")
         )
@@ -71,5 +72,5 @@ class ComplementNaiveBayesClassifier(TableClassifier, RuledEstimator, AdditiveEs
             replace(term, logs=-term.logs) if isinstance(term, TableTerm) else None
             for term in against.terms
         )
-        root = EvidenceTable(Scorer(prior, terms), own)
+        root = EvidenceTable(Scorer(prior, terms), by_class)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, root))

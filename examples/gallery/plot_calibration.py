@@ -8,7 +8,7 @@ back.
 """
 
 # %%
-# Four columns tell about the class, twelve more are mixtures of these four.
+# Four columns are informative, twelve more are mixtures of these four.
 
 import matplotlib.pyplot as plt
 from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
@@ -40,5 +40,5 @@ for (name, model), ink in zip(models.items(), inks, strict=True):
     share = cross_val_predict(model, X, y, cv=folds, method="predict_proba")
     label = f"{name}: log loss {log_loss(y, share):.3f}"
     CalibrationDisplay.from_predictions(y, share[:, 1], n_bins=8, name=label, ax=ax, color=ink)
-ax.set(xlabel="probability, as told", ylabel="share in which it is so")
+ax.set(xlabel="predicted probability", ylabel="observed frequency")
 plt.show()

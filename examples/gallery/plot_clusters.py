@@ -38,10 +38,10 @@ axes[0].axvline(model.n_clusters_, color="#d55e00", lw=1)
 axes[0].set(
     xlabel="clusters", ylabel="held-out log-likelihood per row", xticks=range(1, len(held_out) + 1)
 )
-found = pd.crosstab(wine.target_names[wine.target], model.labels_)
-axes[1].imshow(found, cmap="Blues", aspect="auto")
-for (i, j), count in np.ndenumerate(found.to_numpy()):
+table = pd.crosstab(wine.target_names[wine.target], model.labels_)
+axes[1].imshow(table, cmap="Blues", aspect="auto")
+for (i, j), count in np.ndenumerate(table.to_numpy()):
     axes[1].text(j, i, count, ha="center", va="center", color="white" if count > 30 else "black")
-axes[1].set_yticks(range(3), found.index)
-axes[1].set(title="hidden cultivar and cluster", xlabel="cluster", xticks=range(found.shape[1]))
+axes[1].set_yticks(range(3), table.index)
+axes[1].set(title="hidden cultivar and cluster", xlabel="cluster", xticks=range(table.shape[1]))
 plt.show()

@@ -3,7 +3,7 @@ Intervals that the data pay for
 ===============================
 
 The MDL rule of Fayyad and Irani cuts a number where the classes change, and stops where a
-further cut costs more to describe than it tells. The other rules do not look at the classes.
+further cut costs more to describe than it gains. The other rules do not look at the classes.
 """
 
 # %%
@@ -27,11 +27,11 @@ height = rng.random(len(kind))
 rules = ("mdl", "bayes", "width", "frequency", "sigma")
 fig, axes = plt.subplots(len(rules), 1, figsize=(7, 6), sharex=True, layout="constrained")
 for ax, rule in zip(axes, rules, strict=True):
-    found = Discretizer(rule, n_bins=5).fit(length, kind)
+    discretizer = Discretizer(rule, n_bins=5).fit(length, kind)
     for name, ink in inks.items():
-        own = kind == name
-        ax.scatter(length[own], height[own], s=8, color=ink, label=name)
-    for cut in found.cuts_[0]:
+        rows = kind == name
+        ax.scatter(length[rows], height[rows], s=8, color=ink, label=name)
+    for cut in discretizer.cuts_[0]:
         ax.axvline(cut, color="black", lw=1)
     ax.set_yticks([])
     ax.set_ylabel(rule, rotation=0, ha="right", va="center")

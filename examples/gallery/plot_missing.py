@@ -1,6 +1,6 @@
 """
-When a gap is itself telling
-============================
+When missing values are informative
+===================================
 
 A test that the doctor did not order says something about the patient. ``missing="value"`` lets
 a gap speak; ``missing="skip"`` passes over it. Filling gaps with the mean puts them where they

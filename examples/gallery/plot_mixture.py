@@ -32,7 +32,7 @@ monk = ((robots["head"] == robots["body"]) | (robots["jacket"] == "red")).map(
 )
 
 # %%
-# ``growth_`` tells what was tried, and how often it was right on held-out rows. Beside it, who
+# ``growth_`` records what was tried, and how often it was right on held-out rows. Beside it, who
 # answers for whom: the mean share of each expert, by the shape of head and body.
 
 grown = HierarchicalMixtureClassifier(layers="grow", n_sweeps=10, random_state=0).fit(robots, monk)

@@ -31,7 +31,7 @@ models = {
     "LightGBM": LGBMClassifier(random_state=0, n_jobs=1, verbose=-1),
 }
 folds = StratifiedKFold(3, shuffle=True, random_state=0)
-found = {}
+results = {}
 for name, model in models.items():
     model.fit(X, y)  # whoever compiles something has done so
     start = time.perf_counter()
@@ -39,15 +39,15 @@ for name, model in models.items():
     took = time.perf_counter() - start
     labels = sorted(set(y))
     right = accuracy_score(y, [labels[k] for k in share.argmax(axis=1)])
-    found[name] = (log_loss(y, share), 100 * right, took)
+    results[name] = (log_loss(y, share), 100 * right, took)
 
 # %%
 # Probabilities (log loss) and time for three fits, on a logarithmic scale.
 
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-for name, (loss, right, took) in found.items():
-    own = name not in ("EBM", "LightGBM")
-    ax.scatter(took, loss, s=60, color="#0072b2" if own else "#d55e00")
+for name, (loss, right, took) in results.items():
+    ours = name not in ("EBM", "LightGBM")
+    ax.scatter(took, loss, s=60, color="#0072b2" if ours else "#d55e00")
     ax.annotate(
         f"{name} ({right:.1f} % right)", (took, loss), xytext=(7, 4), textcoords="offset points"
     )
@@ -57,5 +57,5 @@ ax.set(
     ylabel="log loss (less is better)",
 )
 ax.margins(y=0.15)
-ax.set_xlim(right=max(t for _, _, t in found.values()) * 20)
+ax.set_xlim(right=max(t for _, _, t in results.values()) * 20)
 plt.show()

@@ -16,9 +16,13 @@ import unnaive
 from helpers import assert_same_model
 from unnaive import NaiveBayesClassifier, load
 from unnaive.cli.app import COMMANDS, app
+from unnaive.cli.help import ENTRY_POINTS, model_summaries
 from unnaive.cli.models import read_setting
 from unnaive.datasets import make_loans
+from unnaive.estimator import registry
+from unnaive.estimator.registry import family
 from unnaive.pack import Journal
+from unnaive.store.sql.dialects import DIALECTS
 
 LOANS, TARGET = "loans.csv", "outcome"
 
@@ -35,10 +39,44 @@ def test_help_has_an_example_of_the_command(command):
     assert re.search(rf"Examples?:.*unnaive {command} ", found.output)
 
 
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_help_lists_the_models_of_the_registry(command):
+    assert list(model_summaries().items()) == [(own.name, own.summary) for own in family().values()]
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    for own in family().values():
+        assert re.search(rf"{own.name} +{re.escape(own.summary)}", shown)
+
+
+def test_models_of_other_packages_are_listed_by_their_entry_points(monkeypatch):
+    assert ENTRY_POINTS == registry.GROUP
+    monkeypatch.setattr("unnaive.cli.help.entry_points", lambda group: [group])
+    monkeypatch.setattr(registry, "_members", family())
+    registry.register("twin", "Naive Bayes once more.", cost=11)(NaiveBayesClassifier)
+    assert list(model_summaries())[:2] == ["nb", "twin"]
+
+
+@pytest.mark.parametrize("command", [[], *([c.__name__] for c in COMMANDS)], ids=str)
+def test_help_names_no_python_types(command):
+    shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"}).output
+    assert not re.search(r"list\[|<bool>|<str>|Path", shown)
+
+
+def test_help_of_fit_names_the_models_that_keep_checkpoints():
+    shown = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "200"}).output
+    names = re.search(r"command is killed \(([\w, ]+)\)", shown)[1]
+    kept = {own.name for own in family().values() if own.estimator._keeps_checkpoint}
+    assert set(names.split(", ")) == kept
+
+
+def test_help_of_sql_names_every_dialect():
+    shown = CliRunner().invoke(app, ["sql", "--help"], env={"COLUMNS": "200"}).output
+    assert all(name in shown for name in DIALECTS)
+
+
 def test_paragraphs_of_help_flow_to_the_width_of_the_terminal():
     found = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "60"})
     lines = [line.strip() for line in found.output.splitlines()]
-    start = next(k for k, line in enumerate(lines) if line.startswith("Prints what"))
+    start = next(k for k, line in enumerate(lines) if line.startswith("Prints the kinds"))
     paragraph = lines[start : lines.index("", start)]
     assert all(len(line) > 45 for line in paragraph[:-1])
 
@@ -192,11 +230,11 @@ def test_rows_that_memory_has_no_room_for_are_read_block_by_block(ask, monkeypat
     monkeypatch.setattr(sys.modules["unnaive.table.scan"], "machine_memory", lambda: 40_000)
     code, out, err = ask("fit", LOANS, "-t", TARGET, "-o", "x.unv", "--cv", 2)
     assert (code, err) == (0, "")
-    n = int(re.search(r"judged on (\d+) rows, drawn at random", out).group(1))
+    n = int(re.search(r"evaluated on a random sample of (\d+) rows", out).group(1))
     assert 20 < n < 250
     assert_same_model(load("x.unv"), load("nb.unv"))
     _, out, _ = ask("compare", LOANS, "-t", TARGET, "-m", "nb", "--cv", 2)
-    assert f"compared on {n} of 300 rows, drawn at random" in out
+    assert f"compared on a random sample of {n} of 300 rows" in out
 
 
 def test_a_compact_model_is_smaller_and_cannot_be_updated(ask, work):
@@ -236,15 +274,15 @@ def test_evaluate_with_classes_that_the_model_does_not_know_and_rows_without(ask
     code, out, _ = ask("evaluate", "nb.unv", "odd.csv", "--target", TARGET)
     assert code == 0
     assert "295 rows" in out
-    assert "left out: 5 rows without a class" in out
-    assert re.search(r"\(new to the model\) +\d+ +\d+ +0", out)
+    assert "skipped: 5 rows without a label" in out
+    assert re.search(r"\(unknown class\) +\d+ +\d+ +0", out)
 
 
 def test_the_target_may_be_left_out_only_where_it_is_clear(ask):
     pd.read_csv(LOANS).assign(other=1).to_csv("two.csv", index=False)
     code, _, err = ask("evaluate", "nb.unv", "two.csv")
     assert code == 1
-    assert "name the column with the classes: --target; those new to the model: 'outcome'" in err
+    assert "name the column with the classes by --target; new to the model: 'outcome'" in err
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
@@ -306,19 +344,32 @@ def test_show_has_the_tree_and_the_evidence(ask):
     assert [line.split()[0] for line in out.splitlines()[-2:]] == [own.name for own in found[:2]]
 
 
+def test_show_looks_into_models_that_hold_another(ask, work):
+    X, y = table()
+    chosen = unnaive.AutoClassifier(models=["c45"], cv=2, random_state=0).fit(X, y)
+    unnaive.save(chosen, work / "auto.unv")
+    code, out, err = ask("show", "auto.unv")
+    assert (code, err) == (0, "")
+    assert unnaive.export_text(chosen.best_estimator_) in out
+    unnaive.save(unnaive.Discretizer().fit(X, y), work / "cuts.unv")
+    assert ask("show", "cuts.unv")[1].splitlines()[0] == "Discretizer()"
+
+
 def test_explain_writes_a_page_with_rows_or_without(ask, work):
     code, out, err = ask("explain", "nb.unv", LOANS, "-o", "r.html", "--title", "My <loans>")
-    assert (code, out, err) == (0, "written to r.html; measured on 300 rows\n", "")
+    assert (code, out, err) == (0, "written to r.html; evaluated on 300 rows\n", "")
     page = (work / "r.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "My &lt;loans&gt;" in page
     assert "purpose" in page
     assert ask("explain", "tree.unv", "-o", "r.html")[:2] == (
-        0, "written to r.html; nothing was measured\n"
+        0, "written to r.html; not evaluated\n"
     )  # fmt: skip
     pd.read_csv(LOANS).assign(id=1).to_csv("two.csv", index=False)
-    assert "nothing was measured" in ask("explain", "nb.unv", "two.csv", "-o", "r.html")[1]
-    assert "measured on 300" in ask("explain", "nb.unv", "two.csv", "-t", TARGET, "-o", "r.html")[1]
+    assert "not evaluated" in ask("explain", "nb.unv", "two.csv", "-o", "r.html")[1]
+    assert (
+        "evaluated on 300" in ask("explain", "nb.unv", "two.csv", "-t", TARGET, "-o", "r.html")[1]
+    )
 
 
 def test_merged_parts_and_updates_equal_the_whole(ask):
@@ -333,7 +384,7 @@ def test_merged_parts_and_updates_equal_the_whole(ask):
     assert_same_model(load("a.unv"), load("nb.unv"))
     code, _, err = ask("update", "tree.unv", LOANS)
     assert code == 1
-    assert "a C45Classifier cannot be updated" in err
+    assert "C45Classifier cannot be updated" in err
     code, _, err = ask("merge", "tree.unv", "tree.unv", "-o", "d.unv")
     assert code == 1
     assert "C45Classifier cannot be merged" in err
@@ -387,7 +438,7 @@ def test_data_lists_names_and_replaces_nothing_unasked(ask):
     assert "waveform" in out
     code, _, err = ask("data", "loans")
     assert code == 1
-    assert "'loans.csv' is there already" in err
+    assert "'loans.csv' exists already; replace it with -o loans.csv" in err
     assert ask("data", "xor", "--rows", 7, "--seed", 3)[0] == 0
     assert len(pd.read_csv("xor.csv")) == 7
     assert len(ask("data", "xor", "--rows", 7, "-o", "-")[1].splitlines()) == 8
@@ -406,7 +457,7 @@ FIT = ["fit", LOANS, "-t", TARGET, "-o", "x.unv"]
         (["fit", "-", LOANS, "-t", "y", "-o", "x.unv"], 1, "cannot be read together with files"),
         (["fit", LOANS, "-t", TARGET, "-o", "no/x.unv"], 1, "there is no folder 'no'"),
         (["fit", LOANS, "-t", TARGET, "-o", "."], 1, "is a folder"),
-        ([*FIT, "-m", "nbtre"], 1, "there is no 'nbtre'. Did you mean nbtree?"),
+        ([*FIT, "-m", "nbtre"], 1, "there is no model 'nbtre'. Did you mean nbtree?"),
         ([*FIT, "--set", "alfa=1"], 1, "has no parameter 'alfa'. Did you mean alpha? It has alpha"),
         ([*FIT, "--set", "alpha=x"], 1, "alpha must be a number, 0 or more; got 'x'"),
         ([*FIT, "--set", "alpha"], 1, "write it as name=value"),
@@ -424,14 +475,14 @@ FIT = ["fit", LOANS, "-t", TARGET, "-o", "x.unv"]
         (["nope"], 2, "No such command 'nope'"),
         ([*FIT, "--nope"], 2, "No such option: --nope"),
         ([*FIT, "--cv", "many"], 2, "Invalid value for '--cv'"),
-        (["compare", LOANS, "-t", TARGET, "--by", "auc"], 1, "criterion must be 'log_loss' or"),
-        (["compare", LOANS, "-t", TARGET, "-m", "x"], 1, "models holds 'x'"),
+        (["compare", LOANS, "-t", TARGET, "--by", "auc"], 1, "criterion must be 'accuracy' or"),
+        (["compare", LOANS, "-t", TARGET, "-m", "x"], 1, "models contains 'x'"),
         (["evaluate", LOANS, LOANS], 1, "loans.csv cannot be loaded"),
         (["show", "no.unv"], 1, "there is no model file 'no.unv'"),
         (["predict", "nb.unv", LOANS, "-o", "x.xls"], 1, "must end with .parquet"),
         (["predict", "nb.unv", LOANS, "--keep", "nope"], 1, "column 'nope' is not in"),
-        (["data", "iris"], 1, "there is no table 'iris'; choose among credit"),
-        (["data", "credit", "--rows", "3"], 1, "credit has its 1,000 rows"),
+        (["data", "iris"], 1, "there is no table 'iris'; choose one of credit"),
+        (["data", "credit", "--rows", "3"], 1, "credit has 1,000 rows"),
     ],
 )
 def test_errors_are_one_line_with_what_to_do(ask, work, args, code, words):
@@ -526,7 +577,7 @@ def test_one_of_a_thing_is_said_in_the_singular(ask, work):
     assert "1 column, 1 of them numeric" in ask("show", "one.unv")[1]
     assert "on 1 row\n" in ask("evaluate", "one.unv", "one.csv")[1]
     assert "1 row written" in ask("predict", "one.unv", "one.csv", "-o", "answers.csv")[1]
-    assert "measured on 1 row\n" in ask("explain", "one.unv", "one.csv", "-o", "one.html")[1]
+    assert "evaluated on 1 row\n" in ask("explain", "one.unv", "one.csv", "-o", "one.html")[1]
     page = (work / "one.html").read_text()
     assert "-0.000" not in page
     assert "0.000 by shares of classes" in page
@@ -539,8 +590,8 @@ def test_one_of_a_thing_is_said_in_the_singular(ask, work):
         (b"\n\n", "the file 'odd.csv' cannot be read"),
         (b"age,city,y\n", "odd.csv has no rows"),
         (b"age,age,y\n1,2,a\n", "several columns named 'age'"),
-        (b"y\na\nb\n", "no column to learn from beside the target"),
-        (b"x,y\n1,a\n2,\n", "column 'y' has 1 row without a class"),
+        (b"y\na\nb\n", "no column to learn from besides the target"),
+        (b"x,y\n1,a\n2,\n", "column 'y' has 1 row without a label"),
         (b"x,y\n1,0.5\n2,0.25\n3,0.7\n", "Unknown label type: continuous"),
         (b"x,y\n1,a\n2\n", "Expected 2 columns, got 1"),
         (

@@ -174,9 +174,10 @@ def test_an_error_while_writing_leaves_what_was_there(work):
     assert parts(work) == []
 
 
-def test_help_answers_without_loading_what_it_does_not_need():
+@pytest.mark.parametrize("args", [["--help"], ["fit", "--help"]], ids=" ".join)
+def test_help_answers_without_loading_what_it_does_not_need(args):
     code = (
-        "import sys; from unnaive.cli.running import run; assert run(['--help']) == 0; "
+        f"import sys; from unnaive.cli.running import run; assert run({args}) == 0; "
         "print('loaded:', *[m for m in ('numpy', 'sklearn', 'numba', 'pandas', 'pyarrow') "
         "if m in sys.modules])"
     )

@@ -105,11 +105,11 @@ def test_loans_are_mixed_with_gaps_and_something_to_learn():
     ("make", "words"),
     [
         (lambda: make_led(0), "n_samples must be a whole number, 1 or more; got 0"),
-        (lambda: make_led(noise=2), "noise must be a number from 0 to 1; got 2"),
+        (lambda: make_led(noise=2), "noise must be a number, from 0 to 1; got 2"),
         (lambda: make_monks(4), "problem must be 1, 2 or 3; got 4"),
         (lambda: make_parity(30), "30 bits have too many combinations"),
         (lambda: make_xor(n_irrelevant=-1), "n_irrelevant must be a whole number, 0 or more"),
-        (lambda: make_loans(missing="x"), "missing must be a number from 0 to 1; got 'x'"),
+        (lambda: make_loans(missing="x"), "missing must be a number, from 0 to 1; got 'x'"),
     ],
 )
 def test_errors_name_the_parameter(make, words):

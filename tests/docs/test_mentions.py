@@ -13,6 +13,7 @@ import typer
 
 import unnaive
 from unnaive.cli.app import app
+from unnaive.estimator.registry import family
 from unnaive_papers.cli import app as papers
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +75,7 @@ def test_commands_and_options_on_pages_exist():
         inline = [f"{code}\n" for code in re.findall(r"`([^`\n]+)`", text)]
         lines = re.findall(r"^(unnaive [a-z]+|unnaive-papers) (.*)$", "".join(shown + inline), re.M)
         for name, words in lines:
-            taken = {option for own in commands[name].params for option in own.opts}
+            taken = {option for own in commands[name].params for option in own.opts} | {"--help"}
             asked = set(re.findall(r"(?<!\S)--?[a-z][a-z-]*(?!\S)", words.split("#")[0]))
             assert asked <= taken, (page, name, words)
             found[name.split()[0]] += 1
@@ -100,3 +101,22 @@ def test_reference_lists_every_public_name():
     assert {name for name in listed if "." not in name} == {*unnaive.__all__} - {"__version__"}
     for name in listed:
         assert locate(f"unnaive.{name}").__doc__, name
+
+
+@pytest.fixture(scope="module")
+def members():
+    """The library's own models; other tests may register more."""
+    return [own for own in family().values() if own.estimator.__module__.startswith("unnaive.")]
+
+
+def test_the_table_of_models_is_that_of_the_registry(members):
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.*) \|$", TEXTS["docs/guide/comparing.md"], re.M)
+    assert rows == [(own.name, own.estimator.__name__, own.summary) for own in members]
+
+
+def test_every_model_stands_where_models_are_chosen(members):
+    choices = unnaive.compare.__doc__.split("estimators : ")[0]
+    assert re.findall(r'``"(\w+)"``', choices) == [own.name for own in members]
+    for own in members:
+        assert f"`{own.estimator.__name__}`" in TEXTS["docs/choosing.md"], own.name
+        assert f"`{own.estimator.__name__}`" in TEXTS["README.md"], own.name

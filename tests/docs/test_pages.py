@@ -13,6 +13,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from unnaive.datasets import load_german_credit
+from unnaive.estimator import registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -24,6 +25,10 @@ SHOWN = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8")
 def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, request):
     """Names that pages take for granted are a table, its classes, and new rows."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    registry.family()  # all of the library's are registered, before a page adds its own
+    for registered in ("_members", "_classes"):  # what a page registers is forgotten after it
+        monkeypatch.setattr(registry, registered, dict(getattr(registry, registered)))
     X, y = load_german_credit()
     names: dict[str, Any] = {
         "X": X, "y": y, "table": X, "new_rows": X[:5], "X_new": X[:50], "y_new": y[:50],

@@ -124,7 +124,7 @@ def test_evidence_is_that_of_pairs_and_adds_up():
     model = ClassDecompositionClassifier(random_state=0).fit(X, y)
     evidence = model.evidence(X)
     assert list(evidence.classes) == model.pairs_
-    assert (evidence.joint == model.estimator_.predict_joint_log_proba(X)).all()
+    assert (evidence.total == model.estimator_.predict_joint_log_proba(X)).all()
 
 
 # Any clusterer, any classifier --------------------------------------------------------------

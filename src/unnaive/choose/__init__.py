@@ -1,4 +1,4 @@
-"""CHOOSING: the family side by side on a user's table."""
+"""CHOOSING: models side by side on a user's table."""
 
 from unnaive.choose.auto import AutoClassifier
 from unnaive.choose.compare import compare

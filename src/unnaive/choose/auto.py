@@ -1,4 +1,4 @@
-"""The choice among the family as a classifier."""
+"""The best model by cross-validation, as a classifier."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from unnaive.table import Schema
 
 @register()
 class AutoClassifier(TableClassifier):
-    """The classifier that cross-validation finds best on a table, fitted on all its rows.
+    """The best classifier for a table by cross-validation, fitted on all its rows.
 
-    Fitting is :func:`unnaive.compare` followed by fitting the winner; answers are the winner's.
+    Fitting is :func:`unnaive.compare` followed by fitting the best; predictions are the best's.
 
     Parameters
     ----------
     models : list of str or None, default=None
-        Which of the family to try; None is all. Names are those of :func:`unnaive.compare`.
+        Which models to try; None is all. Names are those of :func:`unnaive.compare`.
     estimators : dict, list, classifier or None, default=None
         Other classifiers to try.
     criterion : {"log_loss", "accuracy", "brier", "calibration_error"}, default="log_loss"
@@ -35,10 +35,10 @@ class AutoClassifier(TableClassifier):
         A number of folds, dealt so that each has its share of every class; or a scikit-learn
         splitter, or ready (train, test) positions.
     time_budget : float or None, default=None
-        Seconds for trying; the cheapest models come first. The choice then depends on how fast
-        the machine is.
+        Seconds for the comparison; the cheapest models come first. The choice then depends on the
+        speed of the machine.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
-        For the family: which columns are categories, as in `NaiveBayesClassifier`.
+        Which columns are categories, for this library's models; as in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of all models where they have none.
     n_jobs : int or None, default=None
@@ -50,7 +50,9 @@ class AutoClassifier(TableClassifier):
         Fitted on all rows.
     best_name_ : str
     comparison_ : Comparison
-        All that were tried.
+        All models that were tried.
+    answer_ : Answer
+        That of the best estimator, as plain data.
     classes_ : array of shape (n_classes,)
     schema_ : Schema
         Names and kinds of the columns.
@@ -98,26 +100,26 @@ class AutoClassifier(TableClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _wanted(self, schema: Schema) -> Wanted:
-        raise NotImplementedError("the estimators that are tried read the table themselves.")
+    def _wanted(self, schema: Schema) -> Wanted:  # noqa: ARG002
+        return Wanted(frozenset())  # the estimators that are compared read the table themselves
 
     @reports_progress
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Try all, then fit the best.
+        """Compare all, then fit the best on all rows.
 
         Parameters
         ----------
         X : table of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts, in learning and in judging. Estimators that take no weights
+            Weights of rows, in fitting and in the measures. Estimators without ``sample_weight``
             are shown as failed.
 
         Returns
         -------
         self
         """
-        found = compare(
+        comparison = compare(
             X,
             y,
             models=self.models,
@@ -130,15 +132,15 @@ class AutoClassifier(TableClassifier):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        self._comparison = found
-        self.best_name_, self.best_estimator_ = found.best_name_, found.best_
-        self.classes_ = np.asarray(found.best_.classes_)
-        self._remember(found.schema)
+        self._comparison = comparison
+        self.best_name_, self.best_estimator_ = comparison.best_name_, comparison.best_
+        self.classes_ = np.asarray(comparison.best_.classes_)
+        self._remember(comparison.schema)
         return self
 
     @property
     def comparison_(self) -> Comparison:
-        """All that were tried."""
+        """All models that were tried."""
         if not hasattr(self, "_comparison"):
             raise AttributeError(
                 "there is no comparison_: model files keep the chosen model, not what it was "

@@ -13,9 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from unnaive.choose.comparison import CRITERIA, Comparison, rank
+from unnaive.choose.comparison import MEASURES, Comparison, rank
 from unnaive.choose.family import candidates
-from unnaive.choose.running import Clock, Result, Rows, Split, Tell, run_all
+from unnaive.choose.running import (
+    LabelledTable,
+    ProgressCallback,
+    Result,
+    Split,
+    TimeBudget,
+    run_all,
+)
 from unnaive.encode.draws import deal_folds
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.table import Block, open_table, scan_of
@@ -36,9 +43,9 @@ def compare(
     sample_weight: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Comparison:
-    """Cross-validate the whole family, and other classifiers, on the same folds of a table.
+    """Cross-validate models of this library, and other classifiers, on the same folds of a table.
 
     Parameters
     ----------
@@ -47,11 +54,11 @@ def compare(
     y : array-like of shape (n_samples,)
         Labels of any type. Classes may have fewer rows than there are folds.
     models : list of str or None, default=None
-        Which of the family: ``"nb"``, ``"gaussian"``, ``"boosted"``, ``"bagged"``, ``"kernel"``,
+        Which models: ``"nb"``, ``"gaussian"``, ``"boosted"``, ``"bagged"``, ``"kernel"``,
         ``"c45"``, ``"mixture"``, ``"nbtree"``, ``"flexible"``, ``"decomposition"``. None is all.
     estimators : dict, list, classifier or None, default=None
-        Others to compare with: by name, as (name, classifier) pairs, or named after their class.
-        One that fails is shown with its error.
+        Other classifiers: by name, as (name, classifier) pairs, or named after their class. One
+        that fails is shown with its error.
     criterion : {"log_loss", "accuracy", "brier", "calibration_error"}, default="log_loss"
         What the table is sorted by and the best model chosen by. Among equals, the cheaper wins.
     cv : int, splitter or iterable, default=5
@@ -60,20 +67,20 @@ def compare(
     groups : array-like of shape (n_samples,) or None, default=None
         For splitters that keep rows together.
     time_budget : float or None, default=None
-        Seconds for all of it. The cheapest models, judged by fits on a few rows, come first; those
-        that will not fit in are left out, which the result says. The first is always finished, and
-        a fit that has begun is not broken off.
+        Seconds for the whole comparison. The cheapest models, by fits on a few rows, come first;
+        those that would exceed the budget are left out, which the result says. The first model is
+        always finished, and a fit is never interrupted.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
-        For the family: which columns are categories, as in `NaiveBayesClassifier`.
+        Which columns are categories, for this library's models; as in `NaiveBayesClassifier`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        How often each row counts, in learning and in judging.
+        Weights of rows, in fitting and in the measures.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of all models where they have none.
     n_jobs : int or None, default=None
-        Threads of each model of the family. Models run one after the other, so that their times
-        mean something.
+        Threads of each of this library's models. Models run one after the other, so that their
+        times can be compared.
     progress : callable or None, default=None
-        Called with the name of a model, the number of fits done and the number of all.
+        Called with the name of a model, the number of fits done and their total.
 
     Returns
     -------
@@ -86,26 +93,26 @@ def compare(
     >>> from sklearn.linear_model import LogisticRegression
     >>> from unnaive import compare
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = compare(
+    >>> comparison = compare(
     ...     X,
     ...     y,
     ...     models=["nb", "kernel"],
     ...     estimators={"logistic": LogisticRegression(max_iter=500)},
     ...     random_state=0,
     ... )
-    >>> sorted(result.name for result in found.results)
+    >>> sorted(result.name for result in comparison.results)
     ['kernel', 'logistic', 'nb']
-    >>> found.best_.predict(X[:1])
+    >>> comparison.best_.predict(X[:1])
     array([0])
     """
     _check(criterion, time_budget)
-    clock = Clock(time_budget)
+    budget = TimeBudget(time_budget)
     rows, kept, schema = _read(X, y, sample_weight, categorical_features)
     rng = check_random_state(random_state)
     seed = int(rng.randint(2**31 - 1))
     splits = _splits(cv, groups, rows, kept, seed)
-    entrants = candidates(models, estimators, rng, categorical_features, n_jobs)
-    results = rank(run_all(entrants, rows, splits, clock, seed, progress), criterion)
+    competitors = candidates(models, estimators, rng, categorical_features, n_jobs)
+    results = rank(run_all(competitors, rows, splits, budget, seed, progress), criterion)
     best, fitted = _fit_best(results, rows, kept)
     return Comparison(
         results=tuple(results),
@@ -121,8 +128,8 @@ def compare(
 
 
 def _check(criterion: str, time_budget: Any) -> None:
-    if criterion not in CRITERIA:
-        choices = " or ".join(repr(word) for word in CRITERIA)
+    if criterion not in MEASURES:
+        choices = " or ".join(map(repr, MEASURES))
         raise ValueError(f"criterion must be {choices}; got {criterion!r}.")
     if time_budget is None:
         return
@@ -135,12 +142,12 @@ def _check(criterion: str, time_budget: Any) -> None:
 
 def _read(
     X: Any, y: Any, sample_weight: Any, categorical_features: Any
-) -> tuple[Rows, NDArray[np.intp], Any]:
-    """The table, checked, and which of its rows count."""
+) -> tuple[LabelledTable, NDArray[np.intp], Any]:
+    """The table, checked, the rows whose weight is not 0, and the schema."""
     if scan_of(X) is not None:
         raise TypeError(
             f"models are compared on tables in memory; got {type(X).__name__}. Read the rows, or a "
-            "part of them, into one first."
+            "sample of them, first."
         )
     frame = as_frame(X)
     if frame is not None:
@@ -162,13 +169,14 @@ def _read(
     if block.weight is not None:
         weight = np.zeros(len(target))
         weight[kept] = block.weight
-    labels, found = label_groups(target[kept])
     groups = np.zeros(len(target), dtype=np.intp)
-    groups[kept] = found
-    return Rows(X, target, labels, groups, weight), kept, block.schema
+    labels, groups[kept] = label_groups(target[kept])
+    return LabelledTable(X, target, labels, groups, weight), kept, block.schema
 
 
-def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int) -> Sequence[Split]:
+def _splits(
+    cv: Any, groups: Any, rows: LabelledTable, kept: NDArray[np.intp], seed: int
+) -> Sequence[Split]:
     """Training and test rows of each fold; rows of weight zero are in neither."""
     if isinstance(cv, (int, np.integer)) and groups is None:
         if cv < 2:
@@ -184,15 +192,17 @@ def _splits(cv: Any, groups: Any, rows: Rows, kept: NDArray[np.intp], seed: int)
     counts[kept] = True
     splitter = check_cv(cv, rows.groups, classifier=True)
     every = splitter.split(np.zeros(len(counts)), rows.groups, groups)
-    found = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in every]
-    clean = [(a[counts[a]], b[counts[b]]) for a, b in found]
-    usable = [(a, b) for a, b in clean if len(a) and len(b)]
+    pairs = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in every]
+    weighted = [(a[counts[a]], b[counts[b]]) for a, b in pairs]
+    usable = [(a, b) for a, b in weighted if len(a) and len(b)]
     if not usable:
         raise ValueError("cv leaves no fold with both training and test rows.")
     return usable
 
 
-def _fit_best(results: list[Result], rows: Rows, kept: NDArray[np.intp]) -> tuple[str, Any]:
+def _fit_best(
+    results: list[Result], rows: LabelledTable, kept: NDArray[np.intp]
+) -> tuple[str, Any]:
     """The best estimator, fitted on all rows that count."""
     for result in results:
         if result.quality is not None:

@@ -1,4 +1,4 @@
-"""What a comparison found, as a table for people and for programs."""
+"""The result of a comparison, as a table to print and to compute with."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from unnaive.choose.running import Result
 from unnaive.common.wording import counted, size_words, span_words
 from unnaive.table import Schema
 
-# Criteria and whether less is better.
-CRITERIA = {"log_loss": True, "accuracy": False, "brier": True, "calibration_error": True}
+MEASURES = (
+    "accuracy",
+    "log_loss",
+    "brier",
+    "calibration_error",
+)  # less is better, but for the first
 HEADS = ("model", "accuracy", "log loss", "Brier", "calibration error", "fit", "predict", "size")
 
 
 def rank(results: Sequence[Result], criterion: str) -> list[Result]:
-    """The best first; what has no quality comes last, in the order it was tried."""
+    """Sort results, the best first; those without quality come last, in their order."""
 
     def key(result: Result) -> tuple[int, float]:
         value = math.nan if result.quality is None else getattr(result.quality, criterion)
-        sign = 1 if CRITERIA[criterion] else -1
+        sign = -1 if criterion == "accuracy" else 1
         return (2, 0.0) if result.quality is None else (int(value != value), sign * value)
 
     return sorted(results, key=key)
@@ -52,7 +56,7 @@ class Comparison:
 
     See Also
     --------
-    compare : What makes it, with an example.
+    compare : Makes it, with an example.
     """
 
     results: tuple[Result, ...]
@@ -72,21 +76,20 @@ class Comparison:
         -------
         dict
         """
-        measures = ("accuracy", *(c for c in CRITERIA if c != "accuracy"))
         columns: dict[str, list[Any]] = {"model": [r.name for r in self.results]}
-        for name in measures:
+        for name in MEASURES:
             columns[name] = [
                 math.nan if r.quality is None else getattr(r.quality, name) for r in self.results
             ]
         columns["fit_seconds"] = [r.fit_seconds for r in self.results]
         columns["predict_seconds"] = [r.predict_seconds for r in self.results]
-        columns["size_bytes"] = [None if r.size is None else r.size for r in self.results]
+        columns["size_bytes"] = [r.size for r in self.results]
         columns["problem"] = [r.problem for r in self.results]
         return columns
 
     @property
     def frame(self) -> Any:
-        """The table in the library that X came in."""
+        """The table, in the dataframe library of X."""
         backend: Any = self.backend or ("pandas" if find_spec("pandas") else None)
         if backend is None:
             return self.to_dict()
@@ -98,7 +101,7 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """What was compared, in a line."""
+        """Size of the table, and how models were compared."""
         return (
             f"{counted(self.n_rows, 'row')}, {counted(len(self.schema), 'column')}, "
             f"{counted(len(self.classes), 'class', 'classes')}; "
@@ -107,27 +110,25 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What has no figures, and why."""
+        """Models without a result, and why."""
         return [f"{r.name}: {r.problem}" for r in self.results if r.problem]
 
     def _body(self) -> list[list[str]]:
         return [_cells(r) for r in self.results if not r.problem]
 
-    def _winners(self) -> NDArray[np.bool_]:
+    def _best_cells(self) -> NDArray[np.bool_]:
         """Which cells hold the best value of their column."""
         done = [r for r in self.results if r.quality is not None]
         values = np.array([_figures(r) for r in done], dtype=float)
         signs = np.array([-1.0, 1, 1, 1, 1, 1, 1])
-        found = np.zeros((len(done), len(HEADS)), dtype=bool)
-        known = signs * np.where(np.isnan(values), np.inf * signs, values)
-        found[:, 1:] = (known == known.min(axis=0)) & np.isfinite(known)
-        return found
+        costs = signs * np.where(np.isnan(values), np.inf * signs, values)
+        best = np.zeros((len(done), len(HEADS)), dtype=bool)
+        best[:, 1:] = (costs == costs.min(axis=0)) & np.isfinite(costs)
+        return best
 
     def __repr__(self) -> str:
-        return "\n".join([self.title, "", *align([list(HEADS), *self._body()]), *self._told()])
-
-    def _told(self) -> list[str]:
-        return ["", *self.notes] if self.notes else []
+        notes = ["", *self.notes] if self.notes else []
+        return "\n".join([self.title, "", *align([list(HEADS), *self._body()]), *notes])
 
     def __rich__(self) -> Any:
         """For rich's console: the best of every column in colour."""
@@ -138,7 +139,7 @@ class Comparison:
         table = Table(title=self.title, title_justify="left", title_style="")
         for head in HEADS:
             table.add_column(head, justify="left" if head == "model" else "right", no_wrap=True)
-        for cells, wins in zip(self._body(), self._winners(), strict=True):
+        for cells, wins in zip(self._body(), self._best_cells(), strict=True):
             table.add_row(
                 *(
                     Text(c, style="bold green" if w else "")
@@ -154,21 +155,21 @@ class Comparison:
         if sys.stdout.isatty() and find_spec("rich"):
             from rich.console import Console
 
-            Console().print(self)
+            Console(highlight=False).print(self)
         else:
             print(self)
 
     def _repr_html_(self) -> str:
         def row(cells: Sequence[str], tag: str, wins: Any = None) -> str:
-            made = [
+            html_cells = [
                 f'<{tag} style="text-align: {"right" if j else "left"}">'
                 + (f"<b>{html.escape(c)}</b>" if wins is not None and wins[j] else html.escape(c))
                 + f"</{tag}>"
                 for j, c in enumerate(cells)
             ]
-            return f"<tr>{''.join(made)}</tr>"
+            return f"<tr>{''.join(html_cells)}</tr>"
 
-        body = [row(c, "td", w) for c, w in zip(self._body(), self._winners(), strict=True)]
+        body = [row(c, "td", w) for c, w in zip(self._body(), self._best_cells(), strict=True)]
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return (
             f"<table><caption>{html.escape(self.title)}</caption><thead>{row(HEADS, 'th')}</thead>"
@@ -189,17 +190,9 @@ def align(rows: list[list[str]], left: int = 1) -> list[str]:
 
 
 def _figures(result: Result) -> list[float]:
-    q = result.quality
-    assert q is not None
-    return [
-        q.accuracy,
-        q.log_loss,
-        q.brier,
-        q.calibration_error,
-        result.fit_seconds,
-        result.predict_seconds,
-        math.nan if result.size is None else result.size,
-    ]
+    size = math.nan if result.size is None else result.size
+    measures = (getattr(result.quality, name) for name in MEASURES)
+    return [*measures, result.fit_seconds, result.predict_seconds, size]
 
 
 def _cells(result: Result) -> list[str]:

@@ -1,9 +1,8 @@
-"""The classifiers by short names, and others beside them."""
+"""Models by short name, and other classifiers beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,24 +11,16 @@ from unnaive.estimator.registry import family
 from unnaive.models._seeding import seeded
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An estimator under its name, its random choices settled."""
-
-    name: str
-    estimator: Any
-
-
 def make_model(name: str, **params: Any) -> Any:
-    """One of the family by its short name.
+    """Create a model of the family by its short name.
 
     Parameters
     ----------
     name : str
-        One of those that `compare` knows.
+        One of those of `unnaive.compare`.
     **params : dict
-        Parameters of the classifier. ``random_state`` and ``n_jobs`` may be given to all; a model
-        that has no such parameter does without.
+        Parameters of the classifier. ``random_state`` and ``n_jobs`` are ignored by models that
+        do not have them.
 
     Returns
     -------
@@ -43,10 +34,9 @@ def make_model(name: str, **params: Any) -> Any:
     """
     members = family()
     if name not in members:
-        raise ValueError(f"there is no model {name!r}; choose among {', '.join(members)}.")
-    has = members[name].make().get_params()
-    common = ("random_state", "n_jobs")
-    return members[name].make(**{k: v for k, v in params.items() if k in has or k not in common})
+        raise ValueError(f"there is no model {name!r}; choose one of {', '.join(members)}.")
+    missing = {"random_state", "n_jobs"} - members[name].make().get_params().keys()
+    return members[name].make(**{k: v for k, v in params.items() if k not in missing})
 
 
 def candidates(
@@ -55,34 +45,34 @@ def candidates(
     rng: np.random.RandomState,
     categorical_features: Any = "from_dtype",
     n_jobs: int | None = None,
-) -> list[Candidate]:
-    """The chosen members of the family, cheapest first, then the estimators passed."""
+) -> dict[str, Any]:
+    """The models named, cheapest first, then the estimators passed; their random state is fixed."""
     members = family()
-    names = list(members) if models is None else _names(models, members)
-    own = {
+    names = list(members) if models is None else _check_names(models, members)
+    chosen = {
         name: make_model(name, n_jobs=n_jobs)._declare_categories(categorical_features)
         for name in members
         if name in names
     }
-    others = _named(estimators)
+    others = _name_estimators(estimators)
     for name in others:
-        if name in own:
-            raise ValueError(f"estimators names one {name!r}, as the family does; rename it.")
-    found = [Candidate(name, seeded(model, rng)) for name, model in {**own, **others}.items()]
-    if not found:
+        if name in chosen:
+            raise ValueError(f"estimators has {name!r}, which is the name of a model; rename it.")
+    if not chosen and not others:
         raise ValueError("there is nothing to compare: models and estimators are both empty.")
-    return found
+    return {name: seeded(model, rng) for name, model in {**chosen, **others}.items()}
 
 
-def _names(models: Iterable[str], members: Mapping[str, Any]) -> list[str]:
+def _check_names(models: Iterable[str], members: Mapping[str, Any]) -> list[str]:
     names = [models] if isinstance(models, str) else list(models)
     for name in names:
         if name not in members:
-            raise ValueError(f"models holds {name!r}; choose among {', '.join(members)}.")
+            raise ValueError(f"models contains {name!r}; choose from {', '.join(members)}.")
     return names
 
 
-def _named(estimators: Any) -> dict[str, Any]:
+def _name_estimators(estimators: Any) -> dict[str, Any]:
+    """Estimators by unique names."""
     if estimators is None:
         return {}
     if hasattr(estimators, "fit"):
@@ -92,8 +82,8 @@ def _named(estimators: Any) -> dict[str, Any]:
     for name, estimator in items:
         if not all(hasattr(estimator, part) for part in ("fit", "predict", "get_params")):
             raise TypeError(
-                f"estimators holds {estimator!r}, which is no classifier: it must have fit, "
-                "predict and get_params, as scikit-learn's have."
+                f"estimators contains {estimator!r}, which is not a classifier: it needs fit, "
+                "predict and get_params, as in scikit-learn."
             )
         unique, k = str(name), 1
         while unique in named:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,23 +15,22 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from unnaive.bayes.quality import Quality, QualitySums
-from unnaive.choose.family import Candidate
 from unnaive.encode import Labels
 from unnaive.encode.draws import draw_order
 from unnaive.encode.labels import groups_of
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-Tell = Callable[[str, int, int], None]
+ProgressCallback = Callable[[str, int, int], None]
 NAN = float("nan")
-# Rows of the small fits that tell how dear a model is, the best time of each number counts; the
-# very first may compile something. A share of the time budget is for these.
+# Rows of the small fits that estimate the cost of a model, by the best time of each size; the very
+# first may compile kernels. They may take a share of the time budget.
 PROBES = (64, 64, 64, 256, 256, 1024, 1024)
 PROBE_SHARE = 0.3
 
 
 @dataclass(frozen=True)
 class Result:
-    """How one estimator did.
+    """The result of one estimator.
 
     Attributes
     ----------
@@ -43,11 +42,11 @@ class Result:
     size : int or None
         Bytes of the pickled model of the first fold.
     problem : str
-        Why there is no quality: an error, or the time budget; empty where all went well.
+        Why there is no quality: an error, or the time budget; empty if there is one.
     left_out : bool
         Whether the time budget is the reason.
     fit_seconds, predict_seconds : float
-        Of the median fold: the first may have compiled something.
+        Of the median fold: the first may have compiled kernels.
     """
 
     name: str
@@ -61,7 +60,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabelledTable:
     """The table that is compared on: labels as given and as numbers, weights or None."""
 
     X: Any
@@ -72,88 +71,90 @@ class Rows:
 
     def fit(self, estimator: Any, rows: NDArray[np.intp]) -> Any:
         """A copy of the estimator, fitted on some rows."""
-        given = {}
+        weights = {}
         if self.weight is not None:
             if not has_fit_parameter(estimator, "sample_weight"):
                 raise TypeError(f"{type(estimator).__name__} takes no sample_weight")
-            given["sample_weight"] = self.weight[rows]
-        return clone(estimator).fit(_safe_indexing(self.X, rows), self.target[rows], **given)
+            weights["sample_weight"] = self.weight[rows]
+        return clone(estimator).fit(_safe_indexing(self.X, rows), self.target[rows], **weights)
 
-    def answer(self, model: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Probabilities of all classes; certainty where the model only names a class."""
+    def predict_proba(self, model: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Probabilities of all classes; 0 and 1 where the model only predicts a class."""
         X = _safe_indexing(self.X, rows)
         if not hasattr(model, "predict_proba"):
-            found = groups_of(self.labels, np.asarray(model.predict(X)))
-            return np.eye(len(self.labels))[found]
+            return np.eye(len(self.labels))[groups_of(self.labels, np.asarray(model.predict(X)))]
         p = np.zeros((len(rows), len(self.labels)))
         p[:, groups_of(self.labels, np.asarray(model.classes_))] = model.predict_proba(X)
         if not np.isfinite(p).all():
-            raise ValueError("its probabilities are not all numbers")
+            raise ValueError("predict_proba returned values that are not finite")
         return p
 
-    def judge(self, p: NDArray[np.float64], rows: NDArray[np.intp]) -> QualitySums:
+    def quality(self, p: NDArray[np.float64], rows: NDArray[np.intp]) -> QualitySums:
+        """Sums of the measures over rows with these probabilities."""
         weight = None if self.weight is None else self.weight[rows]
         return QualitySums.of(p, self.groups[rows], weight)
 
 
-class Clock:
-    """Seconds since the start, and how many there may be."""
+class TimeBudget:
+    """Time budget: seconds since the start, and their limit."""
 
     def __init__(self, limit: float | None) -> None:
         self.limit = limit
         self._start = time.perf_counter()
 
-    def over(self, more: float) -> bool:
-        """Whether so many more seconds would be too many."""
+    def exceeded_by(self, seconds: float) -> bool:
+        """Whether so many more seconds would exceed the limit."""
         elapsed = time.perf_counter() - self._start
-        return self.limit is not None and elapsed + more > self.limit
+        return self.limit is not None and elapsed + seconds > self.limit
 
 
 def run_all(
-    candidates: Sequence[Candidate],
-    rows: Rows,
+    candidates: Mapping[str, Any],
+    rows: LabelledTable,
     splits: Sequence[Split],
-    clock: Clock,
+    budget: TimeBudget,
     seed: int,
-    tell: Tell | None,
+    progress: ProgressCallback | None,
 ) -> list[Result]:
     """Every candidate's result, the cheapest first where time is limited."""
-    costs = dict.fromkeys([c.name for c in candidates], 0.0)
-    if clock.limit is not None:
-        costs = _costs(candidates, rows, clock, seed)
+    costs = dict.fromkeys(candidates, 0.0)
+    if budget.limit is not None:
+        costs = _estimate_costs(candidates, rows, budget, seed)
     results: list[Result] = []
     steps = len(candidates) * len(splits)
-    for i, candidate in enumerate(sorted(candidates, key=lambda c: costs[c.name])):
-        report = None if tell is None else _from(tell, candidate.name, i * len(splits), steps)
+    for i, name in enumerate(sorted(candidates, key=lambda name: costs[name])):
+
+        def report(fold: int, name: str = name, done: int = i * len(splits)) -> None:
+            if progress is not None:
+                progress(name, done + fold, steps)
+
         first = not any(r.quality for r in results)  # one model is always finished
-        results.append(
-            _run(candidate, rows, splits, None if first else clock, costs[candidate.name], report)
-        )
-        if tell is not None:
-            tell(candidate.name, (i + 1) * len(splits), steps)
+        result = Result(name, candidates[name])
+        results.append(_run(result, rows, splits, None if first else budget, costs[name], report))
+        report(len(splits))
     return results
 
 
-def _from(tell: Tell, name: str, done: int, steps: int) -> Callable[[int], None]:
-    return lambda fold: tell(name, done + fold, steps)
-
-
-def _costs(
-    candidates: Sequence[Candidate], rows: Rows, clock: Clock, seed: int
+def _estimate_costs(
+    candidates: Mapping[str, Any], rows: LabelledTable, budget: TimeBudget, seed: int
 ) -> dict[str, float]:
     """Estimated seconds of one fit of each, from fits on a few rows."""
-    assert clock.limit is not None
+    assert budget.limit is not None
     n = len(rows.target)
     shuffled = draw_order(seed, np.arange(n))
-    allowed = PROBE_SHARE * clock.limit / len(candidates)
+    allowed = PROBE_SHARE * budget.limit / len(candidates)
     return {
-        candidate.name: _extrapolate(_probe(candidate, rows, shuffled, clock, allowed), n)
-        for candidate in candidates
+        name: _extrapolate(_probe(estimator, rows, shuffled, budget, allowed), n)
+        for name, estimator in candidates.items()
     }
 
 
 def _probe(
-    candidate: Candidate, rows: Rows, shuffled: NDArray[np.intp], clock: Clock, allowed: float
+    estimator: Any,
+    rows: LabelledTable,
+    shuffled: NDArray[np.intp],
+    budget: TimeBudget,
+    allowed: float,
 ) -> dict[int, float]:
     """Seconds of fits on a few rows, by their number, while these stay below what is allowed."""
     seconds: dict[int, float] = {}
@@ -161,13 +162,13 @@ def _probe(
     for size in PROBES:
         few = min(size, len(shuffled))
         largest = max(seconds, default=0)
-        if clock.over(0) or (largest and seconds[largest] * few / largest > allowed):
+        if budget.exceeded_by(0) or (largest and seconds[largest] * few / largest > allowed):
             break
         start = time.perf_counter()
         try:
-            rows.fit(candidate.estimator, shuffled[:few])
+            rows.fit(estimator, shuffled[:few])
         except Exception as error:
-            _refuse_to_go_on(error)
+            _reraise_interrupt(error)
             break  # it will be shown when its turn comes
         took = time.perf_counter() - start
         if warm:
@@ -179,7 +180,7 @@ def _probe(
 def _extrapolate(seconds: dict[int, float], n: int) -> float:
     """Seconds for n rows: growing as between the smallest and the largest fit, or like n."""
     if not seconds:
-        return 0.0  # not known: it is watched between folds
+        return 0.0  # unknown: it is checked between folds
     small, large = min(seconds), max(seconds)
     first, last = seconds[small], seconds[large]
     if small == large:
@@ -188,57 +189,55 @@ def _extrapolate(seconds: dict[int, float], n: int) -> float:
 
 
 def _run(
-    candidate: Candidate,
-    rows: Rows,
+    result: Result,
+    rows: LabelledTable,
     splits: Sequence[Split],
-    clock: Clock | None,
+    budget: TimeBudget | None,
     cost: float,
-    tell: Callable[[int], None] | None,
+    report: Callable[[int], None],
 ) -> Result:
-    """All folds of one candidate, unless a fit, or after the first one the rest, takes too long."""
-    result = Result(candidate.name, candidate.estimator)
+    """The result over all folds, unless a fit, or after the first one the rest, takes too long."""
     sums: QualitySums | None = None
     fits: list[float] = []
-    answers: list[float] = []
-    probable, size = True, None
+    predictions: list[float] = []
+    has_probabilities, size = True, None
     for k, (train, test) in enumerate(splits):
         # Room is kept for fitting on all rows, in case this is the best.
         ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
-        if clock is not None and clock.over(ahead):
-            begun = f" after {k} of {len(splits)} folds" if k else ""
-            problem = f"left out{begun}: the time budget of {clock.limit:g} s is too small for it"
+        if budget is not None and budget.exceeded_by(ahead):
+            after = f" after {k} of {len(splits)} folds" if k else ""
+            problem = f"left out{after}: the time budget of {budget.limit:g} s is too small for it"
             return replace(result, problem=problem, left_out=True)
-        if tell is not None:
-            tell(k)
+        report(k)
         start = time.perf_counter()
         try:
-            model = rows.fit(candidate.estimator, train)
+            model = rows.fit(result.estimator, train)
             fitted = time.perf_counter()
-            p = rows.answer(model, test)
-            answered = time.perf_counter()
-            probable = hasattr(model, "predict_proba")
-            new = rows.judge(p, test)
+            p = rows.predict_proba(model, test)
+            predicted = time.perf_counter()
+            has_probabilities = hasattr(model, "predict_proba")
+            new = rows.quality(p, test)
         except Exception as error:
-            _refuse_to_go_on(error)
+            _reraise_interrupt(error)
             # Whatever a user's estimator raises is shown in the table, beside the others.
             return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
         sums = new if sums is None else sums + new
         fits.append(fitted - start)
-        answers.append(answered - fitted)
+        predictions.append(predicted - fitted)
         size = _size(model) if size is None else size
     assert sums is not None
     quality = sums.quality
     return replace(
         result,
-        quality=quality if probable else Quality(quality.accuracy, NAN, NAN, NAN),
+        quality=quality if has_probabilities else Quality(quality.accuracy, NAN, NAN, NAN),
         size=size,
         fit_seconds=float(np.median(fits)),
-        predict_seconds=float(np.median(answers)),
+        predict_seconds=float(np.median(predictions)),
     )
 
 
-def _refuse_to_go_on(error: BaseException) -> None:
-    """Ctrl-C is not a model's fault: compiled code turns it into an error of its own."""
+def _reraise_interrupt(error: BaseException) -> None:
+    """Re-raise Ctrl-C, which compiled code turns into an error of its own."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, KeyboardInterrupt):

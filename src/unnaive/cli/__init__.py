@@ -24,12 +24,12 @@ def main() -> None:
         from unnaive.cli.running import run
 
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # before the command has begun
+    except KeyboardInterrupt:  # before the command starts
         sys.stderr.write("unnaive: stopped\n")
         code = 130
     if code > 128:
-        # Everything is put away by now. Threads may still be at work, and Python would end with
-        # another code if the interrupt came while it ran a string, as imports do.
+        # Files are closed by now. Threads may still be running, and Python would exit with another
+        # code if the interrupt came inside exec(), as in imports.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

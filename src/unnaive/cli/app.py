@@ -13,6 +13,7 @@ from unnaive.cli.data import data
 from unnaive.cli.evaluate import evaluate
 from unnaive.cli.explain import explain
 from unnaive.cli.fit import fit
+from unnaive.cli.help import Command, Group, ModelCommand
 from unnaive.cli.merge import merge
 from unnaive.cli.predict import predict
 from unnaive.cli.show import show
@@ -21,6 +22,7 @@ from unnaive.cli.update import update
 
 app = typer.Typer(
     name="unnaive",
+    cls=Group,
     help="Naive Bayes that is not naive: classifiers for tables in CSV and Parquet files.",
     epilog="Try: unnaive data loans && unnaive compare loans.csv --target outcome",
     no_args_is_help=True,
@@ -33,7 +35,8 @@ COMMANDS = (fit, compare, evaluate, predict, explain, show, update, merge, sql, 
 for command in COMMANDS:
     # Lines of a docstring are shorter than terminals: paragraphs flow.
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
-    app.command(help="\n\n".join(" ".join(text.split()) for text in paragraphs))(command)
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    app.command(cls=ModelCommand if command in (fit, compare) else Command, help=text)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -49,7 +52,7 @@ def common(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; in any place.")
+        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
     ] = False,
 ) -> None:
     """Options of the command itself; ``--debug`` is read in `running.run`."""

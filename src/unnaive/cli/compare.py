@@ -7,22 +7,33 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import MODELS, Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
+from unnaive.cli.options import Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
 
 
 def compare(
     data: Data,
     target: Target,
     models: Annotated[
-        str, typer.Option("--models", "-m", help=f"Which to compare, with commas: {MODELS}.")
+        str,
+        typer.Option(
+            "--models", "-m", metavar="NAMES", help="Models to compare, separated by commas."
+        ),
     ] = "all",
     time_budget: Annotated[
-        float | None, typer.Option("--time", help="Seconds for all of it; cheap models first.")
+        float | None,
+        typer.Option(
+            "--time", metavar="SECONDS", help="Time budget; the cheapest models come first."
+        ),
     ] = None,
     by: Annotated[
-        str, typer.Option("--by", help="log_loss, accuracy, brier or calibration_error.")
+        str,
+        typer.Option(
+            "--by",
+            metavar="MEASURE",
+            help="Sort and choose by log_loss, accuracy, brier or calibration_error.",
+        ),
     ] = "log_loss",
-    cv: Annotated[int, typer.Option("--cv", help="Folds of cross-validation.", min=2)] = 5,
+    cv: Annotated[int, typer.Option("--cv", help="Number of cross-validation folds.", min=2)] = 5,
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
@@ -30,28 +41,32 @@ def compare(
         Path | None, typer.Option("--out", "-o", help="Write the best model to this file.")
     ] = None,
     results: Annotated[
-        Path | None, typer.Option("--results", help="Write the figures to this CSV file.")
+        Path | None, typer.Option("--results", help="Write the table to this CSV or Parquet file.")
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
-    """Cross-validate the whole family side by side.
+    """Cross-validate models side by side on the same folds.
 
     [bold]Example:[/] unnaive compare loans.csv --target outcome --time 60 -o best.unv
     """
+    import pyarrow as pa
+
     from unnaive.choose import compare as run
-    from unnaive.cli.console import progress, show
-    from unnaive.cli.models import check_place, save_model
+    from unnaive.cli.console import progress
+    from unnaive.cli.models import check_writable, save_model
+    from unnaive.cli.predict import check_out, writing
     from unnaive.cli.rows import paths_of, read_rows
 
-    for place in (out, results):
-        if place is not None:
-            check_place(place)
+    if out is not None:
+        check_writable(out)
+    if results is not None:
+        check_out(str(results), "--results")
     names = [name.strip() for name in models.split(",") if name.strip()]
     with paths_of(data) as paths, progress(quiet) as bar:
         rows = read_rows(paths, target, weight, drop, bar)
-        found = run(
+        comparison = run(
             rows.features,
             rows.labels,
             models=None if names == ["all"] else names,
@@ -65,23 +80,14 @@ def compare(
             progress=bar,
         )
     if out is not None:
-        save_model(found.best_, out)
+        save_model(comparison.best_, out)
     if results is not None:
-        _write(found.to_dict(), results)
+        with writing(str(results)) as write:
+            write(pa.table(comparison.to_dict()))
     if quiet:
         return
     if not rows.complete:
-        print(f"compared on {len(rows.table):,} of {rows.n_rows:,} rows, drawn at random")
-    show(found)
+        print(f"compared on a random sample of {len(rows.table):,} of {rows.n_rows:,} rows")
+    comparison.show()
     if out is not None:
-        print(f"\n{found.best_name_} written to {out}")
-
-
-def _write(columns: dict[str, list[object]], path: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from unnaive.common.atomic import replacing
-
-    with replacing(path) as file:
-        csv.write_csv(pa.table(columns), file)
+        print(f"\n{comparison.best_name_} written to {out}")

@@ -20,23 +20,14 @@ class Bar(Protocol):
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None: ...
 
 
-def show(item: Any) -> None:
-    """Print something that knows how to look in a terminal and in plain text."""
-    if sys.stdout.isatty():
-        from rich.console import Console
-
-        Console(highlight=False).print(item)
-    else:
-        print(item)
-
-
 def show_table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1
 ) -> None:
-    """Print rows under heads; the first columns are text, others are aligned to the right."""
-    heads = [in_a_line(head) for head in heads]
-    rows = [[in_a_line(cell) for cell in row] for row in rows]
+    """Print rows under heads; the first columns are aligned to the left, others to the right."""
+    heads = [one_line(head) for head in heads]
+    rows = [[one_line(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
+        from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
@@ -45,15 +36,15 @@ def show_table(
             table.add_column(Text(head), justify="left" if j < left else "right")
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
-        show(table)
+        Console(highlight=False).print(table)
         return
     from unnaive.choose.comparison import align
 
     print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
 
 
-def in_a_line(text: str) -> str:
-    """Text without line breaks and signs that steer a terminal: names and values may hold any."""
+def one_line(text: str) -> str:
+    """Text without line breaks and control characters, which names and values may contain."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -75,14 +66,14 @@ def bar_callback(bar: Bar) -> RowProgress:
 def _show_facts(bar: Bar, facts: dict[str, Any]) -> bool:
     share, words = facts["share"], " ".join(filter(None, (facts.get("number"), facts["text"])))
     bar(words, *(() if share is None else (round(STEPS * share), STEPS)))
-    return False  # nobody asks to stop
+    return False  # do not stop
 
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Bar]:
     """A bar on standard error, where that is a terminal; it vanishes when all is done."""
     if quiet or not sys.stderr.isatty():
-        yield lambda *_args, **_named: None
+        yield lambda *_args, **_describe: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -91,7 +82,7 @@ def progress(quiet: bool = False) -> Iterator[Bar]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("", total=None)
 
-        def tell(what: str, done: int = 0, total: int | None = None) -> None:
+        def update(what: str, done: int = 0, total: int | None = None) -> None:
             shown.update(task, description=what, completed=done, total=total)
 
-        yield tell
+        yield update

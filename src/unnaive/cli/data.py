@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from unnaive.cli.options import Quiet
+from unnaive.cli.options import Quiet, argument
 
 SAMPLES = {
     "credit": "german credit: 1,000 real loans, mixed columns, classes good and bad",
-    "loans": "made loans: numbers, words, dates, gaps; classes repaid and defaulted",
-    "led": "digits on a display with faulty lights, and 17 lights that mean nothing",
+    "loans": "generated loans: numbers, text, dates, missing values; classes repaid and defaulted",
+    "led": "digits on a display with faulty segments, and 17 irrelevant columns",
     "waveform": "three classes of noisy waves, 40 numbers",
     "monk1": "robots: head and body alike, or a red jacket",
     "monk2": "robots: exactly two attributes have their first value",
@@ -22,22 +22,20 @@ SAMPLES = {
 
 
 def data(
-    name: Annotated[
-        str, typer.Argument(help="Which table; without it, they are listed.", show_default=False)
-    ] = "",
+    name: Annotated[str, argument(help="Name of the table; without it, they are listed.")] = "",
     out: Annotated[
         str | None,
         typer.Option(
             "--out",
             "-o",
-            help="CSV or Parquet file; - is standard output. "
-            "Without it, NAME.csv, if that is not there yet.",
+            metavar="FILE",
+            help="CSV or Parquet file; - is standard output. Default: NAME.csv, never replaced.",
         ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="Number of rows, for made tables.", min=1)
+        int | None, typer.Option("--rows", "-n", help="Number of rows of a generated table.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of made tables.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.", min=0)] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Write a sample table to a file.
@@ -52,11 +50,11 @@ def data(
         show_table(["name", "table"], [[key, text] for key, text in SAMPLES.items()], left=2)
         return
     if name not in SAMPLES:
-        raise ValueError(f"there is no table {name!r}; choose among {', '.join(SAMPLES)}.")
+        raise ValueError(f"there is no table {name!r}; choose one of {', '.join(SAMPLES)}.")
     if out is None:
         out = f"{name}.csv"
         if Path(out).exists():
-            raise FileExistsError(f"{out!r} is there already; name a file with -o to replace it.")
+            raise FileExistsError(f"{out!r} exists already; replace it with -o {out}.")
     from unnaive.cli.predict import check_out, writing
     from unnaive.common.wording import counted
 
@@ -76,16 +74,18 @@ def make(name: str, rows: int | None, seed: int) -> tuple[Any, str]:
 
     from unnaive import datasets
 
-    given: dict[str, Any] = {"random_state": seed} | ({} if rows is None else {"n_samples": rows})
+    params: dict[str, Any] = {"random_state": seed}
+    if rows is not None:
+        params["n_samples"] = rows
     if name == "credit":
         if rows is not None:
-            raise ValueError("credit has its 1,000 rows; --rows is for made tables.")
+            raise ValueError("credit has 1,000 rows; --rows is for generated tables.")
         X, y = datasets.load_german_credit()
         X = X.astype(dict.fromkeys(X.columns[X.dtypes == "category"], str))
     elif name.startswith("monk"):
         problem = int(name[-1])
-        X, y = datasets.make_monks(problem, noise=0.05 * (problem == 3), **given)
+        X, y = datasets.make_monks(problem, noise=0.05 * (problem == 3), **params)
     else:
-        X, y = getattr(datasets, f"make_{name}")(**given)
+        X, y = getattr(datasets, f"make_{name}")(**params)
     table = pa.Table.from_pandas(X.assign(**{str(y.name): y}), preserve_index=False)
     return table.replace_schema_metadata(None), str(y.name)

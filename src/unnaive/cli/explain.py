@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import ModelFile, Quiet, SomeTarget
+from unnaive.cli.options import ModelFile, OptionalTarget, Quiet
 
-MOST_BYTES = 1 << 28  # of rows that a page is made from; of more, a random part is taken
+MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
 
 
 def explain(
@@ -21,36 +21,38 @@ def explain(
         list[str] | None,
         typer.Argument(
             metavar="DATA",
-            help="Rows to measure and to show; without them, the page starts from an empty row.",
+            help="Rows to evaluate and show; without them, the page starts from an empty row.",
         ),
     ] = None,
-    target: SomeTarget = None,
-    title: Annotated[str | None, typer.Option("--title", help="Heading of the page.")] = None,
+    target: OptionalTarget = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write one page that shows a model: its quality, its evidence, what-if, its tree.
+    """Write an HTML report: quality, evidence, what-if, tree.
 
-    The page is one HTML file that needs no network. Rows without known classes will do; rows that
-    the model has not learned from tell more.
+    The report is one file that needs no network. Labelled rows that the model was not fitted on
+    show its quality best; rows without labels are explained, but not evaluated.
 
     [bold]Example:[/] unnaive explain loans.unv new-loans.csv --target outcome -o report.html
     """
     from unnaive.cli.console import progress
-    from unnaive.cli.models import check_place, load_model
-    from unnaive.cli.rows import nothing_known, paths_of, rows_for, target_among
+    from unnaive.cli.models import check_writable, load_model
+    from unnaive.cli.rows import empty_row, find_target, paths_of, read_sample
     from unnaive.common.wording import counted
     from unnaive.explain.report import report
 
-    check_place(out)
+    check_writable(out)
     fitted = load_model(model)
     with progress(quiet) as bar, paths_of(data or []) as paths:
-        X, y = nothing_known(fitted.schema_), None
+        X, y = empty_row(fitted.schema_), None
         if data:
             bar("reading")
-            label = target_among(fitted.schema_, paths, target, needed=False)
-            X, y = rows_for(fitted.schema_, paths, label, MOST_BYTES)
+            label = find_target(fitted.schema_, paths, target, required=False)
+            X, y = read_sample(fitted.schema_, paths, label, MAX_BYTES)
         bar(f"explaining, {counted(len(X), 'row')}")
         report(fitted, X, y, title=title).save(out)
     if not quiet:
-        judged = "nothing was measured" if y is None else f"measured on {counted(len(X), 'row')}"
-        print(f"written to {out}; {judged}")
+        evaluated = "not evaluated" if y is None else f"evaluated on {counted(len(X), 'row')}"
+        print(f"written to {out}; {evaluated}")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.cli.options import (
-    MODELS,
     Categorical,
     Data,
     Drop,
     Jobs,
+    NewModelFile,
     Quiet,
     Seed,
     Target,
@@ -22,19 +22,27 @@ from unnaive.cli.options import (
 
 if TYPE_CHECKING:
     from unnaive.choose import Comparison
-    from unnaive.cli.rows import Rows
+    from unnaive.cli.rows import TrainingRows
 
 
 def fit(
     data: Data,
     target: Target,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
-    ],
-    model: Annotated[str, typer.Option("--model", "-m", help=f"{MODELS}, or auto.")] = "nb",
+    out: NewModelFile,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="One of the models below, or auto: the best of them by cross-validation.",
+        ),
+    ] = "nb",
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Parameter of the model, as name=value; repeatable."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Set a parameter of the model; repeatable."
+        ),
     ] = None,
     weight: Weight = None,
     drop: Drop = None,
@@ -43,7 +51,7 @@ def fit(
         int | None,
         typer.Option(
             "--cv",
-            help="Folds of cross-validation; 0 for none. 5, or 0 with --checkpoint.",
+            help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
             show_default=False,
             min=0,
         ),
@@ -52,12 +60,12 @@ def fit(
         Path | None,
         typer.Option(
             "--checkpoint",
-            help="File to go on from if the command was killed: nbtree, flexible, boosted.",
+            help="File to resume from if the command is killed (nbtree, flexible, boosted).",
             show_default=False,
         ),
     ] = None,
     compact: Annotated[
-        bool, typer.Option("--compact", help="Leave out what only update and merge need.")
+        bool, typer.Option("--compact", help="Omit what only update and merge need.")
     ] = False,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -65,44 +73,44 @@ def fit(
 ) -> None:
     """Learn a model from files and write it to a file.
 
-    Prints what the columns are, and how good the model is under cross-validation. Rows that do not
-    fit into memory are read block by block; quality is then judged on a random part of them.
+    Prints the kinds of the columns and the cross-validated quality of the model. Rows that do not
+    fit into memory are read block by block; quality is then measured on a random sample of them.
 
-    With --checkpoint, the same command goes on where an earlier one was killed or stopped, and ends
-    with the same model; the file is removed when the model is learned.
+    With --checkpoint, the same command resumes where an earlier one was killed or stopped, and ends
+    with the same model; the file is removed when the fit is complete.
 
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv
     """
     from unnaive.cli.console import progress
-    from unnaive.cli.models import build, check_place, save_model
+    from unnaive.cli.models import check_writable, make_estimator, save_model
     from unnaive.cli.rows import paths_of, read_rows
 
-    check_place(out)
-    chosen = build(model, settings or [], seed, jobs)
+    check_writable(out)
+    estimator = make_estimator(model, settings or [], seed, jobs)
     if categorical:
-        chosen = chosen._declare_categories(categorical)
+        estimator = estimator._declare_categories(categorical)
     if checkpoint is not None:
-        check_checkpoint(chosen, checkpoint, out)
+        check_checkpoint(estimator, checkpoint, out)
     if cv is None:
         cv = 5 if checkpoint is None else 0
     with paths_of(data) as paths, progress(quiet) as bar:
         rows = read_rows(paths, target, weight, drop, bar, checkpoint)
         start = time.perf_counter()
-        fitted, found = learn(model, chosen, rows, cv, seed, bar)
+        fitted, comparison = learn(model, estimator, rows, cv, seed, bar)
         seconds = time.perf_counter() - start
     if compact and hasattr(fitted, "compact"):
         fitted.compact()
     size = save_model(fitted, out)
     if not quiet:
-        report(fitted, rows, found, seconds)
+        print_report(fitted, rows, comparison, seconds)
         from unnaive.common.wording import size_words
 
         print(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
 
 
 def check_checkpoint(model: Any, path: Path, out: Path) -> None:
-    """Before rows are read in vain."""
+    """Raise if the model cannot be resumed from this file, before rows are read."""
     from unnaive.estimator.base import need_checkpoints
 
     need_checkpoints(model)
@@ -111,77 +119,80 @@ def check_checkpoint(model: Any, path: Path, out: Path) -> None:
 
 
 def learn(
-    name: str, model: Any, rows: Rows, cv: int, seed: int, bar: Any
+    name: str, model: Any, rows: TrainingRows, cv: int, seed: int, bar: Any
 ) -> tuple[Any, Comparison | None]:
-    """The fitted model, and how it did under cross-validation."""
+    """The fitted model and, if there are folds, its cross-validation."""
     from unnaive.choose import compare
     from unnaive.cli.console import bar_callback
 
-    found = None
+    comparison = None
     if cv == 1:
         raise ValueError("--cv must be 2 folds or more, or 0 for none; got 1.")
     if cv == 0 and name == "auto":
         raise ValueError("--model auto chooses by cross-validation; --cv must be 2 or more.")
     if cv and len(rows.table) > 1:
-        given = model.get_params(deep=False) if name == "auto" else {}
-        given = given or {"models": [], "estimators": {name: model}}
-        given |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
-        found = compare(
+        alone = {"models": [], "estimators": {name: model}}
+        options = model.get_params(deep=False) if name == "auto" else alone
+        options |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
+        comparison = compare(
             rows.features,
             rows.labels,
             progress=lambda what, *n: bar(f"cross-validating {what}", *n),
-            **given,
+            **options,
         )
         if not rows.from_files:
-            return found.best_, found
-        model = next(r.estimator for r in found.results if r.name == found.best_name_)
-    bar("learning")
+            return comparison.best_, comparison
+        model = next(r.estimator for r in comparison.results if r.name == comparison.best_name_)
+    bar("fitting")
     model.set_callbacks(bar_callback(bar))
     try:
         if not rows.from_files:
-            return model.fit(rows.features, rows.labels, rows.weight), found
-        return model.fit(rows.scan), found
+            return model.fit(rows.features, rows.labels, rows.weight), comparison
+        return model.fit(rows.scan), comparison
     finally:
         model.set_callbacks()
 
 
-def report(model: Any, rows: Rows, found: Comparison | None, seconds: float) -> None:
-    """What was learned from, and how well."""
+def print_report(
+    model: Any, rows: TrainingRows, comparison: Comparison | None, seconds: float
+) -> None:
+    """Print the columns, the classes and the quality of a model."""
     from collections import Counter
 
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.console import in_a_line, show, show_table
+    from unnaive.cli.console import one_line, show_table
     from unnaive.common.wording import counted
 
-    schema = model.schema_
-    columns = [
-        (str(c.name), c.kind if c.kind == c.family else f"{c.kind} ({c.family})") for c in schema
-    ]
     cells = [
-        [name, kind, f"{100 * rows.missing[name] / rows.n_rows:.3g} %"] for name, kind in columns
+        [
+            str(c.name),
+            c.kind if c.kind == c.family else f"{c.kind} ({c.family})",
+            f"{100 * rows.missing[str(c.name)] / rows.n_rows:.3g} %",
+        ]
+        for c in model.schema_
     ]
     show_table(["column", "kind", "missing"], cells, left=2)
-    share = Counter(rows.labels)
+    frequency = Counter(rows.labels)
     classes = ", ".join(
-        f"{in_a_line(str(label))} {100 * n / len(rows.table):.3g} %"
-        for label, n in share.most_common(10)
+        f"{one_line(str(label))} {100 * n / len(rows.table):.3g} %"
+        for label, n in frequency.most_common(10)
     )
-    more = f", and {len(share) - 10} more" if len(share) > 10 else ""
+    more = f", and {len(frequency) - 10} more" if len(frequency) > 10 else ""
     print(f"\n{counted(rows.n_rows, 'row')}; classes of {rows.scan.target}: {classes}{more}\n")
-    if found is None:
-        print(f"learned in {time_words(seconds)}; not cross-validated")
+    if comparison is None:
+        print(f"fitted in {time_words(seconds)}; not cross-validated")
         return
     if not rows.complete:
-        print(f"judged on {counted(len(rows.table), 'row')}, drawn at random")
-    if len(found.results) > 1:
-        show(found)
+        print(f"evaluated on a random sample of {counted(len(rows.table), 'row')}")
+    if len(comparison.results) > 1:
+        comparison.show()
     else:
-        quality = found.results[0].quality
+        quality = comparison.results[0].quality
         assert quality is not None
         print(
-            f"{found.n_folds}-fold cross-validation: accuracy {quality.accuracy:.4f}, log loss "
-            f"{quality.log_loss:.4f}, Brier {quality.brier:.4f}, calibration error "
+            f"{comparison.n_folds}-fold cross-validation: accuracy {quality.accuracy:.4f}, "
+            f"log loss {quality.log_loss:.4f}, Brier {quality.brier:.4f}, calibration error "
             f"{quality.calibration_error:.4f}; {time_words(seconds)}"
         )
-    most = max(share.values()) / len(rows.table)
-    print(f"always answering the most frequent class: accuracy {most:.4f}")
+    most = max(frequency.values()) / len(rows.table)
+    print(f"baseline (always the most frequent class): accuracy {most:.4f}")

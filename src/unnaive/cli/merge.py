@@ -5,18 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from unnaive.cli.options import Quiet
+from unnaive.cli.options import NewModelFile, Quiet, argument
 
 
 def merge(
-    models: Annotated[
-        list[Path], typer.Argument(metavar="MODEL", help="Model files.", show_default=False)
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
-    ],
+    models: Annotated[list[Path], argument(metavar="MODEL", help="Model files.")],
+    out: NewModelFile,
     quiet: Quiet = False,
 ) -> None:
     """Merge models of parts of the rows into the model of all rows, bit for bit.
@@ -25,11 +19,11 @@ def merge(
 
     [bold]Example:[/] unnaive merge north.unv south.unv -o both.unv
     """
-    from unnaive.cli.models import check_place, load_model, save_model
+    from unnaive.cli.models import check_writable, load_model, save_model
     from unnaive.common.wording import counted, size_words
     from unnaive.models import merge as join
 
-    check_place(out)
+    check_writable(out)
     size = save_model(join([load_model(path) for path in models]), out)
     if not quiet:
         print(f"{counted(len(models), 'model')} merged into {out}: {size_words(size)}")

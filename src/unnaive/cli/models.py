@@ -5,64 +5,63 @@ from __future__ import annotations
 import ast
 import difflib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-def build(name: str, settings: Sequence[str], seed: int, jobs: int | None) -> Any:
-    """A model of the family with parameters as ``--set name=value`` gives them."""
+def make_estimator(name: str, settings: Sequence[str], seed: int, jobs: int | None) -> Any:
+    """The model of a short name, with the parameters of ``--set name=value``."""
     from unnaive.choose import AutoClassifier, make_model
     from unnaive.estimator.registry import family
 
-    members = family()
-    if name != "auto" and name not in members:
-        close = difflib.get_close_matches(name, members, 1)
-        hint = f" Did you mean {close[0]}?" if close else ""
+    names = [*family(), "auto"]
+    if name not in names:
         raise ValueError(
-            f"--model: there is no {name!r}.{hint} Choose among {', '.join(members)}, auto."
+            f"--model: there is no model {name!r}.{_hint(name, names)} "
+            f"Choose one of {', '.join(names)}."
         )
     common: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     model = AutoClassifier(**common) if name == "auto" else make_model(name, **common)
-    given = dict(read_setting(text, model) for text in settings)
-    model.set_params(**given)
-    check = getattr(model, "_check_parameters", None)
-    if check is not None:  # before rows are read in vain
-        check()
+    model.set_params(**dict(read_setting(text, model) for text in settings))
+    model._check_parameters()  # before rows are read
     return model
 
 
 def read_setting(text: str, model: Any) -> tuple[str, Any]:
-    """The name and value of a parameter; the value takes the type that it looks like."""
+    """Name and value of a parameter; the value is a Python literal, or else text."""
     name, sign, value = text.partition("=")
     name = name.strip()
     if not sign or not name:
         raise ValueError(f"--set {text!r}: write it as name=value.")
-    known = model.get_params(deep=True)
-    if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f" Did you mean {close[0]}?" if close else ""
+    params = model.get_params(deep=True)
+    if name not in params:
         raise ValueError(
-            f"--set: {type(model).__name__} has no parameter {name!r}.{hint} It has "
-            f"{', '.join(sorted(known))}."
+            f"--set: {type(model).__name__} has no parameter {name!r}.{_hint(name, params)} It has "
+            f"{', '.join(sorted(params))}."
         )
-    return name, _value(name, value.strip(), known[name])
+    return name, _parse(name, value.strip(), params[name])
 
 
-def _value(name: str, text: str, default: Any) -> Any:
+def _hint(name: str, choices: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, choices, 1)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def _parse(name: str, text: str, default: Any) -> Any:
     if isinstance(default, bool):
         word = {"1": "true", "0": "false"}.get(text, text.lower())
-        if word not in WORDS:
+        if word not in BOOLEANS:
             raise ValueError(f"--set {name}: expected true or false; got {text!r}.")
-        return WORDS[word]
+        return BOOLEANS[word]
     if text.lower() in ("none", "null"):
         return None
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return WORDS.get(text.lower(), text) if text.lower() in ("true", "false") else text
+        return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def load_model(path: Path) -> Any:
@@ -78,20 +77,20 @@ def save_model(model: Any, path: Path) -> int:
     """Write a model to its file; its size in bytes."""
     from unnaive.store import save
 
-    check_place(path)
+    check_writable(path)
     save(model, path)
     return path.stat().st_size
 
 
-def check_place(path: Path) -> None:
-    """Refuse a place where no file can be, before work is done in vain."""
+def check_writable(path: Path) -> None:
+    """Raise if a file cannot be written, before any work is done."""
     from unnaive.common.atomic import takes_bytes
 
     if takes_bytes(path):
         return
     if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder; name a file.")
+        raise IsADirectoryError(f"{str(path)!r} is a folder; give the name of a file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} to write to.")
     if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"nothing can be written to the folder {str(path.parent)!r}.")
+        raise PermissionError(f"no permission to write to the folder {str(path.parent)!r}.")

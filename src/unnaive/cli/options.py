@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA",
-        help="CSV or Parquet: files, folders, globs; - is CSV from standard input.",
-        show_default=False,
-    ),
+argument = partial(typer.Argument, show_default=False)
+column = partial(typer.Option, metavar="COLUMN", show_default=False)
+
+DATA = "CSV or Parquet files, folders or globs; - reads CSV from standard input."
+Data = Annotated[list[str], argument(metavar="DATA", help=DATA)]
+ModelFile = Annotated[Path, argument(metavar="MODEL", help="Model file written by unnaive fit.")]
+NewModelFile = Annotated[
+    Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
 ]
-ModelFile = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file that fit has written.", show_default=False)
-]
-Target = Annotated[
-    str, typer.Option("--target", "-t", help="Column with the classes.", show_default=False)
-]
-SomeTarget = Annotated[
+TARGET = "Column with the classes"
+Target = Annotated[str, column("--target", "-t", help=f"{TARGET}.")]
+OptionalTarget = Annotated[
     str | None,
-    typer.Option(
-        "--target",
-        "-t",
-        help="Column with the classes; may be left out where the model knows all other columns.",
-        show_default=False,
-    ),
+    column("--target", "-t", help=f"{TARGET}; may be omitted if no other is new to the model."),
 ]
-Weight = Annotated[
-    str | None,
-    typer.Option("--weight", help="Column that says how often a row counts.", show_default=False),
-]
+Weight = Annotated[str | None, column("--weight", help="Column with the weights of rows.")]
 Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", help="Column to leave out, such as an identifier; repeatable."),
+    list[str] | None, column("--drop", help="Column to ignore, such as a key; repeatable.")
+]
+Keep = Annotated[
+    list[str] | None, column("--keep", help="Column to copy, such as a key; repeatable.")
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option("--categorical", help="Column of numbers that are categories; repeatable."),
+    column("--categorical", help="Column of numbers to treat as categories; repeatable."),
 ]
-Folds = Annotated[int, typer.Option("--cv", help="Folds of cross-validation; 0 for none.", min=0)]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of all random choices.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; -1 for all cores.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no report.")]
-MODELS = "nb, gaussian, kernel, boosted, bagged, c45, mixture, nbtree, flexible, decomposition"
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; -1 uses all cores.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

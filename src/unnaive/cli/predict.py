@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.cli.options import Data, Jobs, ModelFile, Quiet
+from unnaive.cli.options import Data, Jobs, Keep, ModelFile, Quiet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,21 +22,24 @@ def predict(
     model: ModelFile,
     data: Data,
     out: Annotated[
-        str, typer.Option("--out", "-o", help="CSV or Parquet file; - is CSV to standard output.")
+        str,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="CSV or Parquet file; - writes CSV to standard output.",
+        ),
     ] = "-",
     proba: Annotated[
-        bool, typer.Option("--proba", help="The probability of every class as well.")
+        bool, typer.Option("--proba", help="Also write the probability of every class.")
     ] = False,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="Column to pass on, such as an identifier; repeatable."),
-    ] = None,
+    keep: Keep = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the most probable class of every row, and probabilities.
+    """Write the most probable class of every row, with --proba also probabilities.
 
-    Rows are read and answered piece by piece, in their order, however many there are.
+    Rows are read and predicted piece by piece, in their order, however many there are.
 
     [bold]Examples:[/] unnaive predict loans.unv new-loans.parquet --proba -o answers.parquet
 
@@ -44,60 +47,62 @@ def predict(
     """
     from unnaive.cli.console import progress
     from unnaive.cli.models import load_model
-    from unnaive.cli.rows import paths_of, pieces_for
+    from unnaive.cli.rows import paths_of, read_pieces
     from unnaive.common.wording import counted
 
     check_out(out)
     fitted = load_model(model)
     if not hasattr(fitted, "predict_proba"):
-        raise ValueError(f"a {type(fitted).__name__} has no classes to predict.")
+        raise ValueError(f"{type(fitted).__name__} has no classes to predict.")
     if "n_jobs" in fitted.get_params():
         fitted.set_params(n_jobs=jobs)
     n_rows = 0
     with paths_of(data) as paths, progress(quiet or out == "-") as bar, writing(out) as write:
-        for X, aside in pieces_for(fitted.schema_, paths, keep or [], bar):
-            write(answers(fitted, X, aside, proba))
+        for X, extra in read_pieces(fitted.schema_, paths, keep or [], bar):
+            write(predictions(fitted, X, extra, proba))
             n_rows += len(X)
     if not quiet and out != "-":
         print(f"{counted(n_rows, 'row')} written to {out}")
 
 
-def answers(model: Any, X: pa.Table, aside: pa.Table, proba: bool) -> pa.Table:
+def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Table:
     """The kept columns, the prediction, and probabilities."""
     import pyarrow as pa
 
     p = model.predict_proba(X)
     labels = pa.array(model.classes_.tolist())
-    found = {name: aside[name] for name in aside.column_names}
+    columns = {name: extra[name] for name in extra.column_names}
     names = (
         ["prediction", *(f"probability_{c}" for c in model.classes_)] if proba else ["prediction"]
     )
     for name in names:
-        if name in found:
-            raise ValueError(f"a kept column is named {name!r}, as one of the answers is.")
-    found["prediction"] = labels.take(pa.array(p.argmax(axis=1)))
+        if name in columns:
+            raise ValueError(
+                f"--keep {name}: the predictions have a column of this name; rename yours."
+            )
+    columns["prediction"] = labels.take(pa.array(p.argmax(axis=1)))
     for k, name in enumerate(names[1:]):
-        found[name] = pa.array(p[:, k])
-    return pa.table(found)
+        columns[name] = pa.array(p[:, k])
+    return pa.table(columns)
 
 
-def check_out(out: str) -> None:
-    """Refuse an output that cannot be written, before work is done in vain."""
-    from unnaive.cli.models import check_place
+def check_out(out: str, option: str = "--out") -> None:
+    """Raise if an output cannot be written, before any work is done."""
+    from unnaive.cli.models import check_writable
     from unnaive.common.atomic import takes_bytes
 
     if out == "-":
         return
     if not out.lower().endswith(ENDINGS) and not takes_bytes(out):
-        raise ValueError(f"--out {out!r} must end with {', '.join(ENDINGS)}, or be -.")
-    check_place(Path(out))
+        raise ValueError(f"{option} {out!r} must end with {', '.join(ENDINGS)}, or be -.")
+    check_writable(Path(out))
 
 
 @contextmanager
 def writing(out: str) -> Iterator[Any]:
     """A function that writes tables, one after the other, as CSV or Parquet.
 
-    A file appears when all is written, and not at all if something stops it.
+    A file appears when it is complete, and not at all after an error.
     """
     import pyarrow.csv
     import pyarrow.parquet

@@ -47,8 +47,8 @@ def paths_of(data: Sequence[str]) -> Iterator[list[str]]:
 
 
 @dataclass
-class Rows:
-    """What one pass over files leaves: how much there is, and rows to learn from.
+class TrainingRows:
+    """Rows to learn from, after one pass over the files.
 
     Attributes
     ----------
@@ -99,39 +99,39 @@ def read_rows(
     drop: Sequence[str] | None = None,
     bar: Bar | None = None,
     checkpoint: Path | None = None,
-) -> Rows:
-    """Read files once. Rows beyond a quarter of the machine's memory are drawn from."""
+) -> TrainingRows:
+    """Read files once; of rows beyond a quarter of the machine's memory, keep a sample."""
     whole = scan(paths, target, weight=weight)
     batches = open_batches(whole)
-    _refuse_unknown(batches.names, [target, *([weight] if weight else []), *(drop or [])], paths)
+    _check_columns(batches.names, [*filter(None, (target, weight)), *(drop or [])], paths)
     refuse_duplicates(batches.names)
     columns = [name for name in batches.names if name not in set(drop or [])]
     if set(columns) <= {target, weight}:
-        raise ValueError("there is no column to learn from beside the target.")
+        raise ValueError("there is no column to learn from besides the target.")
     features = [name for name in columns if name not in {target, weight}]
     sample = Sample(whole.limit)
     missing = dict.fromkeys(columns, 0)
     n_rows, progress = 0, count_rows("reading", batches.n_rows, bar)
     for piece in batches.pieces(columns, PIECE_ROWS):
         for name in columns:
-            missing[name] += _missing(piece.table[name])
-        sample.add(_plain(piece.table, batches.coded), n_rows)
+            missing[name] += _count_missing(piece.table[name])
+        sample.add(_decode_text(piece.table, batches.coded), n_rows)
         n_rows += piece.n_rows
         progress.add(piece.n_rows, piece.share)
     if n_rows == 0:
-        raise ValueError(f"{_named(paths)} has no rows.")
+        raise ValueError(f"{_describe(paths)} has no rows.")
     if missing[target]:
         raise ValueError(
-            f"column {target!r} has {counted(missing[target], 'row')} without a class; remove such "
-            "rows, or give them a class of their own."
+            f"column {target!r} has {counted(missing[target], 'row')} without a label; remove "
+            "them, or give them a class of their own."
         )
     again = scan(paths, target, weight=weight, columns=features, checkpoint=checkpoint)
-    return Rows(again, sample.table, n_rows, missing)
+    return TrainingRows(again, sample.table, n_rows, missing)
 
 
 @dataclass
 class Sample:
-    """Rows drawn by their number, each with the same chance, as many as memory allows."""
+    """A uniform random sample of rows, as large as memory allows."""
 
     limit: int
     share: float = 1.0
@@ -161,57 +161,57 @@ class Sample:
         return pa.concat_tables(self.tables, promote_options="permissive")
 
 
-def pieces_for(
+def read_pieces(
     schema: Schema, paths: list[str], others: Sequence[str] = (), bar: Bar | None = None
 ) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """A model's columns, and the other ones that are asked for, piece by piece."""
+    """A model's columns, and other ones, piece by piece."""
     import pyarrow as pa
 
     if not schema.named:
         raise ValueError(
-            "the model was fitted on a table without column names; it can be used from Python only."
+            "the model was fitted on a table without column names; use it from Python."
         )
     names = [str(name) for name in schema.names]
     types = {c.name: TYPES.get(c.family) for c in schema} | {
         name: None for name in others if name not in set(names)
     }
     batches = open_batches(scan(paths, columns=types))
-    _refuse_unknown(batches.names, [*names, *others], paths, "the model needs it; ")
-    progress = count_rows("answering", batches.n_rows, bar)
+    _check_columns(batches.names, others, paths)
+    _check_columns(batches.names, names, paths, ", which the model needs,")
+    progress = count_rows("predicting", batches.n_rows, bar)
     for piece in batches.pieces(list(dict.fromkeys([*names, *others])), PIECE_ROWS):
-        table = _plain(piece.table, batches.coded)
+        table = _decode_text(piece.table, batches.coded)
         if len(table):
             yield table.select(names), table.select(list(others)) if others else pa.table({})
             progress.add(len(table), piece.share)
     if not progress.done:
-        raise ValueError(f"{_named(paths)} has no rows.")
+        raise ValueError(f"{_describe(paths)} has no rows.")
 
 
-def rows_for(
+def read_sample(
     schema: Schema, paths: list[str], target: str | None, limit: int
 ) -> tuple[pa.Table, list[Any] | None]:
-    """A model's columns in memory, a random part of very many rows, and classes where known."""
+    """A model's columns in memory, a sample where there are too many rows, and their labels."""
     sample = Sample(limit)
     first = 0
     others = [] if target is None else [target]
-    for X, aside in pieces_for(schema, paths, others):
+    for X, extra in read_pieces(schema, paths, others):
         # The classes stay beside the features while rows are drawn.
-        both = X if target is None else X.append_column("classes", aside[target])
+        both = X if target is None else X.append_column("classes", extra[target])
         sample.add(both, first)
         first += len(X)
     table = sample.table
     if target is None:
         return table, None
-    place = len(table.column_names) - 1
-    known = table.column(place).is_valid()
-    labelled = table.filter(known)
+    last = len(table.column_names) - 1
+    labelled = table.filter(table.column(last).is_valid())
     if not len(labelled):
-        raise ValueError(f"no row has a class in column {target!r}.")
-    return labelled.remove_column(place), list(labelled.column(place).to_pylist())
+        raise ValueError(f"no row has a label in column {target!r}.")
+    return labelled.remove_column(last), list(labelled.column(last).to_pylist())
 
 
-def nothing_known(schema: Schema) -> pa.Table:
-    """One row in which everything is missing."""
+def empty_row(schema: Schema) -> pa.Table:
+    """One row in which every value is missing."""
     import pyarrow as pa
 
     return pa.table({str(name): pa.nulls(1) for name in schema.names})
@@ -220,58 +220,59 @@ def nothing_known(schema: Schema) -> pa.Table:
 def read_weights(column: Any, name: str) -> NDArray[np.float64]:
     """Weights of rows, none of them missing or below 0."""
     try:
-        found = np.asarray(column.to_numpy(), dtype=np.float64)
+        weights = np.asarray(column.to_numpy(), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"column {name!r} holds no numbers, so it cannot be weights.") from None
-    if not (np.isfinite(found) & (found >= 0)).all():
+    if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"column {name!r} holds weights that are missing or below 0.")
-    return found
+    return weights
 
 
-def learning_scan(schema: Schema, paths: list[str], target: str, weight: str | None) -> Scan:
-    """Rows for a model that knows its columns already."""
+def update_scan(schema: Schema, paths: list[str], target: str, weight: str | None) -> Scan:
+    """The rows to update a fitted model with."""
     types = {str(c.name): TYPES.get(c.family) for c in schema}
-    others = [target, *([weight] if weight else [])]
+    others = list(filter(None, (target, weight)))
     names = open_batches(scan(paths)).names
-    _refuse_unknown(names, [*types, *others], paths, "the model needs it; ")
+    _check_columns(names, others, paths)
+    _check_columns(names, list(types), paths, ", which the model needs,")
     return scan(paths, target, weight=weight, columns=types)
 
 
-def target_among(
-    schema: Schema, paths: list[str], target: str | None, needed: bool = True
+def find_target(
+    schema: Schema, paths: list[str], target: str | None, required: bool = True
 ) -> str | None:
-    """The column with the classes: as named, or the only one that the model does not know."""
+    """The column with the classes: the one named, or the only one new to the model."""
     names = open_batches(scan(paths)).names
     if target is not None:
-        _refuse_unknown(names, [target], paths)
+        _check_columns(names, [target], paths)
         return target
-    known = {str(name) for name in schema.names}
-    unknown = [name for name in names if name not in known]
-    if len(unknown) == 1:
-        return unknown[0]
-    if not needed:
+    features = {str(name) for name in schema.names}
+    others = [name for name in names if name not in features]
+    if len(others) == 1:
+        return others[0]
+    if not required:
         return None
-    found = ", ".join(repr(name) for name in unknown[:8]) or "none"
-    raise ValueError(f"name the column with the classes: --target; those new to the model: {found}")
+    listed = ", ".join(repr(name) for name in others[:8]) or "none"
+    raise ValueError(f"name the column with the classes by --target; new to the model: {listed}.")
 
 
-def _refuse_unknown(
-    names: Sequence[str], wanted: Sequence[str], paths: list[str], why: str = ""
+def _check_columns(
+    names: Sequence[str], required: Sequence[str], paths: list[str], why: str = ""
 ) -> None:
-    for name in wanted:
+    for name in required:
         if name not in names:
-            shown = ", ".join(repr(n) for n in names[:12]) + (", ..." if len(names) > 12 else "")
+            listed = ", ".join(repr(n) for n in names[:12]) + (", ..." if len(names) > 12 else "")
             raise ValueError(
-                f"column {name!r} is not in {_named(paths)}; {why}its columns are {shown}."
+                f"column {name!r}{why} is not in {_describe(paths)}; its columns are {listed}."
             )
 
 
-def _named(paths: list[str]) -> str:
+def _describe(paths: list[str]) -> str:
     return os.path.basename(paths[0]) if len(paths) == 1 else f"the {len(paths)} paths"
 
 
-def _plain(table: pa.Table, coded: frozenset[str]) -> pa.Table:
-    """Text as text, where it was coded only to be read faster."""
+def _decode_text(table: pa.Table, coded: frozenset[str]) -> pa.Table:
+    """Text columns without the dictionary encoding that only made reading faster."""
     import pyarrow as pa
 
     for j, name in enumerate(table.column_names):
@@ -280,11 +281,11 @@ def _plain(table: pa.Table, coded: frozenset[str]) -> pa.Table:
     return table
 
 
-def _missing(column: Any) -> int:
+def _count_missing(column: Any) -> int:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    gone = int(column.null_count)
+    missing = int(column.null_count)
     if pa.types.is_floating(column.type):
-        gone += int(pc.sum(pc.is_nan(column)).as_py() or 0)
-    return gone
+        missing += int(pc.sum(pc.is_nan(column)).as_py() or 0)
+    return missing

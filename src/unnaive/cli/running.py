@@ -25,22 +25,22 @@ SIGNALS = {
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code.
 
-    0: done; 1: the data or the model would not do; 2: the command line was wrong; 130: stopped by
-    Ctrl-C; 143: by SIGTERM, and 129: by SIGHUP; 141: nobody reads the output any more.
+    0: success; 1: an error in the data, the model or a parameter; 2: wrong usage; 130: stopped by
+    Ctrl-C; 143: by SIGTERM, and 129: by SIGHUP; 141: the output was closed (broken pipe).
     """
     args, debug = _without_debug(list(argv))
     stopped: list[int] = []
-    with _watching(stopped):
-        code = _guarded(args, debug, stopped)
+    with _record_signals(stopped):
+        code = _run_command(args, debug, stopped)
     # Libraries sometimes swallow a KeyboardInterrupt that comes while they clean up.
     return STOPPED + stopped[0] if stopped else code
 
 
-def _guarded(args: list[str], debug: bool, stopped: list[int]) -> int:
+def _run_command(args: list[str], debug: bool, stopped: list[int]) -> int:
     try:
         from unnaive.cli.app import app
 
-        # Not the main() of the library: it has its own ideas of Ctrl-C and of broken pipes.
+        # Not typer's main(): it handles Ctrl-C and broken pipes in its own way.
         command = typer.main.get_command(app)
         with command.make_context("unnaive", args) as context:
             command.invoke(context)
@@ -53,26 +53,26 @@ def _guarded(args: list[str], debug: bool, stopped: list[int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return NO_READER
     except (KeyboardInterrupt, typer.Abort):
-        say("stopped")
+        print_error("stopped")
         return STOPPED + signal.SIGINT
     except Exception as error:
         if stopped:  # compiled code turns Ctrl-C into an error of its own
-            say("stopped")
-            return FAILED
+            print_error("stopped")
+            return STOPPED + stopped[0]
         if debug:
             raise
         if _is_misuse(error):
             text = " ".join(error.format_message().split())  # type: ignore[attr-defined]
             if text:  # without any argument, help has been printed
-                say(f"{text.rstrip('.')}. Try: unnaive {_command(args)}--help", "usage")
+                print_error(f"{text.rstrip('.')}. Try: unnaive {_command(args)}--help", "usage")
             return MISUSED
-        say(_in_a_line(error))
+        print_error(_one_line(error))
         return FAILED
 
 
-def say(text: str, word: str = "") -> None:
+def print_error(text: str, kind: str = "") -> None:
     """One line on standard error."""
-    print(f"unnaive: {word + ': ' if word else ''}{text}", file=sys.stderr, flush=True)
+    print(f"unnaive: {kind + ': ' if kind else ''}{text}", file=sys.stderr, flush=True)
 
 
 def _without_debug(args: list[str]) -> tuple[list[str], bool]:
@@ -83,9 +83,9 @@ def _without_debug(args: list[str]) -> tuple[list[str], bool]:
 
 
 @contextmanager
-def _watching(stopped: list[int]) -> Iterator[None]:
-    """Note a signal to stop, besides raising KeyboardInterrupt, so that files half written are
-    removed. A process told to ignore a signal, goes on.
+def _record_signals(stopped: list[int]) -> Iterator[None]:
+    """Record a signal to stop, besides raising KeyboardInterrupt, so that files half written are
+    removed. A process that ignores a signal still does.
     """
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -106,24 +106,24 @@ def _watching(stopped: list[int]) -> Iterator[None]:
 
 
 def _command(args: list[str]) -> str:
-    """The command that was meant, with a space after it."""
+    """The subcommand named on the command line, with a space after it."""
     from unnaive.cli.app import COMMANDS
 
-    named = [c.__name__ for c in COMMANDS]
-    return f"{args[0]} " if args and args[0] in named else ""
+    names = [c.__name__ for c in COMMANDS]
+    return f"{args[0]} " if args and args[0] in names else ""
 
 
 def _is_misuse(error: Exception) -> bool:
-    """Whether the command line itself was wrong; typer brings its own exceptions."""
+    """Whether the command line was wrong; typer raises its own copies of click's exceptions."""
     return any(base.__name__ == "ClickException" for base in type(error).__mro__)
 
 
-def _in_a_line(error: Exception) -> str:
-    known = isinstance(error, (ValueError, TypeError, OSError, ImportError))
+def _one_line(error: Exception) -> str:
+    expected = isinstance(error, (ValueError, TypeError, OSError, ImportError))
     if isinstance(error, OSError) and error.strerror and error.filename:
         text = f"{error.filename}: {error.strerror}"
     else:
         text = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, MemoryError):
         return f"there is not enough memory for this; use fewer columns or rows. {text}"
-    return text if known else f"{type(error).__name__}: {text} (--debug shows where)"
+    return text if expected else f"{type(error).__name__}: {text} (--debug shows where)"

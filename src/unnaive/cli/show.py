@@ -8,23 +8,24 @@ import typer
 
 from unnaive.cli.options import ModelFile
 
-LONGEST = 40  # letters of a name or value
+LONGEST = 40  # characters of a name or value
 
 
 def show(
     model: ModelFile,
     columns: Annotated[
-        int, typer.Option("--columns", "-n", help="Most columns whose evidence is shown.", min=0)
+        int,
+        typer.Option("--columns", "-n", help="Number of columns whose evidence is shown.", min=0),
     ] = 10,
     depth: Annotated[
-        int | None, typer.Option("--depth", help="Deepest level of a tree.", min=0)
+        int | None, typer.Option("--depth", help="Maximum depth of the tree shown.", min=0)
     ] = None,
 ) -> None:
-    """Print a model: what it is, its tree, and what its columns say.
+    """Print a model: its parameters, columns, classes, tree and evidence.
 
     [bold]Example:[/] unnaive show loans.unv --columns 5
     """
-    from unnaive.cli.console import in_a_line, show_table
+    from unnaive.cli.console import one_line, show_table
     from unnaive.cli.models import load_model
     from unnaive.common.wording import counted, size_words
     from unnaive.explain.tree_text import export_text
@@ -34,44 +35,42 @@ def show(
     print(f"{fitted!r}")
     kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
     print(f"{kinds}; {size_words(model.stat().st_size)}")
-    if hasattr(fitted, "classes_"):
-        names = ", ".join(in_a_line(str(c)) for c in fitted.classes_[:20])
-        more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
-        print(f"classes: {names}{more}")
-    if hasattr(fitted, "tree_"):
+    if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
+        return
+    names = ", ".join(one_line(str(c)) for c in fitted.classes_[:20])
+    more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
+    print(f"classes: {names}{more}")
+    if fitted.answer_.tree is not None:
         print(f"\n{export_text(fitted, max_depth=depth)}")
-    if columns and hasattr(fitted, "classes_"):
-        heads, rows, title = evidence_rows(fitted, columns)
-        if rows:
-            print()
-            show_table(heads, rows, title)
+    heads, rows, title = evidence_rows(fitted, columns)
+    if rows:
+        print()
+        show_table(heads, rows, title)
 
 
 def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], str]:
-    """The most telling columns, and for each the value that says most for every class."""
+    """The most important columns, and for each class the value that favours it most."""
     import numpy as np
 
     from unnaive.common.wording import shortened
     from unnaive.explain import evidence_of
 
     try:
-        found = evidence_of(model)
+        evidence = evidence_of(model)
     except (TypeError, ValueError):  # a model without naive Bayes in it
         return [], [], ""
     rows = []
-    names = found.names[:6]
-    for own in found.ranked()[:most]:
-        real = np.array([state == "value" for state in own.states])
-        if own.form == "nothing" or not real.any():
+    names = evidence.names[:6]
+    for column in evidence.ranked()[:most]:
+        is_value = np.array([state == "value" for state in column.states])
+        if column.form == "nothing" or not is_value.any():
             continue
         cells = []
         for c in range(len(names)):
-            weights = np.where(real, own.weights[:, c], -np.inf)
+            weights = np.where(is_value, column.weights[:, c], -np.inf)
             best = int(weights.argmax())
-            cells.append(f"{shortened(own.values[best], LONGEST)} {weights[best]:+.2f}")
-        rows.append([shortened(own.name, LONGEST), f"{own.importance:.3f}", *cells])
-    title = (
-        f"evidence in {found.part}: how telling each column is, and what speaks most for a class"
-    )
-    heads = ["column", "telling", *(f"for {shortened(name, LONGEST)}" for name in names)]
+            cells.append(f"{shortened(column.values[best], LONGEST)} {weights[best]:+.2f}")
+        rows.append([shortened(column.name, LONGEST), f"{column.importance:.3f}", *cells])
+    title = f"evidence in {evidence.part}: the value that favours each class most, in log odds"
+    heads = ["column", "importance", *(shortened(name, LONGEST) for name in names)]
     return heads, rows, title

@@ -8,38 +8,38 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import ModelFile
+from unnaive.cli.options import Keep, ModelFile
 
 
 def sql(
     model: ModelFile,
     table: Annotated[
-        str, typer.Option("--table", help="Table to select from; schema.table for both.")
+        str, typer.Option("--table", metavar="NAME", help="Table to select from, or schema.table.")
     ] = "data",
     dialect: Annotated[
         str,
         typer.Option(
-            "--dialect", "-d", help="duckdb, postgresql, sqlite, spark, bigquery or snowflake."
+            "--dialect",
+            "-d",
+            metavar="NAME",
+            help="duckdb, postgresql, sqlite, spark, bigquery or snowflake.",
         ),
     ] = "duckdb",
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", help="Column to pass on, such as a key; repeatable."),
-    ] = None,
+    keep: Keep = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write, else standard output.")
+        Path | None, typer.Option("--out", "-o", help="File to write; default: standard output.")
     ] = None,
 ) -> None:
-    """Print a statement that computes the probability of every class inside a database.
+    """Print a SQL statement that computes the probability of every class in a database.
 
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
-    from unnaive.cli.models import check_place, load_model
+    from unnaive.cli.models import check_writable, load_model
     from unnaive.common.atomic import replacing
     from unnaive.store import to_sql
 
     if out is not None:
-        check_place(out)
+        check_writable(out)
     parts = table.split(".")
     name = parts if len(parts) > 1 else table
     text = to_sql(load_model(model), name, dialect, keep=keep or ())

@@ -1,12 +1,12 @@
-"""What generators share: drawn columns as a pandas table."""
+"""What generators share: checks of parameters, and the columns as a pandas table."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
+from unnaive.common.checks import check_number
 
 
 def as_table(columns: Mapping[str, Any], target: Any, name: str) -> tuple[Any, Any]:
@@ -21,16 +21,12 @@ def as_table(columns: Mapping[str, Any], target: Any, name: str) -> tuple[Any, A
 
 
 def check_count(name: str, value: Any, least: int) -> int:
-    """Refuse a number of rows or columns that is none."""
-    right = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not right or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")
+    """Refuse a number of rows or columns that is not a whole number in its range."""
+    check_number(SimpleNamespace(**{name: value}), name, least, whole=True)
     return int(value)
 
 
 def check_share(name: str, value: Any) -> float:
-    """Refuse a probability that is none."""
-    right = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not right or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1; got {value!r}.")
+    """Refuse a probability outside 0 to 1."""
+    check_number(SimpleNamespace(**{name: value}), name, 0, 1)
     return float(value)

@@ -1,4 +1,4 @@
-"""Made tables that the literature compares classifiers on."""
+"""Generated tables on which the literature compares classifiers."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def make_xor(
 ) -> tuple[Any, Any]:
     """Exclusive or in the plane: four heaps at the corners of a square, opposite ones of one class.
 
-    No column tells anything alone.
+    No column is informative by itself.
 
     Parameters
     ----------

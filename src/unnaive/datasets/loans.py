@@ -1,4 +1,4 @@
-"""Made loans: a table as banks have them."""
+"""Generated loans: a table like those of banks."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ RISKY_HOME = np.array([-0.5, 0.3, 0.0])
 def make_loans(
     n_samples: int = 1000, *, missing: float = 0.08, random_state: Any = None
 ) -> tuple[Any, Any]:
-    """Loans and whether they were repaid: numbers, words, a date, true and false, and gaps.
+    """Loans and whether they were repaid: numbers, text, a date, booleans and missing values.
 
-    Evidence adds up for most columns, but not for all: a loan is dangerous where it is large
-    beside the income, and business loans go wrong far more often for those who are not
+    Most columns are independent given the class, but not all: a loan is risky if it is large
+    compared with the income, and business loans go wrong far more often for those who are not
     self-employed. Incomes are missing more often for the self-employed.
 
     Parameters

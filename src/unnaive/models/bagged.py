@@ -59,6 +59,8 @@ max_categories, grid_limit :
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     scorer_ : Scorer
         The evidence of all bags side by side.
     counts_ : CountTable

@@ -70,6 +70,8 @@ max_categories, grid_limit :
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     algorithm_ : str
         How the rounds voted.
     scorer_ : Scorer

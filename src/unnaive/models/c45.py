@@ -54,6 +54,8 @@ class C45Classifier(TreeClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     tree_ : ClassTree
         Flat arrays: tests, their gain ratios, class weights and answers.
     schema_ : Schema

@@ -78,6 +78,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     estimator_ : classifier
         Fitted on pairs, numbered from 0.
     pairs_ : list of (class, int)

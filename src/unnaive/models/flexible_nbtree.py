@@ -66,6 +66,8 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     tree_ : KernelTree
         Flat arrays: tests, rows, utilities, width factors, and every node's naive Bayes.
     schema_ : Schema

@@ -101,6 +101,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     layers_ : tuple of int
         The architecture.
     growth_ : list

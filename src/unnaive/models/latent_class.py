@@ -70,6 +70,8 @@ class LatentClassClusterer(ScorerAttributes, ClusterMixin, TableEstimator):  # t
 
     Attributes
     ----------
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     n_clusters_ : int
         Clusters found; fewer than asked for where the table has fewer different rows.
     labels_ : array of shape (n_samples,)

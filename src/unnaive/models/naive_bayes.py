@@ -80,6 +80,8 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     class_count_ : array of shape (n_classes,)
         Weight of the rows of each class.
     class_log_prior_ : array of shape (n_classes,)

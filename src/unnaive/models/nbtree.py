@@ -70,6 +70,8 @@ class NBTreeClassifier(FoldedTreeClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     tree_ : BayesTree
         Flat arrays: tests, rows, utilities, what else was considered, and every node's naive Bayes.
     schema_ : Schema

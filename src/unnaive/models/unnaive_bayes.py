@@ -85,6 +85,8 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    answer_ : Answer
+        How the model answers, as plain data; see the guide on answers.
     scorer_ : Scorer
         The evidence: ``terms`` of the columns and ``pairs``. Over the classes it sums to 0.
     pairs_ : list of tuples
