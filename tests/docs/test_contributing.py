@@ -21,7 +21,7 @@ import unnaive
 from helpers import assert_same_model, mixed_table
 from unnaive import NaiveBayesClassifier
 from unnaive.store.sql.dialects import DIALECTS, DuckDB, cast
-from unnaive.table import batches, files, reading
+from unnaive.table import batches, files
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ class FeatherBatches:
     measured = False
     coded = frozenset()
 
-    def __init__(self, paths):
+    def __init__(self, paths, scan, n_jobs):
         self.tables = [pa.ipc.open_file(path).read_all() for path in paths]
         self.names = self.tables[0].column_names
         self.n_rows = sum(map(len, self.tables))
@@ -97,14 +97,11 @@ class FeatherBatches:
 
 
 def test_a_file_format_is_a_class_and_its_endings(monkeypatch, tmp_path):
-    opened = batches._open_paths
-
-    def open_paths(scan):
-        paths = batches.find_files(scan.data)
-        return FeatherBatches(paths) if paths[0].endswith(".arrow") else opened(scan)
-
-    monkeypatch.setitem(batches.ENDINGS, ".arrow", "arrow")
-    monkeypatch.setattr(batches, "_open_paths", open_paths)
+    module = ModuleType("feather")
+    module.FeatherBatches = FeatherBatches
+    monkeypatch.setitem(sys.modules, "feather", module)
+    feather = batches.FileFormat((".arrow",), "feather:FeatherBatches")
+    monkeypatch.setitem(batches.FORMATS, "Feather", feather)
     X, y = mixed_table(90)
     for name, part in (("a", X.assign(label=y)[:40]), ("b", X.assign(label=y)[40:])):
         table = pa.Table.from_pandas(part, preserve_index=False)
@@ -127,8 +124,8 @@ def test_an_engine_is_a_module_and_its_entries(monkeypatch):
         replace(scan, data=lambda: pa.Table.from_pandas(scan.data.table).to_reader(25)), *rest
     )
     monkeypatch.setitem(sys.modules, "unnaive.table.remote", module)
-    monkeypatch.setitem(reading.ENGINES, "remote", "remote")
-    monkeypatch.setitem(sys.modules["unnaive.table.scan"].LAZY, "remote", "remote")
+    engines = sys.modules["unnaive.table.scan"].ENGINES
+    monkeypatch.setitem(engines, "remote", ("remote", "unnaive.table.remote"))
     X, y = mixed_table(90)
     rows = Remote(X.assign(label=y))
     model = NaiveBayesClassifier().fit(rows, "label")

@@ -5,14 +5,29 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from unnaive.table.files import Batches, Piece
 from unnaive.table.fingerprint import changed_rows
 from unnaive.table.scan import Scan
 
-ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".txt": "csv"}
+
+class FileFormat(NamedTuple):
+    """A kind of files: the endings of their names, and where the class is that reads them.
+
+    The class is called with paths, a `Scan` and the number of threads (-1 for all cores).
+    """
+
+    endings: tuple[str, ...]
+    reader: str
+
+
+FORMATS = {
+    "Parquet": FileFormat((".parquet", ".pq"), "unnaive.table.batches:ParquetBatches"),
+    "CSV": FileFormat((".csv", ".tsv", ".txt"), "unnaive.table.csv:CsvBatches"),
+}
 BUFFER = 1 << 20  # bytes of a column's chunk that are read at a time
 PACKED = (".gz", ".bz2", ".zst", ".lz4")  # CSV only: Parquet packs its own columns
 
@@ -41,14 +56,15 @@ def _require_pyarrow() -> None:
 
 def _open_paths(scan: Scan, n_jobs: int | None) -> Batches:
     paths = find_files(scan.data)
-    kinds = {_kind(path) for path in paths}
+    kinds = sorted({_format(path) for path in paths}, reverse=True)
     if len(kinds) > 1:
-        raise ValueError(f"{scan.data!r} holds both Parquet and CSV files; read one kind.")
-    if kinds == {"csv"}:
-        from unnaive.table.csv import CsvBatches
-
-        return CsvBatches(paths, scan, -1 if n_jobs is None else n_jobs)
-    return ParquetBatches(paths, scan)
+        both = " and ".join(kinds)
+        raise ValueError(f"{scan.data!r} holds both {both} files; read one kind.")
+    module, _, name = FORMATS[kinds[0]].reader.partition(":")
+    batches: Batches = getattr(import_module(module), name)(
+        paths, scan, -1 if n_jobs is None else n_jobs
+    )
+    return batches
 
 
 def find_files(data: Any) -> list[str]:
@@ -63,7 +79,7 @@ def find_files(data: Any) -> list[str]:
             if path.is_file() and not _hidden(path.relative_to(text)) and _ending(path.name)
         )
         if not found:
-            raise FileNotFoundError(f"the folder {text!r} has no Parquet or CSV files.")
+            raise FileNotFoundError(f"the folder {text!r} has no {' or '.join(FORMATS)} files.")
         return found
     if os.path.exists(text):
         return [text]
@@ -93,18 +109,21 @@ def _hidden(path: Path) -> bool:
 
 
 def _ending(name: str) -> str | None:
+    """The kind of file that a name ends like."""
     name = name.lower()
     for packed in PACKED:
         name = name.removesuffix(packed)
-    return ENDINGS.get(os.path.splitext(name)[1])
+    ending = os.path.splitext(name)[1]
+    return next((kind for kind, own in FORMATS.items() if ending in own.endings), None)
 
 
-def _kind(path: str) -> str:
-    found = _ending(path)
-    if found is not None:
-        return found
+def _format(path: str) -> str:
+    """What kind of file it is, by its ending; without a known one, by its first bytes."""
+    kind = _ending(path)
+    if kind is not None:
+        return kind
     with open(path, "rb") as file:
-        return "parquet" if file.read(4) == b"PAR1" else "csv"
+        return "Parquet" if file.read(4) == b"PAR1" else "CSV"
 
 
 class ParquetBatches:
@@ -113,7 +132,7 @@ class ParquetBatches:
     ordered = True
     measured = True
 
-    def __init__(self, paths: list[str], scan: Scan) -> None:
+    def __init__(self, paths: list[str], scan: Scan, n_jobs: int) -> None:  # noqa: ARG002
         self.paths = paths
         self.n_rows: int | None = None
         schemas = [self._schema(path) for path in paths]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from unnaive.table.columns import Native, family_of, has_no_value, is_declared_categorical
 from unnaive.table.fingerprint import CheckedSource
 from unnaive.table.picking import PickedSource
-from unnaive.table.scan import Scan
+from unnaive.table.scan import ENGINES, FILES, Scan
 from unnaive.table.schema import (
     FAMILY_WORDS,
     Column,
@@ -25,8 +25,6 @@ from unnaive.table.schema import (
     resolve_kinds,
 )
 from unnaive.table.source import Block, MemorySource, Source, column_of, keep_rows
-
-ENGINES = {"dask": "dask", "spark": "spark"}  # modules of this room; all else are files
 
 
 def open_table(
@@ -45,7 +43,7 @@ def open_table(
     """
     if isinstance(X, Scan):
         # An engine is loaded only when it is used; its module opens a scan as a source.
-        engine = import_module(f"unnaive.table.{ENGINES.get(X.kind, 'files')}")
+        engine = import_module(dict(ENGINES.values()).get(X.kind, FILES))
         n_jobs = getattr(estimator, "n_jobs", None)
         found = engine.open_scan(X, categorical_features, fitted, n_jobs)
         opened: Source = found if X.check is None else CheckedSource(found, X.check)

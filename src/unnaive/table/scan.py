@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unnaive.table.fingerprint import RowCheck
 
-# Kinds of lazy tables by the package that their type comes from.
-LAZY = {"pyarrow": "arrow", "duckdb": "duckdb", "polars": "polars", "dask": "dask",
-        "dask_expr": "dask", "pyspark": "spark"}  # fmt: skip
+FILES = "unnaive.table.files"
+# By the package that the type of a lazy table comes from: its kind, and the module that opens it.
+ENGINES = {
+    "pyarrow": ("arrow", FILES),
+    "duckdb": ("duckdb", FILES),
+    "polars": ("polars", FILES),
+    "dask": ("dask", "unnaive.table.dask"),
+    "dask_expr": ("dask", "unnaive.table.dask"),
+    "pyspark": ("spark", "unnaive.table.spark"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +172,7 @@ def kind_of(data: Any) -> str | None:
     if isinstance(data, (list, tuple)):
         return "files" if data and all(isinstance(d, (str, os.PathLike)) for d in data) else None
     own = type(data)
-    kind = LAZY.get(own.__module__.split(".")[0])
+    kind, _ = ENGINES.get(own.__module__.split(".")[0], (None, FILES))
     if kind in ("arrow", "polars"):
         lazy = any(t.__name__ in ("Dataset", "LazyFrame") for t in own.__mro__)
         return kind if lazy else None
