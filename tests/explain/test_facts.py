@@ -34,7 +34,7 @@ from unnaive.explain import (
     profiles_of,
     quality_of,
     read_model,
-    telling,
+    distinguishing_values,
     tree_of,
     vary,
     waterfall_of,
@@ -84,7 +84,7 @@ def test_a_waterfall_leads_from_the_start_to_the_total(k):
             assert fall.total == pytest.approx(fall.probability, abs=1e-9)
         elif fall.unit == "log odds":
             assert list(abs(fall.bars)) == sorted(abs(fall.bars), reverse=True)
-            if row.joining.owner is None:
+            if row.combiner.owner is None:
                 best = np.sort(row.probabilities)
                 odds = np.log(best[-1]) - np.log(np.maximum(best[-2], 1e-300))
                 rough = 1e-9 * (1 + abs(row.pieces[0].bars).max())  # impossible values are -1e8
@@ -312,8 +312,8 @@ def test_importance_is_its_definition(k):
     assert found.features == tuple(X)
     slow = np.zeros(len(found.features))
     for row, times in zip(explain_rows(model, rows), weight, strict=True):
-        whole = sum(piece.share for piece in row.speaking)
-        for piece in row.speaking:
+        whole = sum(piece.share for piece in row.class_pieces)
+        for piece in row.class_pieces:
             belief = softmax(piece.joint)
             said = np.minimum(abs(piece.weights), 30.0)
             slow += times * piece.share / whole * (said @ belief)
@@ -459,7 +459,7 @@ def test_clusters_are_told_from_their_siblings():
     assert sum(group.weight for group in found) == 400
     facts = evidence_of(model)
     for k, group in enumerate(found):
-        assert group.remarks == telling(facts, k, np.flatnonzero(model.owner_ == model.owner_[k]))
+        assert group.remarks == distinguishing_values(facts, k, np.flatnonzero(model.owner_ == model.owner_[k]))
         own = np.flatnonzero(model.owner_ == model.owner_[k])
         for remark in group.remarks:
             attribute = facts[remark.attribute]
@@ -490,7 +490,7 @@ def test_experts_share_their_gates_rows():
     # Each gate's children are told apart by what the gate's own evidence says.
     gate = evidence_of(model, "gate 0")
     assert gate.names == ("gate 1", "gate 2")
-    assert found[1].remarks == telling(gate, 0)
+    assert found[1].remarks == distinguishing_values(gate, 0)
 
 
 # Edges --------------------------------------------------------------------------------------

@@ -60,8 +60,8 @@ class Answer:
     @classmethod
     def of(cls, model: Any, schema: Any) -> Answer:
         """That of a fitted classifier; one of another library answers for itself."""
-        own = getattr(model, "answer_", None)
-        return own if isinstance(own, cls) else cls(schema, model.classes_, Foreign(model))
+        answer = getattr(model, "answer_", None)
+        return answer if isinstance(answer, cls) else cls(schema, model.classes_, Foreign(model))
 
     def __repr__(self) -> str:
         name = type(self.root).__name__

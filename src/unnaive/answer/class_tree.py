@@ -41,10 +41,10 @@ class ClassTree(Tree):
         expect(np.isfinite(asked).all(), "the rows of a node weigh too much.")
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
-        own = self.class_weight[node]
-        best = int(own.argmax())
-        wrong = own.sum() - own[best]
-        rows = counted(own.sum(), "row")
+        weight = self.class_weight[node]
+        best = int(weight.argmax())
+        wrong = weight.sum() - weight[best]
+        rows = counted(weight.sum(), "row")
         return (
             f"{classes[best]} ({rows})"
             if wrong == 0

@@ -140,8 +140,8 @@ def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None
     both = bars_of(node.scorer, block, classes, n_jobs)
     votes = node.votes(both.total)
     parts = tuple(
-        replace(both, baseline=both.baseline[:, own], bars=both.bars[:, :, own])
-        for own in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
+        replace(both, baseline=both.baseline[:, classes_of], bars=both.bars[:, :, classes_of])
+        for classes_of in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
     )
     scale: Literal["log", "probability"] = "log" if node.join == "softmax" else "probability"
     weights = node.weights if node.join == "softmax" else node.weights / node.weights.sum()
@@ -161,13 +161,13 @@ def _(
     labels = [as_objects(shape.children(g)) for g in range(shape.n_gates)]
     labels += [classes] * shape.n_experts
     parts = tuple(
-        replace(both, baseline=both.baseline[:, units], bars=both.bars[:, :, units], classes=own)
-        for units, own in zip(shape.models(), labels, strict=True)
+        replace(both, baseline=both.baseline[:, units], bars=both.bars[:, :, units], classes=part)
+        for units, part in zip(shape.models(), labels, strict=True)
     )
     shares = np.stack([trust[:, below].sum(axis=1) for below in shape.experts_below()], axis=1)
     experts = parts[shape.n_gates :]
-    said = [trust[:, e, None] * probabilities(own.total) for e, own in enumerate(experts)]
-    bars, names = np.stack(said, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
+    votes = [trust[:, e, None] * probabilities(part.total) for e, part in enumerate(experts)]
+    bars, names = np.stack(votes, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
     baseline = np.zeros((block.n_rows, shape.n_classes))
     return Evidence(baseline, bars, names, classes, "probability", parts, shares)
 

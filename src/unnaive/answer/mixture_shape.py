@@ -28,11 +28,11 @@ def check_layers(layers: Any) -> tuple[int, ...]:
             "layers must be 'grow' or whole numbers, 1 or more, such as (4,) or (2, 2); "
             f"got {layers!r}."
         )
-    found = tuple(int(b) for b in layers)
-    n = math.prod(found)
+    sizes = tuple(int(b) for b in layers)
+    n = math.prod(sizes)
     if n > MOST_EXPERTS:
         raise ValueError(f"layers asks for {n:,} experts; at most {MOST_EXPERTS:,} can be trained.")
-    return found
+    return sizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -89,9 +89,9 @@ class Tree(ABC):
 
     def staying(self, node: int) -> float:
         """Weight of training rows that no child of the node has."""
-        own = float(self.weight[node])
-        rest = own - float(self.weight[self.children(node)].sum())
-        return rest if rest > 1e-9 * own and self.children(node) else 0.0
+        weight = float(self.weight[node])
+        rest = weight - float(self.weight[self.children(node)].sum())
+        return rest if rest > 1e-9 * weight and self.children(node) else 0.0
 
     @property
     def n_leaves(self) -> int:
@@ -107,8 +107,8 @@ class Tree(ABC):
 
     def children(self, node: int) -> list[int]:
         """Children of a node, in the order of their values."""
-        own = self.child[self.child_start[node] : self.child_start[node + 1]]
-        return [int(child) for child in own]
+        children = self.child[self.child_start[node] : self.child_start[node + 1]]
+        return [int(child) for child in children]
 
     def cuts(self, node: int) -> NDArray[np.float64]:
         """Where the numeric test of a node cuts: values up to a cut go to the children before it.

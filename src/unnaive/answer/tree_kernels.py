@@ -76,17 +76,17 @@ def add_evidence(
     """Add to each row (OUT) the evidence of its slots at its node, attribute by attribute."""
     n_classes = joint.shape[1]
     for i in range(slots.shape[0]):
-        own = place[node[i]]
+        places = place[node[i]]
         if n_classes == 2:  # the most common case: no inner loop
             first, second = joint[i, 0], joint[i, 1]
             for j in range(slots.shape[1]):
-                at = own[offsets[j] + slots[i, j]]
+                at = places[offsets[j] + slots[i, j]]
                 first += logs[at, 0]
                 second += logs[at, 1]
             joint[i, 0], joint[i, 1] = first, second
             continue
         for j in range(slots.shape[1]):
-            at = own[offsets[j] + slots[i, j]]
+            at = places[offsets[j] + slots[i, j]]
             for c in range(n_classes):
                 joint[i, c] += logs[at, c]
 
@@ -111,13 +111,13 @@ def add_densities(
     for i in range(len(values)):
         at, n = place[node[i], slots[i]], node[i]
         for c in range(joint.shape[1]):
-            found = logs[at, c]
+            score = logs[at, c]
             if slots[i] != 0 and tables.last[n, c] > 0:
-                own = tables.logs[tables.first[n, c] : tables.last[n, c]]
+                table = tables.logs[tables.first[n, c] : tables.last[n, c]]
                 scale, shift = inverse * tables.per_step[n, c], tables.start[n, c]
                 x = (0.5 * values[i] - 0.5 * low) * scale - shift * tables.per_step[n, c]
-                found += look_up(x, own)
-            joint[i, c] += found
+                score += look_up(x, table)
+            joint[i, c] += score
 
 
 @njit(cache=True, nogil=True)
@@ -134,10 +134,10 @@ def find_ends(
     stops where its value has no child. ``at`` and ``part`` have room for every node: those that
     wait are kept from the front, those that are found from the end.
     """
-    at[0], part[0], pending, found = 0, 1.0, 1, 0
+    at[0], part[0], pending, ended = 0, 1.0, 1, 0
     while pending:
         pending -= 1
-        node, own = at[pending], part[pending]
+        node, weight = at[pending], part[pending]
         split = False
         while way.attribute[node] >= 0:
             j = way.attribute[node]
@@ -148,12 +148,12 @@ def find_ends(
             node = child
         if split:
             for k in range(way.child_start[node], way.child_start[node + 1]):
-                at[pending], part[pending] = way.child[k], own * share[way.child[k]]
+                at[pending], part[pending] = way.child[k], weight * share[way.child[k]]
                 pending += 1
         else:
-            found += 1
-            at[len(at) - found], part[len(at) - found] = node, own
-    return found
+            ended += 1
+            at[len(at) - ended], part[len(at) - ended] = node, weight
+    return ended
 
 
 @njit(cache=True, nogil=True)

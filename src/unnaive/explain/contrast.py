@@ -1,4 +1,4 @@
-"""Two classes against each other: what tells them apart, and how the bars of a row decide."""
+"""One class against another: the evidence that distinguishes them, in general and for a row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.explain.rows import Explanation, Piece
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discrimination:
-    """What tells two labels apart, the most telling values first.
+    """The values that distinguish two labels, the most important first.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Discrimination:
     counts : array of shape (values, 2)
         Weight of the training rows of the two; NaN where the model keeps none.
     shares : array of shape (values, 2)
-        How frequent the value is among each.
+        How frequent the value is in each.
     importance : array
-        What the value does to the two on average: the mean of its shares times the absolute weight.
+        Mean of the two shares times the absolute weight.
     """
 
     label: str
@@ -50,7 +50,7 @@ class Discrimination:
 def discriminate(
     model: Any, label: Any, against: Any, part: int | str | None = None
 ) -> Discrimination:
-    """What tells two classes apart.
+    """The values that distinguish two classes.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def discriminate(
     >>> from unnaive.explain import discriminate
     >>> data = load_iris(as_frame=True)
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
-    >>> found = discriminate(model, "versicolor", "virginica")
-    >>> print(found.attributes[0], found.values[0], f"{found.weights[0]:+.2f}")
+    >>> values = discriminate(model, "versicolor", "virginica")
+    >>> print(values.attributes[0], values.values[0], f"{values.weights[0]:+.2f}")
     petal width (cm) (1.75, inf) -3.41
     """
     facts = model if isinstance(model, PartEvidence) else evidence_of(model, part)
@@ -82,14 +82,14 @@ def discriminate(
     if a == b:
         raise ValueError(f"label and against are both {facts.names[a]!r}: give two classes.")
     named, values, weights, counts, shares = [], [], [], [], []
-    for own in facts.attributes:
-        spread = own.distribution()
-        for v in range(len(own)):
-            if own.logs[v].any():
-                named.append(own.name)
-                values.append(own.values[v])
-                weights.append(own.logs[v, a] - own.logs[v, b])
-                counts.append(own.counts[v, [a, b]])
+    for attribute in facts.attributes:
+        spread = attribute.distribution()
+        for v in range(len(attribute)):
+            if attribute.logs[v].any():
+                named.append(attribute.name)
+                values.append(attribute.values[v])
+                weights.append(attribute.logs[v, a] - attribute.logs[v, b])
+                counts.append(attribute.counts[v, [a, b]])
                 shares.append(spread[v, [a, b]])
     weight, share = np.array(weights), np.array(shares).reshape(-1, 2)
     importance = share.mean(axis=1) * np.abs(weight)
@@ -108,9 +108,9 @@ def discriminate(
 
 def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
     """Number of a label, given as it is or as text."""
-    known, names = labels.tolist(), label_names(labels)
-    for k, own in enumerate(known):
-        if own is label or own == label:
+    names = label_names(labels)
+    for k, candidate in enumerate(labels.tolist()):
+        if candidate is label or candidate == label:
             return k
     if label in names:
         return names.index(label)
@@ -119,18 +119,18 @@ def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waterfall:
-    """Bars that lead from a start to a total, the longest first.
+    """Bars that lead from a baseline to a total, the longest first.
 
     Attributes
     ----------
     title : str
     label, against : str
-        What the bars are for; ``against`` is "" where they are probabilities.
+        The class of the bars, and the one it is compared with; "" where they are probabilities.
     unit : {"log odds", "probability", "votes"}
     start, total : float
         ``start`` and all ``bars`` add up to ``total``.
     names, values : tuples of str
-        What each bar stands for: an attribute and the row's value, or a part and what it says.
+        Of each bar: an attribute and the row's value, or a part and its prediction.
     bars : array
     answer : str
     probability : float
@@ -164,14 +164,14 @@ def waterfall_of(
     against : Any, default=None
         The class that it is compared with; None is the most probable other one.
     piece : int, str or None, default=None
-        Where several parts speak for the row, the one whose attributes are shown, by its place
-        among ``row.speaking`` or its name. Without it bars are what each part adds to the answer.
+        Where several parts answer for the row, the one whose attributes are shown, by its place
+        in ``row.class_pieces`` or its name. By default, bars are what each part adds to the answer.
 
     Returns
     -------
     Waterfall
-        Of log odds, attribute by attribute, where one part speaks or a piece is asked for; else of
-        probabilities (or of votes that are log odds), part by part. In a C4.5 tree, of
+        Of log odds, attribute by attribute, where one part answers or a piece is chosen; else of
+        probabilities (or of votes on the log scale), part by part. In a C4.5 tree, of
         probabilities step by step, in the order of the path.
     """
     c = (
@@ -179,22 +179,22 @@ def waterfall_of(
         if label is None
         else find_label(row.classes, label, "label")
     )
-    own = row.speaking
-    if piece is None and len(own) > 1:
+    pieces = row.class_pieces
+    if piece is None and len(pieces) > 1:
         return _by_part(row, c)
     if isinstance(piece, str):
         named = [k for k, one in enumerate(row.pieces) if one.part == piece]
         if not named:
             raise ValueError(
-                f"piece {piece!r} does not speak for the row; these do: "
+                f"piece {piece!r} is not among the parts that answer for the row: "
                 f"{', '.join(one.part for one in row.pieces[:10])}."
             )
         chosen = row.pieces[named[0]]
     else:
         k = 0 if piece is None else piece
-        if not 0 <= k < len(own):
-            raise ValueError(f"piece must be a number from 0 to {len(own) - 1}; got {piece!r}.")
-        chosen = own[k]
+        if not 0 <= k < len(pieces):
+            raise ValueError(f"piece must be a number from 0 to {len(pieces) - 1}; got {piece!r}.")
+        chosen = pieces[k]
     if len(row.path) > 1 and not chosen.bars.any():
         return _by_step(row, c)
     return _by_attribute(row, chosen, c, against)
@@ -224,8 +224,8 @@ def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Water
 
 
 def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[int, int | None]:
-    """The labels of a piece that stand for a class and for its rival: of pairs, the best ones."""
-    joint, owner = piece.joint, row.joining.owner
+    """The most probable labels of a piece for a class and for the one it is compared with."""
+    joint, owner = piece.joint, row.combiner.owner
     if piece.role == "gate":  # tells experts apart, not classes
         order = np.argsort(-joint, kind="stable")
         return int(order[0]), int(order[1]) if len(order) > 1 else None
@@ -245,18 +245,18 @@ def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[i
 
 def _by_step(row: Explanation, c: int) -> Waterfall:
     """How the probability of a class moves from node to node, in a tree of classes."""
-    known = np.array([row.joining.folded(step.shares[None])[0, c] for step in row.path])
+    probability = np.array([row.combiner.fold(step.shares[None])[0, c] for step in row.path])
     steps = [step.condition for step in row.path[1:]]
     return Waterfall(
         f"node {row.path[-1].node}",
         label_names(row.classes)[c],
         "",
         "probability",
-        float(known[0]),
-        float(known[-1]),
+        float(probability[0]),
+        float(probability[-1]),
         tuple(steps),  # in the order of the path, which is their meaning
         ("",) * len(steps),
-        np.diff(known),
+        np.diff(probability),
         label_names(row.classes)[c],
         float(row.probabilities[c]),
     )
@@ -264,23 +264,23 @@ def _by_step(row: Explanation, c: int) -> Waterfall:
 
 def _by_part(row: Explanation, c: int) -> Waterfall:
     """What each part adds to the probability of a class, or to its votes."""
-    bars, said = [], []
-    for piece in row.speaking:
-        own = row.joining.alone(piece.joint)
-        bars.append(piece.share * own[c])
-        best = int(own.argmax())
-        said.append(f"{label_names(row.classes)[best]}, {own[best]:.0%}")
+    bars, answers = [], []
+    for piece in row.class_pieces:
+        alone = row.combiner.part_answer(piece.joint)
+        bars.append(piece.share * alone[c])
+        best = int(alone.argmax())
+        answers.append(f"{label_names(row.classes)[best]}, {alone[best]:.0%}")
     order = np.argsort(-np.abs(bars), kind="stable")
     total = float(np.sum(bars))
     return Waterfall(
         "all parts",
         label_names(row.classes)[c],
         "",
-        "votes" if row.joining.softmax else "probability",
+        "votes" if row.combiner.softmax else "probability",
         0.0,
         total,
-        tuple(row.speaking[k].part for k in order),
-        tuple(said[k] for k in order),
+        tuple(row.class_pieces[k].part for k in order),
+        tuple(answers[k] for k in order),
         np.array(bars)[order],
         label_names(row.classes)[c],
         float(row.probabilities[c]),

@@ -68,23 +68,25 @@ class Contents:
             X = _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), at)
             y = None if y is None else read_target(y)[at]
         self.judging = min(n, most)
-        found = importance_of(self.reading, X, y)
-        return None if y is None and not found.evidence.any() else found
+        importance = importance_of(self.reading, X, y)
+        return None if y is None and not importance.evidence.any() else importance
 
     def _parts(self) -> list[dict[str, Any]]:
         if self.reading is None:
             return []
-        found = parts_data(self.reading, self._titles())
-        speaks = any(own["form"] != "nothing" for part in found for own in part["attributes"])
-        return found if speaks else []
+        parts = parts_data(self.reading, self._titles())
+        speaks = any(
+            attribute["form"] != "nothing" for part in parts for attribute in part["attributes"]
+        )
+        return parts if speaks else []
 
     def _titles(self) -> dict[int, str]:
         """What to call the nodes of a tree."""
         return {
-            own.node: f"{'node' if own.children else 'leaf'} {own.node}: {own.condition}"
-            if own.condition
+            node.node: f"{'node' if node.children else 'leaf'} {node.node}: {node.condition}"
+            if node.condition
             else "the root, all rows"
-            for own in self.nodes
+            for node in self.nodes
         }
 
     # For the template ------------------------------------------------------------------------
@@ -126,29 +128,32 @@ class Contents:
         }
 
     def _importance_view(self) -> dict[str, Any] | None:
-        found = self.importance
-        if found is None:
+        importance = self.importance
+        if importance is None:
             return None
-        judged = not np.isnan(found.drop).any()
-        size = found.drop if judged else found.evidence
+        judged = not np.isnan(importance.drop).any()
+        size = importance.drop if judged else importance.evidence
         order = np.argsort(-size, kind="stable")[:MOST_IMPORTANT]
-        top = {"evidence": found.evidence.max() or 1.0, "drop": np.abs(found.drop).max() or 1.0}
+        top = {
+            "evidence": importance.evidence.max() or 1.0,
+            "drop": np.abs(importance.drop).max() or 1.0,
+        }
         lines = [
             {
-                "name": found.features[j],
-                "evidence": f"{found.evidence[j]:.3f}",
-                "says": round(100 * float(found.evidence[j] / top["evidence"]), 1),
-                "drop": f"{found.drop[j]:+.4f}".replace("-", "\u2212") if judged else "",
-                "lost": round(100 * max(float(found.drop[j] / top["drop"]), 0.0), 1)
+                "name": importance.features[j],
+                "evidence": f"{importance.evidence[j]:.3f}",
+                "says": round(100 * float(importance.evidence[j] / top["evidence"]), 1),
+                "drop": f"{importance.drop[j]:+.4f}".replace("-", "\u2212") if judged else "",
+                "lost": round(100 * max(float(importance.drop[j] / top["drop"]), 0.0), 1)
                 if judged
                 else 0,
             }
             for j in order
         ]
-        rest = len(found.features) - len(order)
+        rest = len(importance.features) - len(order)
         return {
             "judged": judged,
-            "speaks": bool(found.evidence.any()),
+            "speaks": bool(importance.evidence.any()),
             "rows": f"{self.judging:,}",
             "all": self.judging == self.block.n_rows,
             "lines": lines,
@@ -160,9 +165,9 @@ class Contents:
             ColumnFacts.of(self.block, j, name, coder)
             for j, (name, coder) in enumerate(zip(self.names, self.coders, strict=True))
         ]
-        found = self.quality
-        names = self.class_names if found is None else label_names(found.classes)
-        rows = None if found is None else found.confusion.sum(axis=1).astype(np.intp)
+        quality = self.quality
+        names = self.class_names if quality is None else label_names(quality.classes)
+        rows = None if quality is None else quality.confusion.sum(axis=1).astype(np.intp)
         return notes_on(facts, self.schema.columns, self.block.n_rows, names, rows)
 
     # For the scripts ---------------------------------------------------------------------------

@@ -80,9 +80,9 @@ class Report:
             where = f'<a href="{link}" target="_blank">{_text(self.path)}</a>, {size}'
         figures = "".join(
             f'<td style="padding:0 2em 0 0;text-align:left;vertical-align:top">'
-            f'<b style="font-size:1.5em">{_text(own["value"])}</b><br>{_text(own["name"])}<br>'
-            f'<span style="opacity:.7">{_text(own["beside"])}</span></td>'
-            for own in self._figures
+            f'<b style="font-size:1.5em">{_text(figure["value"])}</b><br>{_text(figure["name"])}<br>'
+            f'<span style="opacity:.7">{_text(figure["beside"])}</span></td>'
+            for figure in self._figures
         )
         table = f'<table style="margin:.5em 0"><tr>{figures}</tr></table>' if figures else ""
         rows = f"<div>Measured on the rows you passed: {_text(self._rows)}.</div>" if table else ""

@@ -19,17 +19,17 @@ FARTHEST = 32.0  # evidence beyond it is shown as this
 
 def parts_data(reading: Reading, titles: dict[int, str]) -> list[dict[str, Any]]:
     """Evidence of the main part, then of the others by weight, as many as a page has room for."""
-    found = [_part(reading, reading.main, titles, whole=True)]
-    room = CELLS - _cells(found[0])
+    parts = [_part(reading, reading.main, titles, whole=True)]
+    room = CELLS - _cells(parts[0])
     for k in _by_weight(reading):
         if k == reading.main:
             continue
-        own = _part(reading, k, titles, whole=False)
-        room -= _cells(own)
-        if room < 0 or len(found) >= MOST_PARTS:
+        part = _part(reading, k, titles, whole=False)
+        room -= _cells(part)
+        if room < 0 or len(parts) >= MOST_PARTS:
             break
-        found.append(own)
-    return found
+        parts.append(part)
+    return parts
 
 
 def _by_weight(reading: Reading) -> list[int]:
@@ -39,7 +39,7 @@ def _by_weight(reading: Reading) -> list[int]:
 
 
 def _cells(part: dict[str, Any]) -> int:
-    return sum(len(own["values"]) for own in part["attributes"]) * int(part["n_labels"])
+    return sum(len(attribute["values"]) for attribute in part["attributes"]) * int(part["n_labels"])
 
 
 def _part(reading: Reading, k: int, titles: dict[int, str], whole: bool) -> dict[str, Any]:
@@ -53,27 +53,27 @@ def _part(reading: Reading, k: int, titles: dict[int, str], whole: bool) -> dict
         "n_labels": len(facts.names),
         "weight": _plain(facts.weight),
         "label_weight": _known(facts.label_weight),
-        "attributes": [_attribute(own, whole) for own in facts.attributes],
+        "attributes": [_attribute(attribute, whole) for attribute in facts.attributes],
     }
 
 
-def _attribute(own: AttributeEvidence, whole: bool) -> dict[str, Any]:
+def _attribute(attribute: AttributeEvidence, whole: bool) -> dict[str, Any]:
     """One attribute; what only the comparison of classes needs, for the main part alone."""
-    found: dict[str, Any] = {
-        "form": own.form,
-        "values": list(own.values),
-        "states": "".join(state[0] for state in own.states),
-        "importance": round(own.importance, 6),
-        "weights": _thousandths(own.weights),
-        "low": _thousandths(np.where(np.isnan(own.low), own.weights, own.low)),
-        "high": _thousandths(np.where(np.isnan(own.high), own.weights, own.high)),
-        "counts": _counts(own.counts),
+    data: dict[str, Any] = {
+        "form": attribute.form,
+        "values": list(attribute.values),
+        "states": "".join(state[0] for state in attribute.states),
+        "importance": round(attribute.importance, 6),
+        "weights": _thousandths(attribute.weights),
+        "low": _thousandths(np.where(np.isnan(attribute.low), attribute.weights, attribute.low)),
+        "high": _thousandths(np.where(np.isnan(attribute.high), attribute.weights, attribute.high)),
+        "counts": _counts(attribute.counts),
     }
     if whole:
-        found |= {"logs": pack_short(own.logs), "shares": pack_short(own.shares)}
-        if own.form == "density":  # shares are then densities, for drawing
-            found["spread"] = pack_short(own.distribution())
-    return found
+        data |= {"logs": pack_short(attribute.logs), "shares": pack_short(attribute.shares)}
+        if attribute.form == "density":  # shares are then densities, for drawing
+            data["spread"] = pack_short(attribute.distribution())
+    return data
 
 
 def _thousandths(values: NDArray[np.float64]) -> Packed:

@@ -101,16 +101,16 @@ def _term(term: Term) -> Payload | None:
             "missing": pack(term.missing),
         }
     if isinstance(term, KernelTerm):
-        own = term.densities
+        densities = term.densities
         return {
             "kind": "kernel",
-            "low": own.scale.low,
-            "half_range": own.scale.half_range,
-            "start": pack(own.start),
-            "per_step": pack(own.per_step),
-            "first": pack(own.first),
-            "last": pack(own.last),
-            "logs": pack(own.logs),
+            "low": densities.scale.low,
+            "half_range": densities.scale.half_range,
+            "start": pack(densities.start),
+            "per_step": pack(densities.per_step),
+            "first": pack(densities.first),
+            "last": pack(densities.last),
+            "logs": pack(densities.logs),
             "there": pack(term.log_weight),
             "missing": pack(term.missing),
         }
@@ -125,7 +125,7 @@ def _routing(tree: Tree) -> Payload:
 
 @scorer_payload.register
 def _(tree: BayesTree) -> Payload:
-    found: Payload = {
+    payload: Payload = {
         "kind": "bayes_tree",
         "tree": _routing(tree),
         "prior": pack(tree.log_prior),
@@ -133,12 +133,12 @@ def _(tree: BayesTree) -> Payload:
         "logs": pack(tree.logs),
     }
     if isinstance(tree, KernelTree):
-        found["scales"] = [
+        payload["scales"] = [
             None if scale is None else [scale.low, scale.half_range] for scale in tree.scales
         ]
         names = ("start", "per_step", "first", "last", "densities")
-        found |= {name: pack(getattr(tree, name)) for name in names}
-    return found
+        payload |= {name: pack(getattr(tree, name)) for name in names}
+    return payload
 
 
 @scorer_payload.register

@@ -25,11 +25,11 @@ def cross_validated(model: Any, X: Any, y: Any, cv: Any) -> list[Quality]:
     if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
         X = np.asarray(X)
     folds = check_cv(cv, groups, classifier=True).split(np.zeros(len(target)), groups)
-    found = []
+    folds_quality = []
     for train, test in folds:
-        own = clone(model).fit(_safe_indexing(X, train), target[train])
-        found.append(quality_of(own, _safe_indexing(X, test), target[test]))
-    return found
+        fitted = clone(model).fit(_safe_indexing(X, train), target[train])
+        folds_quality.append(quality_of(fitted, _safe_indexing(X, test), target[test]))
+    return folds_quality
 
 
 def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
@@ -93,22 +93,27 @@ def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
 
 def calibration_data(facts: Quality) -> list[dict[str, Any]]:
     """Curves of the classes; of two classes the second, whose curve is the first's turned round."""
-    own, n = facts.calibration, len(facts.calibration.classes)
-    names = label_names(own.classes)
+    calibration, n = facts.calibration, len(facts.calibration.classes)
+    names = label_names(calibration.classes)
     chosen = range(n) if n > 2 else range(n - 1, n)
-    found = []
+    curves = []
     for c in chosen:
-        there = own.weight[c] > 0
-        fields = {"said": own.predicted, "found": own.observed, "low": own.low, "high": own.high}
-        found.append(
+        there = calibration.weight[c] > 0
+        fields = {
+            "said": calibration.predicted,
+            "found": calibration.observed,
+            "low": calibration.low,
+            "high": calibration.high,
+        }
+        curves.append(
             {
                 "name": names[c],
                 "number": c,
-                "rows": own.weight[c][there].tolist(),
+                "rows": calibration.weight[c][there].tolist(),
                 **{key: np.round(values[c][there], 5).tolist() for key, values in fields.items()},
             }
         )
-    return found
+    return curves
 
 
 def _percent(share: float) -> str:

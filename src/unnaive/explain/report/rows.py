@@ -17,7 +17,7 @@ from unnaive.table import Block
 
 MOST_ROWS = 200
 MOST_CELLS = 40_000
-REMARKABLE = 20  # rows that are answered most wrongly, and as many that are most doubtful
+EXTREME_ROWS = 20  # rows that are answered most wrongly, and as many that are most doubtful
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,16 +52,16 @@ class PageRows:
 
     def typical(self, block: Block) -> list[float | int | None]:
         """The row of medians and of the most frequent values."""
-        found: list[float | int | None] = []
+        row: list[float | int | None] = []
         for column, values in zip(block.schema, self.values, strict=True):
             if column.kind != "numeric":
                 counts = np.bincount(values)
                 counts[0] = 0  # missing only where there is nothing else
-                found.append(int(counts.argmax()))
+                row.append(int(counts.argmax()))
                 continue
             there = np.sort(values[~np.isnan(values)])
-            found.append(float(there[len(there) // 2]) if len(there) else None)
-        return found
+            row.append(float(there[len(there) // 2]) if len(there) else None)
+        return row
 
     def some(
         self, probabilities: NDArray[np.float64] | None, truth: NDArray[np.intp] | None
@@ -85,7 +85,7 @@ class PageRows:
         most = max(1, min(MOST_ROWS, n_rows, MOST_CELLS // len(self.values)))
         if probabilities is None:
             return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))
-        extra = min(REMARKABLE, most // 4)
+        extra = min(EXTREME_ROWS, most // 4)
         doubt = np.argsort(probabilities.max(axis=1), kind="stable")[:extra]
         chosen = [doubt]
         if truth is not None:
@@ -96,8 +96,8 @@ class PageRows:
 
 def _own(probabilities: NDArray[np.float64], truth: NDArray[np.intp]) -> NDArray[np.float64]:
     """Probability of each row's own class; 0 for one that the model does not know."""
-    known = np.minimum(truth, probabilities.shape[1] - 1)
-    return probabilities[np.arange(len(truth)), known] * (truth == known)
+    column = np.minimum(truth, probabilities.shape[1] - 1)
+    return probabilities[np.arange(len(truth)), column] * (truth == column)
 
 
 def _coder(coder: Bins | Categories | None) -> dict[str, Any]:

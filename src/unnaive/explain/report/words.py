@@ -165,15 +165,15 @@ def foreign_words(answer: Answer) -> str:
 
 def citation(model: Any) -> dict[str, str]:
     """How to cite the software and the papers behind the model and those inside it."""
-    found = [f"unnaive, version {release()}. Python package, BSD-3-Clause."]
+    entries = [f"unnaive, version {release()}. Python package, BSD-3-Clause."]
     while model is not None:
-        found += [ref for ref in references(type(model)) if ref not in found]
+        entries += [ref for ref in references(type(model)) if ref not in entries]
         model = getattr(model, "best_estimator_", getattr(model, "estimator_", None))
-    papers = len(found) - 1
+    papers = len(entries) - 1
     words = "If this report helps your work, please cite the software"
     if papers:
         words += " and the paper" + ("s" if papers > 1 else "") + " that the model comes from"
-    return {"words": f"{words}.", "text": "\n".join(found)}
+    return {"words": f"{words}.", "text": "\n".join(entries)}
 
 
 def references(cls: type) -> list[str]:

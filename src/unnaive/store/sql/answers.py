@@ -89,8 +89,8 @@ def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: A
         votes: list[list[exp.Expr]]
         if node.cast == "probabilities":
             votes = [
-                [_times(ref(p), weight, double) for p in own]
-                for own, weight in zip(shares(columns, models), weights, strict=True)
+                [_times(ref(p), weight, double) for p in member]
+                for member, weight in zip(shares(columns, models), weights, strict=True)
             ]
         else:
             votes = [
@@ -99,8 +99,8 @@ def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: A
             ]
         if node.join == "mean":
             votes = [
-                [exp.Div(this=v, expression=whole_weight.copy(), typed=True) for v in own]
-                for own in votes
+                [exp.Div(this=v, expression=whole_weight.copy(), typed=True) for v in member]
+                for member in votes
             ]
         totals = _add(columns, totals, votes)
     names = [str(total[0].name) for total in totals]
@@ -122,7 +122,7 @@ def _add(
     """Votes so far, and those of some more models."""
     step = columns.statement.step("votes")
     return [
-        [ref(step.define("v", add_up([*total, *(own[c] for own in parts)])))]
+        [ref(step.define("v", add_up([*total, *(votes[c] for votes in parts)])))]
         for c, total in enumerate(totals)
     ]
 
@@ -155,13 +155,16 @@ def _(node: GatedMixture, columns: Columns, thinning: Thinning) -> list[str]:  #
         ]
         for e, total in enumerate(wholes[shape.n_gates :])
     ]
-    best = tops(columns, [[s for own in both for s in own]])[0]
+    best = tops(columns, [[s for expert in both for s in expert]])[0]
     step = columns.statement.step("raised")
     parts = [
         step.define(
             "e",
             add_up(
-                [raised(columns, exp.Sub(this=ref(own[c]), expression=ref(best))) for own in both]
+                [
+                    raised(columns, exp.Sub(this=ref(expert[c]), expression=ref(best)))
+                    for expert in both
+                ]
             ),
         )
         for c in range(shape.n_classes)
@@ -174,10 +177,12 @@ def _(node: Folded, columns: Columns, thinning: Thinning) -> list[str]:
     pairs = probabilities(node.inner, columns, thinning)
     owners = [np.flatnonzero(node.owner == c) for c in range(node.n_outputs)]
     step = columns.statement.step("classes")
-    own = [[ref(pairs[k]) for k in ks] for ks in owners]
+    class_pairs = [[ref(pairs[k]) for k in ks] for ks in owners]
     dialect = columns.dialect
     if node.method == "sum":
         one = dialect.double(1.0)
-        return [step.define("p", dialect.least([add_up(parts), one.copy()])) for parts in own]
-    best = [step.define("e", dialect.greatest(parts)) for parts in own]
+        return [
+            step.define("p", dialect.least([add_up(parts), one.copy()])) for parts in class_pairs
+        ]
+    best = [step.define("e", dialect.greatest(parts)) for parts in class_pairs]
     return normalized(columns, [best])[0]

@@ -24,7 +24,7 @@ def column_names(schema: Schema, given: Any) -> list[str]:
         stray = [key for key in given if key not in schema.names]
         if stray:
             raise ValueError(f"columns names {stray[0]!r}, which is not a column of the model.")
-        names = [given.get(known, known) for known in schema.names]
+        names = [given.get(name, name) for name in schema.names]
     elif given is not None:
         names = [given] if isinstance(given, str) else list(given)
         if len(names) != len(schema):
@@ -38,7 +38,7 @@ def column_names(schema: Schema, given: Any) -> list[str]:
         )
     else:
         names = schema.names
-    return [check_text(str(own), f"the name of column {own!r}") for own in names]
+    return [check_text(str(name), f"the name of column {name!r}") for name in names]
 
 
 def check_text(value: str, what: str) -> str:
@@ -80,25 +80,25 @@ class Columns:
             assert coder is not None
             if self._number.is_full:
                 self._number = self.statement.step("slots")
-            own = self.value(j)
+            value = self.value(j)
             numbered = (
-                self._interval(own, coder)
+                self._interval(value, coder)
                 if isinstance(coder, Bins)
-                else self._category(self._number, own, self.schema[j], coder)
+                else self._category(self._number, value, self.schema[j], coder)
             )
             self._slots[j] = self._number.define("c", numbered)
         return self._slots[j]
 
-    def _interval(self, own: str, bins: Bins) -> exp.Expr:
+    def _interval(self, value: str, bins: Bins) -> exp.Expr:
         self.statement.count(len(bins.cuts))
-        inside = self._halve(own, bins.cuts.tolist(), 1)
-        return case([(is_null(ref(own)), whole(0))], inside)
+        inside = self._halve(value, bins.cuts.tolist(), 1)
+        return case([(is_null(ref(value)), whole(0))], inside)
 
-    def _halve(self, own: str, cuts: list[float], first: int) -> exp.Expr:
+    def _halve(self, value: str, cuts: list[float], first: int) -> exp.Expr:
         """The slot between cuts, of which the lowest is the first."""
 
         def below(cut: float) -> exp.Expr:
-            return exp.LTE(this=ref(own), expression=self.dialect.cut(cut))
+            return exp.LTE(this=ref(value), expression=self.dialect.cut(cut))
 
         if not cuts:
             return whole(first)
@@ -109,21 +109,25 @@ class Columns:
             )
         half = len(cuts) // 2
         return case(
-            [(below(cuts[half]), self._halve(own, cuts[:half], first))],
-            self._halve(own, cuts[half + 1 :], first + half + 1),
+            [(below(cuts[half]), self._halve(value, cuts[:half], first))],
+            self._halve(value, cuts[half + 1 :], first + half + 1),
         )
 
-    def _category(self, step: Step, own: str, column: Column, coder: Categories) -> exp.Expr:
+    def _category(
+        self, step: Step, column_value: str, column: Column, coder: Categories
+    ) -> exp.Expr:
         unseen = whole(coder.size + 1)
-        known = [(self._literal(column, v), slot) for v, slot in coder.index.items()]
-        self.statement.count(len(known))
-        if len(known) <= MOST_BRANCHES:
-            found = case([(value, whole(slot)) for value, slot in known], unseen, ref(own))
+        literals = [(self._literal(column, v), slot) for v, slot in coder.index.items()]
+        self.statement.count(len(literals))
+        if len(literals) <= MOST_BRANCHES:
+            slot_of = case(
+                [(value, whole(slot)) for value, slot in literals], unseen, ref(column_value)
+            )
         else:
-            rows = [[value, whole(slot)] for value, slot in known]
-            joined = step.join(ref(own), rows)[0]
-            found = exp.Coalesce(this=joined, expressions=[unseen])
-        return case([(is_null(ref(own)), whole(0))], found)
+            rows = [[value, whole(slot)] for value, slot in literals]
+            joined = step.join(ref(column_value), rows)[0]
+            slot_of = exp.Coalesce(this=joined, expressions=[unseen])
+        return case([(is_null(ref(column_value)), whole(0))], slot_of)
 
     def _literal(self, column: Column, value: Any) -> exp.Expr:
         """A category as the database would hold it."""

@@ -101,11 +101,11 @@ class Dialect:
         return self._of_many("LEAST", values)
 
     def _of_many(self, function: str, values: Sequence[exp.Expr]) -> exp.Expr:
-        found = list(values)
-        while len(found) > 1:  # SQLite takes 100 arguments
-            parts = [found[k : k + 50] for k in range(0, len(found), 50)]
-            found = [part[0] if len(part) == 1 else call(function, *part) for part in parts]
-        return found[0]
+        parts_left = list(values)
+        while len(parts_left) > 1:  # SQLite takes 100 arguments
+            parts = [parts_left[k : k + 50] for k in range(0, len(parts_left), 50)]
+            parts_left = [part[0] if len(part) == 1 else call(function, *part) for part in parts]
+        return parts_left[0]
 
     def floor(self, value: exp.Expr) -> exp.Expr:
         """The whole part of a number that is not negative, as an integer."""
@@ -343,8 +343,8 @@ class BigQuery(Dialect):
     ) -> SmallTable:
         # The first row names the columns.
         first = [
-            exp.PropertyEQ(this=name(own), expression=value)
-            for own, value in zip(columns, rows[0], strict=True)
+            exp.PropertyEQ(this=name(column), expression=value)
+            for column, value in zip(columns, rows[0], strict=True)
         ]
         tuples = [exp.Tuple(expressions=list(row)) for row in rows[1:]]
         listed = exp.Array(expressions=[exp.Struct(expressions=first), *tuples])
@@ -390,6 +390,6 @@ def find_dialect(word: Any) -> Dialect:
     asked = word.lower() if isinstance(word, str) else word
     asked = ALIASES.get(asked, asked) if isinstance(asked, str) else asked
     if asked not in DIALECTS:
-        choices = ", ".join(repr(known) for known in DIALECTS)
+        choices = ", ".join(repr(name) for name in DIALECTS)
         raise ValueError(f"dialect must be one of {choices}; got {word!r}.")
     return DIALECTS[asked]

@@ -82,12 +82,12 @@ def score(
     kernels = sum(isinstance(term, KernelTerm) for term in scorer.terms)
     if any(isinstance(term, (KernelTerm, GaussianTerm)) for term in scorer.terms):
         step = columns.statement.step("places")
-        for own in terms:
-            own.prepare(step, thinning or Thinning(0.0), kernels)
+        for term in terms:
+            term.prepare(step, thinning or Thinning(0.0), kernels)
     double = columns.dialect.double
     adder = Adder(columns.statement, [double(p) for p in scorer.log_prior[groups]], "scores")
-    for own in terms:
-        own.add_to(adder)
+    for term in terms:
+        term.add_to(adder)
     return adder.finish()
 
 
@@ -110,16 +110,18 @@ class _Evidence:
         if isinstance(term, GaussianTerm):
             deviation = np.sqrt(term.variance)
             self.places = [
-                step.define("z", self._distance(mean, own))
-                for mean, own in zip(term.mean, deviation, strict=True)
+                step.define("z", self._distance(mean, densities))
+                for mean, densities in zip(term.mean, deviation, strict=True)
             ][self.groups]
         elif isinstance(term, KernelTerm):
-            own = term.densities
-            for c in range(len(own.start)):
-                every, logs = thinning(own.logs[own.first[c] : own.last[c]], kernels)
-                scale = 1.0 / own.scale.half_range * own.per_step[c] / every
-                shift = own.start[c] * own.per_step[c] / every
-                place = self._place(own.scale.low, scale, shift, len(logs) - 1)
+            densities = term.densities
+            for c in range(len(densities.start)):
+                every, logs = thinning(
+                    densities.logs[densities.first[c] : densities.last[c]], kernels
+                )
+                scale = 1.0 / densities.scale.half_range * densities.per_step[c] / every
+                shift = densities.start[c] * densities.per_step[c] / every
+                place = self._place(densities.scale.low, scale, shift, len(logs) - 1)
                 self.places.append(step.define("z", place))
                 self.tables.append(logs)
 
@@ -160,19 +162,19 @@ class _Evidence:
             ]
             adder.add(self._unless_missing(there, term.missing))
         elif isinstance(term, KernelTerm):
-            found = []
+            logs_there = []
             for z, logs, weight in zip(self.places, self.tables, term.log_weight, strict=True):
                 density = between(self.columns, adder.step, z, dialect.floor(ref(z)), logs)
-                found.append(exp.Add(this=dialect.double(weight), expression=density))
-            adder.add(self._unless_missing(found, term.missing))
+                logs_there.append(exp.Add(this=dialect.double(weight), expression=density))
+            adder.add(self._unless_missing(logs_there, term.missing))
 
     def _unless_missing(
         self, there: Sequence[exp.Expr], missing: NDArray[np.float64]
     ) -> list[exp.Expr | None]:
         double = self.columns.dialect.double
         return [
-            case([(is_null(ref(self.value)), double(absent))], own)
-            for own, absent in zip(there, missing[self.groups], strict=True)
+            case([(is_null(ref(self.value)), double(absent))], present)
+            for present, absent in zip(there, missing[self.groups], strict=True)
         ]
 
 
@@ -284,8 +286,8 @@ def log_sums(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
     """The logarithm of the sum of each model's probabilities, given by their logs."""
     best = tops(columns, models)
     step = columns.statement.step("log_sums")
-    found = []
+    sums = []
     for scores, top in zip(models, best, strict=True):
         total = add_up([raised(columns, _less(s, top)) for s in scores])
-        found.append(step.define("l", exp.Add(this=ref(top), expression=exp.Ln(this=total))))
-    return found
+        sums.append(step.define("l", exp.Add(this=ref(top), expression=exp.Ln(this=total))))
+    return sums

@@ -30,9 +30,9 @@ class Step:
 
     def define(self, prefix: str, value: exp.Expr) -> str:
         """A new column; returns its name."""
-        own = self.statement.fresh(prefix)
-        self.columns[own] = value
-        return own
+        column = self.statement.fresh(prefix)
+        self.columns[column] = value
+        return column
 
     @property
     def is_full(self) -> bool:
@@ -53,15 +53,15 @@ class Step:
     ) -> list[exp.Expr | None]:
         """What integer keys stand for (keys x columns), 0 without one; None where all are 0."""
         dialect = self.statement.dialect
-        speaking = values.any(axis=1)
-        keys, values = keys[speaking], values[speaking]
+        nonzero = values.any(axis=1)
+        keys, values = keys[nonzero], values[nonzero]
         if len(keys) > MOST_BRANCHES or values.size > MOST_CASES:
             rows = [
                 [whole(k), *(dialect.number(v) for v in row)]
                 for k, row in zip(keys, values.tolist(), strict=True)
             ]
-            found = self.join(key, rows)
-            return [exp.Coalesce(this=own, expressions=[dialect.double(0.0)]) for own in found]
+            joined = self.join(key, rows)
+            return [exp.Coalesce(this=value, expressions=[dialect.double(0.0)]) for value in joined]
         self.statement.count(values.size)
         return [
             case(
@@ -117,11 +117,13 @@ class Statement:
         selects: list[exp.Select] = []
         for k in range(len(self.steps) - 1, -1, -1):
             step = self.steps[k]
-            own = {n: value for n, value in step.columns.items() if n in asked}
-            passed = sorted(asked - own.keys())
-            asked = set(passed) | _names_in([*own.values(), *(on for _, on in step.joins)])
+            defined = {n: value for n, value in step.columns.items() if n in asked}
+            passed = sorted(asked - defined.keys())
+            asked = set(passed) | _names_in([*defined.values(), *(on for _, on in step.joins)])
             values: list[exp.Expr] = [ref(n) for n in passed]
-            values += [exp.alias_(value, n, quoted=True, copy=False) for n, value in own.items()]
+            values += [
+                exp.alias_(value, n, quoted=True, copy=False) for n, value in defined.items()
+            ]
             self._check_width(len(values))
             if not values:  # answers that need no column
                 values = [exp.alias_(whole(1), "one", quoted=True)]
@@ -161,10 +163,10 @@ def _select(
     source: exp.Expr,
     joins: Sequence[tuple[str, exp.Expr]] = (),
 ) -> exp.Select:
-    found = exp.select(*values, copy=False).from_(source, copy=False)
+    select = exp.select(*values, copy=False).from_(source, copy=False)
     for table, on in joins:
-        found.join(exp.Table(this=name(table)), on=on, join_type="left", copy=False)
-    return found
+        select.join(exp.Table(this=name(table)), on=on, join_type="left", copy=False)
+    return select
 
 
 def _names_in(values: Sequence[exp.Expr]) -> set[str]:
@@ -176,13 +178,13 @@ def _names_in(values: Sequence[exp.Expr]) -> set[str]:
 
 def add_up(values: Sequence[exp.Expr]) -> exp.Expr:
     """A sum in the order of the values, or in parts where they are many."""
-    found = list(values)
-    while len(found) > 1:
-        parts = [found[k : k + MOST_TERMS] for k in range(0, len(found), MOST_TERMS)]
-        found = [_chain(part) for part in parts]
-        if len(found) > 1:
-            found = [exp.Paren(this=part) for part in found]
-    return found[0]
+    sums = list(values)
+    while len(sums) > 1:
+        parts = [sums[k : k + MOST_TERMS] for k in range(0, len(sums), MOST_TERMS)]
+        sums = [_chain(part) for part in parts]
+        if len(sums) > 1:
+            sums = [exp.Paren(this=part) for part in sums]
+    return sums[0]
 
 
 def _chain(values: Sequence[exp.Expr]) -> exp.Expr:

@@ -31,27 +31,27 @@ class Folder:
         self,
         prefix: str,
         combine: Callable[[int, Below], Said],
-        finish: Callable[[exp.Expr], exp.Expr] = lambda said: said,
+        finish: Callable[[exp.Expr], exp.Expr] = lambda value: value,
     ) -> str | None:
         """What the root says, as a column; None if nothing. Deep below it are other columns.
 
         ``finish`` is what is made of an expression before it becomes a column.
         """
         deepest = self.statement.dialect.deepest
-        found: dict[int, exp.Expr | None] = {}
+        folded: dict[int, exp.Expr | None] = {}
         height: dict[int, int] = {}
         level: dict[int, int] = {}
         for node in range(self.tree.n_nodes - 1, -1, -1):
             children = self.tree.children(node)
-            said = combine(node, [found.pop(child) for child in children])
+            value = combine(node, [folded.pop(child) for child in children])
             level[node] = max((level[child] for child in children), default=0)
             height[node] = max((height[child] for child in children), default=0) + 1
-            if said is not None and height[node] >= deepest and node > 0:
-                column = self._step(level[node]).define(prefix, finish(said))
-                said, height[node] = ref(column), 0
+            if value is not None and height[node] >= deepest and node > 0:
+                column = self._step(level[node]).define(prefix, finish(value))
+                value, height[node] = ref(column), 0
                 level[node] += 1
-            found[node] = said
-        root = found[0]
+            folded[node] = value
+        root = folded[0]
         return None if root is None else self._step(level[0]).define(prefix, finish(root))
 
     def _step(self, level: int) -> Step:
@@ -62,11 +62,11 @@ class Folder:
 
 def _asked(columns: Columns, tree: Tree) -> dict[int, str]:
     """The column that each node asks: a value for numbers, a slot for categories."""
-    found = {}
+    asked = {}
     for j in sorted({int(j) for j in tree.attribute if j >= 0}):
         coder = tree.coders[j]
-        found[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
-    return found
+        asked[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
+    return asked
 
 
 def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
@@ -104,25 +104,26 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
     def combine(node: int, below: Below) -> exp.Expr:
         if not below:
             return whole(node)
-        own = asked[int(tree.attribute[node])]
+        asked_column = asked[int(tree.attribute[node])]
         ways: list[tuple[exp.Expr, exp.Expr]] = []
         if isinstance(tree.coders[tree.attribute[node]], Bins):
-            ways.append((is_null(ref(own)), whole(node + divided)))
+            ways.append((is_null(ref(asked_column)), whole(node + divided)))
             limits = [
-                exp.LTE(this=ref(own), expression=cut(limit)) for limit in tree.cuts(node).tolist()
+                exp.LTE(this=ref(asked_column), expression=cut(limit))
+                for limit in tree.cuts(node).tolist()
             ]
             ways += zip(limits, below[:-1], strict=True)  # type: ignore[arg-type]
             return case(ways, below[-1])
         for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
             assert child is not None
-            ways.append((_among(own, slots), child))
+            ways.append((_among(asked_column, slots), child))
         if divided:
-            ways.append((_among(own, _no_value(tree, node)), whole(node + divided)))
+            ways.append((_among(asked_column, _no_value(tree, node)), whole(node + divided)))
         return case(ways, whole(node))
 
-    found = Folder(columns.statement, tree).fold("node", combine)
-    assert found is not None
-    return found
+    node = Folder(columns.statement, tree).fold("node", combine)
+    assert node is not None
+    return node
 
 
 def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[str]:
@@ -138,7 +139,7 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
     adder = Adder(columns.statement, first if alone else [double(0.0)] * 0, "scores")
     if node is not None:
         prior = adder.step.look_up(ref(node), np.arange(tree.n_nodes), tree.log_prior)
-        adder.totals = [double(0.0) if own is None else own for own in prior]
+        adder.totals = [double(0.0) if log is None else log for log in prior]
     for j, slot in slots.items():
         place = tree.place[:, tree.offsets[j] : tree.offsets[j + 1]]
         logs = tree.logs[place].reshape(-1, tree.log_prior.shape[1])
@@ -146,10 +147,10 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
         if node is not None:
             row = exp.Mul(this=ref(node), expression=whole(place.shape[1]))
             key = exp.Add(this=row, expression=ref(slot))
-        found = adder.step.look_up(key, np.arange(len(logs)), logs)
+        evidence = adder.step.look_up(key, np.arange(len(logs)), logs)
         if densities is not None:
-            found = densities.join(adder.step, j, found)
-        adder.add(found)
+            evidence = densities.join(adder.step, j, evidence)
+        adder.add(evidence)
     return adder.finish()
 
 
@@ -183,11 +184,11 @@ class _Densities:
         self.tables[j] = []
         for c in range(tree.last.shape[2]):
             tables, filled = [], 0
-            for own, n in zip(parts, having, strict=True):
+            for numbers, n in zip(parts, having, strict=True):
                 table = tree.densities[tree.first[j, n, c] : tree.last[j, n, c]]
                 every, logs = self.thinning(table, len(self.numbers))
                 per_step = tree.per_step[j, n, c]
-                own += [
+                numbers += [
                     1.0 / scale.half_range * per_step / every,
                     tree.start[j, n, c] * per_step / every,
                     float(len(logs) - 1),
@@ -199,34 +200,36 @@ class _Densities:
             self.tables[j].append(np.concatenate(tables))
         key = whole(int(having[0])) if node is None else ref(node)
         rows = [
-            [whole(int(n)), *(dialect.number(v) for v in own)]
-            for n, own in zip(having, parts, strict=True)
+            [whole(int(n)), *(dialect.number(v) for v in numbers)]
+            for n, numbers in zip(having, parts, strict=True)
         ]
         given = step.join(key, rows)
         self.places[j], self.keys[j] = [], []
         for c in range(tree.last.shape[2]):
             widen, shift, last, first = given[4 * c : 4 * c + 4]
             place = place_of(self.columns, self.values[j], scale.low, widen, shift)
-            found = inside(self.columns, self.values[j], place, last)
-            self.places[j].append(step.define("z", found))
+            limited = inside(self.columns, self.values[j], place, last)
+            self.places[j].append(step.define("z", limited))
             self.keys[j].append(step.define("o", first))
 
-    def join(self, step: Step, j: int, found: Sequence[exp.Expr | None]) -> list[exp.Expr | None]:
+    def join(
+        self, step: Step, j: int, evidence: Sequence[exp.Expr | None]
+    ) -> list[exp.Expr | None]:
         """The evidence of one attribute, with that of its density where it has one."""
         if j not in self.places:
-            return list(found)
+            return list(evidence)
         dialect = self.columns.dialect
         out: list[exp.Expr | None] = []
-        for own, z, first, logs in zip(
-            found, self.places[j], self.keys[j], self.tables[j], strict=True
+        for log, z, first, logs in zip(
+            evidence, self.places[j], self.keys[j], self.tables[j], strict=True
         ):
             # The sum of both would round up just below a node.
             key = exp.Add(this=dialect.floor(ref(z)), expression=ref(first))
             density = between(self.columns, step, z, key, logs)
-            known: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
-            if own is not None:
-                known = exp.Paren(this=exp.Add(this=own, expression=known))
-            out.append(known)
+            term: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
+            if log is not None:
+                term = exp.Paren(this=exp.Add(this=log, expression=term))
+            out.append(term)
         return out
 
 
@@ -244,11 +247,11 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     n, asked = tree.n_nodes, _asked(columns, tree)
     if n == 1:
         step = statement.step("answers")
-        return [step.define("p", double(own)) for own in tree.answer[0]]
+        return [step.define("p", double(sum_of_class)) for sum_of_class in tree.answer[0]]
     node = route(columns, tree, divided=n)
 
-    def if_divided(said: exp.Expr) -> exp.Expr:
-        return case([(exp.GTE(this=ref(node), expression=whole(n)), said)], double(0.0))
+    def if_divided(value: exp.Expr) -> exp.Expr:
+        return case([(exp.GTE(this=ref(node), expression=whole(n)), value)], double(0.0))
 
     folder = Folder(statement, tree)
     common = tree.answer.min(axis=1)
@@ -257,12 +260,14 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
         sharing = _Sharing(columns, tree, asked, answer)
         sums.append(folder.fold("d", sharing.combine, if_divided))
     step = statement.step("answers")
-    found = []
-    for own, said in zip(sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True):
-        parts: list[exp.Expr] = [] if said is None else [said]
-        parts += [ref(part) for part in (sums[0], own) if part is not None]
-        found.append(step.define("p", add_up(parts) if parts else double(0.0)))
-    return found
+    probabilities = []
+    for sum_of_class, looked_up in zip(
+        sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True
+    ):
+        parts: list[exp.Expr] = [] if looked_up is None else [looked_up]
+        parts += [ref(part) for part in (sums[0], sum_of_class) if part is not None]
+        probabilities.append(step.define("p", add_up(parts) if parts else double(0.0)))
+    return probabilities
 
 
 class _Sharing:
@@ -287,9 +292,9 @@ class _Sharing:
         numeric = isinstance(self.tree.coders[j], Bins)
         ways = self._limits(node) if numeric else self._values(node)
         parts = []
-        for child, said, way in zip(self.tree.children(node), below, ways, strict=False):
-            if said is not None:
-                parts.append(self._part(node, float(self.shares[child]), said, way))
+        for child, value, way in zip(self.tree.children(node), below, ways, strict=False):
+            if value is not None:
+                parts.append(self._part(node, float(self.shares[child]), value, way))
         if not numeric and self.answer[node]:
             staying = _slots_to(self.tree, node)[-1]
             if len(staying):
@@ -300,36 +305,36 @@ class _Sharing:
 
     def _limits(self, node: int) -> list[exp.Expr]:
         """When a number leads to each child."""
-        own, cuts = self.asked[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
+        column, cuts = self.asked[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
         cut = self.dialect.cut
         ways: list[exp.Expr] = []
         for k in range(len(cuts) + 1):
             sides: list[exp.Expr] = []
             if k > 0:
-                sides.append(exp.GT(this=ref(own), expression=cut(cuts[k - 1])))
+                sides.append(exp.GT(this=ref(column), expression=cut(cuts[k - 1])))
             if k < len(cuts):
-                sides.append(exp.LTE(this=ref(own), expression=cut(cuts[k])))
+                sides.append(exp.LTE(this=ref(column), expression=cut(cuts[k])))
             ways.append(exp.and_(*sides))
         return ways
 
     def _values(self, node: int) -> list[exp.Expr]:
-        own = self.asked[int(self.tree.attribute[node])]
-        return [_among(own, slots) for slots in _slots_to(self.tree, node)[:-1]]
+        column = self.asked[int(self.tree.attribute[node])]
+        return [_among(column, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
-    def _part(self, node: int, share: float, said: exp.Expr, way: exp.Expr) -> exp.Expr:
+    def _part(self, node: int, share: float, value: exp.Expr, way: exp.Expr) -> exp.Expr:
         """What a child says, if the row goes there; its share, if the row goes everywhere."""
         double = self.dialect.double
-        if isinstance(said, (exp.Literal, exp.Cast)):
+        if isinstance(value, (exp.Literal, exp.Cast)):
             return case(
                 [
-                    (self._everywhere(node), exp.Mul(this=double(share), expression=said.copy())),
-                    (way, said),
+                    (self._everywhere(node), exp.Mul(this=double(share), expression=value.copy())),
+                    (way, value),
                 ],
                 double(0.0),
             )
         factor = case([(self._everywhere(node), double(share))], double(1.0))
         either = exp.or_(way, self._everywhere(node))
-        return case([(either, exp.Mul(this=factor, expression=said))], double(0.0))
+        return case([(either, exp.Mul(this=factor, expression=value))], double(0.0))
 
     def _everywhere(self, node: int) -> exp.Expr:
         """Whether the value is missing, or was never seen."""
