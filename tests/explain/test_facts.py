@@ -28,13 +28,13 @@ from unnaive import (
 from unnaive.bayes.evidence import weigh
 from unnaive.explain import (
     discriminate,
+    distinguishing_values,
     evidence_of,
     explain_rows,
     importance_of,
     profiles_of,
     quality_of,
     read_model,
-    distinguishing_values,
     tree_of,
     vary,
     waterfall_of,
@@ -459,7 +459,9 @@ def test_clusters_are_told_from_their_siblings():
     assert sum(group.weight for group in found) == 400
     facts = evidence_of(model)
     for k, group in enumerate(found):
-        assert group.remarks == distinguishing_values(facts, k, np.flatnonzero(model.owner_ == model.owner_[k]))
+        assert group.remarks == distinguishing_values(
+            facts, k, np.flatnonzero(model.owner_ == model.owner_[k])
+        )
         own = np.flatnonzero(model.owner_ == model.owner_[k])
         for remark in group.remarks:
             attribute = facts[remark.attribute]

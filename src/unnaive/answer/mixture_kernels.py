@@ -24,10 +24,7 @@ class Net(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def fold_units(
-    joint: NDArray[np.float64],
-    net: Net,
-    trust: NDArray[np.float64],
-    out: NDArray[np.float64],
+    joint: NDArray[np.float64], net: Net, trust: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
     """Scores of all units (IN, rows x units, used up) to log trust in experts and log probabilities
     of classes (both OUT).

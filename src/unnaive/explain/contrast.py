@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,11 +175,8 @@ def waterfall_of(
         probabilities (or of votes on the log scale), part by part. In a C4.5 tree, of
         probabilities step by step, in the order of the path.
     """
-    c = (
-        int(row.probabilities.argmax())
-        if label is None
-        else find_label(row.classes, label, "label")
-    )
+    predicted = int(row.probabilities.argmax())
+    c = predicted if label is None else find_label(row.classes, label, "label")
     pieces = row.class_pieces
     if piece is None and len(pieces) > 1:
         return _by_part(row, c)
@@ -207,16 +205,26 @@ def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Water
     else:
         bars = piece.bars[:, a] - piece.bars[:, b]
         start = float(piece.baseline[a] - piece.baseline[b])
+    labels = (piece.names[a], "" if b is None else piece.names[b])
+    scale = (piece.part, *labels, "log odds", start)
+    return _longest_first(row, c, scale, row.features, row.values, bars)
+
+
+def _longest_first(
+    row: Explanation,
+    c: int,
+    scale: tuple[str, str, str, str, float],
+    names: Sequence[str],
+    values: Sequence[str],
+    bars: NDArray[np.float64],
+) -> Waterfall:
+    """A waterfall with sorted bars; ``scale`` is its title, labels, unit and start."""
     order = np.argsort(-np.abs(bars), kind="stable")
     return Waterfall(
-        piece.part,
-        piece.names[a],
-        "" if b is None else piece.names[b],
-        "log odds",
-        start,
-        start + float(bars.sum()),
-        tuple(row.features[j] for j in order),
-        tuple(row.values[j] for j in order),
+        *scale,
+        scale[-1] + float(bars.sum()),
+        tuple(names[k] for k in order),
+        tuple(values[k] for k in order),
         bars[order],
         label_names(row.classes)[c],
         float(row.probabilities[c]),
@@ -226,7 +234,7 @@ def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Water
 def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[int, int | None]:
     """The most probable labels of a piece for a class and for the one it is compared with."""
     joint, owner = piece.joint, row.combiner.owner
-    if piece.role == "gate":  # tells experts apart, not classes
+    if piece.role == "gate":  # predicts experts, not classes
         order = np.argsort(-joint, kind="stable")
         return int(order[0]), int(order[1]) if len(order) > 1 else None
     classes = np.arange(len(row.classes)) if owner is None else owner
@@ -244,7 +252,7 @@ def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[i
 
 
 def _by_step(row: Explanation, c: int) -> Waterfall:
-    """How the probability of a class moves from node to node, in a tree of classes."""
+    """The probability of a class from node to node, in a tree of classes."""
     probability = np.array([row.combiner.fold(step.shares[None])[0, c] for step in row.path])
     steps = [step.condition for step in row.path[1:]]
     return Waterfall(
@@ -264,24 +272,10 @@ def _by_step(row: Explanation, c: int) -> Waterfall:
 
 def _by_part(row: Explanation, c: int) -> Waterfall:
     """What each part adds to the probability of a class, or to its votes."""
-    bars, answers = [], []
-    for piece in row.class_pieces:
-        alone = row.combiner.part_answer(piece.joint)
-        bars.append(piece.share * alone[c])
-        best = int(alone.argmax())
-        answers.append(f"{label_names(row.classes)[best]}, {alone[best]:.0%}")
-    order = np.argsort(-np.abs(bars), kind="stable")
-    total = float(np.sum(bars))
-    return Waterfall(
-        "all parts",
-        label_names(row.classes)[c],
-        "",
-        "votes" if row.combiner.softmax else "probability",
-        0.0,
-        total,
-        tuple(row.class_pieces[k].part for k in order),
-        tuple(answers[k] for k in order),
-        np.array(bars)[order],
-        label_names(row.classes)[c],
-        float(row.probabilities[c]),
-    )
+    pieces, classes = row.class_pieces, label_names(row.classes)
+    alone = [row.combiner.part_answer(piece.joint) for piece in pieces]
+    bars = np.array([piece.share * p[c] for piece, p in zip(pieces, alone, strict=True)])
+    answers = [f"{classes[int(p.argmax())]}, {p.max():.0%}" for p in alone]
+    unit = "votes" if row.combiner.softmax else "probability"
+    scale = ("all parts", classes[c], "", unit, 0.0)
+    return _longest_first(row, c, scale, [piece.part for piece in pieces], answers, bars)

@@ -79,13 +79,7 @@ class Quality:
 
 
 def quality_of(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    n_bins: int = 10,
-    level: float = 0.95,
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, n_bins: int = 10, level: float = 0.95
 ) -> Quality:
     """Accuracy, log loss, confusion matrix and calibration on some rows.
 

@@ -160,7 +160,7 @@ def _default_values(reading: Reading, j: int) -> tuple[tuple[str, ...], tuple[An
     ]
     if not kept:
         raise ValueError(
-            f"the model's main part has no evidence of {attribute.name!r}; pass values= to try some."
+            f"the model's main part has no evidence of {attribute.name!r}; pass values=."
         )
     return tuple(attribute.values[v] for v in kept), tuple(attribute.raw[v] for v in kept)
 

@@ -58,12 +58,7 @@ class EvidenceDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        part: int | str | None = None,
-        level: float = 0.95,
-        **options: Any,
+        cls, estimator: Any, *, part: int | str | None = None, level: float = 0.95, **options: Any
     ) -> Self:
         """Draw the evidence of a fitted classifier.
 
@@ -250,18 +245,16 @@ class EvidenceDisplay:
             if row.value is None:
                 label.set_fontweight("bold")
         top = places[0] - 0.9
-        counted = False
-        for place, row in zip(places, self.rows_, strict=True):
-            if row.value is not None:
-                text = drawing.rows_text(float(row.attribute.counts[row.value].sum()))
-                counted = counted or bool(text)
-                drawing.write(
-                    ax, 1.01, place, text, color=drawing.NEUTRAL, transform=ax.get_yaxis_transform()
-                )  # fmt: skip
-        if counted:
-            drawing.write(
-                ax, 1.01, top + 0.5, "rows", color=drawing.NEUTRAL, transform=ax.get_yaxis_transform()
-            )  # fmt: skip
+        texts = {
+            place: drawing.rows_text(float(row.attribute.counts[row.value].sum()))
+            for place, row in zip(places, self.rows_, strict=True)
+            if row.value is not None
+        }
+        if any(texts.values()):
+            texts[top + 0.5] = "rows"
+        side = {"color": drawing.NEUTRAL, "transform": ax.get_yaxis_transform()}
+        for place, text in texts.items():
+            drawing.write(ax, 1.01, place, text, **side)
         ax.set_ylim(places[-1] + 0.8, top)
         drawing.bare(ax, *(() if self.cells_ is not None else ("bottom",)))
         ax.tick_params(axis="x", labelsize=drawing.SMALL)

@@ -83,11 +83,7 @@ class NomogramDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        part: int | str | None = None,
-        **options: Any,
+        cls, estimator: Any, *, part: int | str | None = None, **options: Any
     ) -> Self:
         """Draw the nomogram of a fitted classifier.
 

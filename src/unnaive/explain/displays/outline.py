@@ -74,80 +74,6 @@ class Item:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
-    """A drawn outline: the figure, its axes, bars of classes and of evidence by item."""
-
-    figure: Any
-    ax: Any
-    class_bars: list[list[Any]]
-    evidence_bars: list[list[Any]]
-
-
-def draw_outline(
-    items: Sequence[Item],
-    classes: Sequence[str],
-    title: str,
-    note: str,
-    ax: Any,
-    *,
-    name_label: bool,
-) -> Drawn:
-    """Draw items from the top, a bar of classes and bars of evidence beside each.
-
-    ``name_label`` tells whether remarks name their label.
-    """
-    heights = [max(1, len(item.remarks)) for item in items]
-    needed = max(INDENT * i.depth + LETTER * (len(i.name) + len(i.note) + 3) for i in items)
-    outline = float(np.clip(needed, NARROWEST, WIDEST))
-    height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
-    # Where there is no evidence (C4.5), the title and the legend still need room.
-    has_evidence = any(item.remarks for item in items)
-    legend = min(len(classes), 4) * (max(map(len, classes)) + 6)
-    least = LETTER * max(1.3 * len(title) + len(note) + 3, legend)
-    plain = outline + ROWS + GAP + CLASSES
-    longest = max((len(_words(r, name_label)) for i in items for r in i.remarks), default=0)
-    words = float(np.clip(LETTER * (longest + 1), FEWEST, WORDS)) if has_evidence else 0.0
-    evidence = max(BARS * has_evidence + words, min(least - plain, BARS + WORDS), 0.0)
-    inches = plain + evidence
-    if ax is not None:
-        inches = drawing.size(ax)[0]
-    figure, ax = drawing.canvas(ax, inches, height)
-    columns = Columns.of(outline, evidence, inches)
-    stacked = len(classes) <= STACKED
-    weights = [abs(remark.weight) for item in items for remark in item.remarks]
-    # A few extreme ones must not make all others short.
-    scale = float(np.quantile(weights, 0.9)) if weights else 1.0
-    tops = np.cumsum([0.0, *(h + 0.35 for h in heights)])
-    class_bars, evidence_bars = [], []
-    for k, item in enumerate(items):
-        y = float(tops[k]) + 0.5
-        _draw_name(ax, items, k, y, tops, columns)
-        class_bars.append(_draw_classes(ax, item, y, classes, stacked, columns))
-        evidence_bars.append(_draw_remarks(ax, item, y, scale, columns, name_label))
-    head = {"color": drawing.NEUTRAL, "fontsize": drawing.SMALL - 1}
-    drawing.write(ax, columns.rows, -0.4, "rows", ha="right", **head)
-    drawing.write(ax, columns.classes, -0.4, "classes", **head)
-    if has_evidence:
-        drawing.write(ax, columns.bars, -0.4, "evidence (log odds)", **head)
-    ax.set_xlim(0.0, 1.0)
-    ax.set_ylim(float(tops[-1]) + 0.1, -1.0)
-    ax.set_xticks([])
-    ax.set_yticks([])
-    drawing.bare(ax)
-    if stacked:
-        drawing.legend(
-            ax, classes, [drawing.colour(c) for c in range(len(classes))], loc="upper left",
-            bbox_to_anchor=(0.0, 0.0), ncols=min(len(classes), 4),
-        )  # fmt: skip
-    drawing.title(ax, title)
-    if note:
-        drawing.write(
-            ax, 1.0, 1.0, note, color=drawing.NEUTRAL, transform=ax.transAxes, ha="right", va="bottom"
-        )  # fmt: skip
-    return Drawn(figure, ax, class_bars, evidence_bars)
-
-
 def _draw_name(
     ax: Any, items: Sequence[Item], k: int, y: float, tops: NDArray[np.float64], columns: Columns
 ) -> None:
@@ -233,11 +159,60 @@ class Outline:
     """
 
     def _show(
-        self, items: list[Item], classes: Any, title: str, note: str, ax: Any, name_label: bool
+        self, items: list[Item], labels: Any, title: str, note: str, ax: Any, *, name_label: bool
     ) -> Self:
-        names = label_names(classes)
-        drawn = draw_outline(items, names, title, note, ax, name_label=name_label)
-        self.items_ = items
-        self.figure_, self.ax_ = drawn.figure, drawn.ax
-        self.class_bars_, self.evidence_bars_ = drawn.class_bars, drawn.evidence_bars
+        """Draw items from the top, a bar of classes and bars of evidence beside each.
+
+        ``name_label`` tells whether remarks name their label.
+        """
+        classes = label_names(labels)
+        heights = [max(1, len(item.remarks)) for item in items]
+        needed = max(INDENT * i.depth + LETTER * (len(i.name) + len(i.note) + 3) for i in items)
+        outline = float(np.clip(needed, NARROWEST, WIDEST))
+        height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
+        # Where there is no evidence (C4.5), the title and the legend still need room.
+        has_evidence = any(item.remarks for item in items)
+        legend = min(len(classes), 4) * (max(map(len, classes)) + 6)
+        least = LETTER * max(1.3 * len(title) + len(note) + 3, legend)
+        plain = outline + ROWS + GAP + CLASSES
+        longest = max((len(_words(r, name_label)) for i in items for r in i.remarks), default=0)
+        words = float(np.clip(LETTER * (longest + 1), FEWEST, WORDS)) if has_evidence else 0.0
+        evidence = max(BARS * has_evidence + words, min(least - plain, BARS + WORDS), 0.0)
+        inches = plain + evidence
+        if ax is not None:
+            inches = drawing.size(ax)[0]
+        self.figure_, ax = drawing.canvas(ax, inches, height)
+        self.items_, self.ax_ = items, ax
+        columns = Columns.of(outline, evidence, inches)
+        stacked = len(classes) <= STACKED
+        weights = [abs(remark.weight) for item in items for remark in item.remarks]
+        # A few extreme ones must not make all others short.
+        scale = float(np.quantile(weights, 0.9)) if weights else 1.0
+        tops = np.cumsum([0.0, *(h + 0.35 for h in heights)])
+        self.class_bars_: list[list[Any]] = []
+        self.evidence_bars_: list[list[Any]] = []
+        for k, item in enumerate(items):
+            y = float(tops[k]) + 0.5
+            _draw_name(ax, items, k, y, tops, columns)
+            self.class_bars_.append(_draw_classes(ax, item, y, classes, stacked, columns))
+            self.evidence_bars_.append(_draw_remarks(ax, item, y, scale, columns, name_label))
+        head = {"color": drawing.NEUTRAL, "fontsize": drawing.SMALL - 1}
+        drawing.write(ax, columns.rows, -0.4, "rows", ha="right", **head)
+        drawing.write(ax, columns.classes, -0.4, "classes", **head)
+        if has_evidence:
+            drawing.write(ax, columns.bars, -0.4, "evidence (log odds)", **head)
+        ax.set_xlim(0.0, 1.0)
+        ax.set_ylim(float(tops[-1]) + 0.1, -1.0)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        drawing.bare(ax)
+        if stacked:
+            drawing.legend(
+                ax, classes, [drawing.colour(c) for c in range(len(classes))], loc="upper left",
+                bbox_to_anchor=(0.0, 0.0), ncols=min(len(classes), 4),
+            )  # fmt: skip
+        drawing.title(ax, title)
+        if note:
+            corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
+            drawing.write(ax, 1.0, 1.0, note, color=drawing.NEUTRAL, **corner)
         return self

@@ -14,7 +14,7 @@ from unnaive.explain.report.arrays import Packed, pack, pack_short
 
 CELLS = 120_000  # values times labels of all parts that a page holds: about 1.5 MB
 MOST_PARTS = 200
-FARTHEST = 32.0  # evidence beyond it is shown as this
+FARTHEST = 32.0  # stronger evidence is shown as this
 
 
 def parts_data(reading: Reading, titles: dict[int, str]) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ def parts_data(reading: Reading, titles: dict[int, str]) -> list[dict[str, Any]]
 
 
 def _by_weight(reading: Reading) -> list[int]:
-    """Parts that speak for classes, those with most training rows first, then as numbered."""
+    """Numbers of the parts, those with most training rows first, then as numbered."""
     weight = np.array([reading.part(k).weight for k in range(len(reading.names))])
     return [int(k) for k in np.argsort(-np.nan_to_num(weight), kind="stable")]
 
@@ -44,21 +44,20 @@ def _cells(part: dict[str, Any]) -> int:
 
 def _part(reading: Reading, k: int, titles: dict[int, str], whole: bool) -> dict[str, Any]:
     facts = evidence_of(reading, k)
-    own_labels = facts.role == "gate"
     return {
         "title": titles.get(k, facts.part),
         "role": facts.role,
         "node": k if facts.role == "node" else None,
-        "labels": list(facts.names) if own_labels else None,
+        "labels": list(facts.names) if facts.role == "gate" else None,
         "n_labels": len(facts.names),
-        "weight": _plain(facts.weight),
-        "label_weight": _known(facts.label_weight),
+        "weight": None if np.isnan(facts.weight) else float(facts.weight),
+        "label_weight": None if np.isnan(facts.label_weight).any() else facts.label_weight.tolist(),
         "attributes": [_attribute(attribute, whole) for attribute in facts.attributes],
     }
 
 
 def _attribute(attribute: AttributeEvidence, whole: bool) -> dict[str, Any]:
-    """One attribute; what only the comparison of classes needs, for the main part alone."""
+    """One attribute; ``whole`` adds what the comparison of classes needs, of the main part."""
     data: dict[str, Any] = {
         "form": attribute.form,
         "values": list(attribute.values),
@@ -85,11 +84,3 @@ def _counts(counts: NDArray[np.float64]) -> Packed:
     whole = not np.isnan(counts).any() and (counts == np.rint(counts)).all()
     fits = whole and np.abs(counts).max(initial=0) < 2**31
     return pack(counts.astype(np.int64)) if fits else pack_short(counts)
-
-
-def _plain(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)
-
-
-def _known(numbers: NDArray[np.float64]) -> list[float] | None:
-    return None if np.isnan(numbers).any() else numbers.tolist()

@@ -1,4 +1,4 @@
-"""An answer as plain data, enough to compute `predict_proba` outside Python.
+"""An answer as plain data, from which `predict_proba` can be computed outside Python.
 
 ``scorer.js`` is the other half: it reads exactly what is written here.
 """
@@ -31,7 +31,7 @@ Coders: TypeAlias = Sequence[Bins | Categories | None]
 
 @singledispatch
 def scorer_payload(node: Any) -> Payload:
-    """What computes the probabilities that a node of an answer gives."""
+    """A node of an answer as data that the page computes probabilities from."""
     raise TypeError(f"a page cannot compute what a {type(node).__name__} answers.")
 
 
@@ -85,7 +85,7 @@ def _(node: Folded) -> Payload:
 
 
 def _scorer(scorer: Scorer) -> Payload:
-    """Terms as they are; their classes may be those of several models, end to end."""
+    """A scorer; its classes may be those of several models, end to end."""
     return {"prior": pack(scorer.log_prior), "terms": [_term(term) for term in scorer.terms]}
 
 
@@ -118,7 +118,7 @@ def _term(term: Term) -> Payload | None:
 
 
 def _routing(tree: Tree) -> Payload:
-    """What leads a row; see `Tree`."""
+    """The tests that route a row; see `Tree`."""
     names = ("attribute", "parent", "child_start", "child", "route_start", "route", "offsets")
     return {name: pack(getattr(tree, name)) for name in names}
 

@@ -159,9 +159,7 @@ class Statement:
 
 
 def _select(
-    values: Sequence[exp.Expr],
-    source: exp.Expr,
-    joins: Sequence[tuple[str, exp.Expr]] = (),
+    values: Sequence[exp.Expr], source: exp.Expr, joins: Sequence[tuple[str, exp.Expr]] = ()
 ) -> exp.Select:
     select = exp.select(*values, copy=False).from_(source, copy=False)
     for table, on in joins:

@@ -274,11 +274,7 @@ class _Sharing:
     """One number of every node, added up over the nodes that a row comes to, by its shares."""
 
     def __init__(
-        self,
-        columns: Columns,
-        tree: ClassTree,
-        asked: dict[int, str],
-        answer: NDArray[np.float64],
+        self, columns: Columns, tree: ClassTree, asked: dict[int, str], answer: NDArray[np.float64]
     ) -> None:
         self.dialect, self.tree, self.asked = columns.dialect, tree, asked
         self.shares, self.answer = tree.share, answer
