@@ -303,7 +303,7 @@ def test_predicted_classes_have_their_own_type(labels):
 
 def test_columns_may_be_called_otherwise_in_the_database():
     model = NaiveBayesClassifier().fit([[1.0, 2.0], [5.0, 2.5]] * 4, [0, 1] * 4)
-    with pytest.raises(ValueError, match=r"without column names; say with columns="):
+    with pytest.raises(ValueError, match=r"without column names; pass the names .* with columns="):
         to_sql(model, "given")
     table = pa.table({"A": [1.0, 5.0], "B": [2.0, 2.5]})
     rows = on_duckdb(to_sql(model, "given", columns=["A", "B"], prediction=None), given=table)

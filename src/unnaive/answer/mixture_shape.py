@@ -70,17 +70,20 @@ class Shape:
         return cls(layers, n_classes, np.array(first, np.intp), np.array(width, np.intp))
 
     def check(self) -> None:
-        """Refuse what is not the architecture that the layers say."""
+        """Check that gates and children follow from the layers."""
         check_layers(self.layers)
         expect(self.n_classes > 0, "there are no classes.")
-        expect(len(self.layers) <= self.n_gates, "gates are missing.")
+        expect(
+            len(self.layers) <= self.n_gates,
+            f"there are {self.n_gates} gates for {len(self.layers)} layers.",
+        )
         same = Shape.of(self.layers, self.n_classes)
-        expect(np.array_equal(self.first, same.first), "children are not those of the gates.")
-        expect(np.array_equal(self.width, same.width), "children are not those of the gates.")
+        expect(np.array_equal(self.first, same.first), "first and width do not match the layers.")
+        expect(np.array_equal(self.width, same.width), "first and width do not match the layers.")
 
     @property
     def net(self) -> Net:
-        """What kernels need of it."""
+        """The arrays that kernels need."""
         return Net(self.first, self.width, self.n_experts, self.n_classes)
 
     @property
@@ -111,7 +114,7 @@ class Shape:
         return [self.name(node) for node in nodes]
 
     def name(self, node: int) -> str:
-        """What a gate or an expert is called."""
+        """Name of a gate or an expert."""
         gates = self.n_gates
         return f"gate {node}" if node < gates else f"expert {node - gates}"
 

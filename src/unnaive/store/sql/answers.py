@@ -35,7 +35,7 @@ from unnaive.store.sql.scores import (
 from unnaive.store.sql.statement import add_up
 from unnaive.store.sql.trees import answer_tree, score_tree
 
-AT_ONCE = 240  # scores of models that answer together, in one step
+AT_ONCE = 240  # scores of members in one step
 
 
 def sql_answer(model: Any) -> Answer:
@@ -76,7 +76,7 @@ def _(node: ClassTree, columns: Columns, thinning: Thinning) -> list[str]:  # no
 
 @probabilities.register
 def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
-    """Members some at a time, their votes added up in order."""
+    """Members some at a time, their votes added in order."""
     n, members, double = node.n_outputs, node.weights.size, columns.dialect.double
     whole_weight = double(float(node.weights.sum()))
     at_once = max(1, AT_ONCE // n)
@@ -119,7 +119,7 @@ def _if_won(columns: Columns, won: str, c: int, vote: float) -> exp.Expr:
 def _add(
     columns: Columns, totals: list[list[exp.Expr]], parts: Sequence[Sequence[exp.Expr]]
 ) -> list[list[exp.Expr]]:
-    """Votes so far, and those of some more models."""
+    """Totals with the votes of some more members."""
     step = columns.statement.step("votes")
     return [
         [ref(step.define("v", add_up([*total, *(votes[c] for votes in parts)])))]
@@ -129,13 +129,13 @@ def _add(
 
 @probabilities.register
 def _(node: GatedMixture, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
-    """Gates and experts: logs of shares on the way to each expert, then a sum over experts."""
+    """Log responsibility of each expert along its gates, then a sum over experts."""
     shape = node.shape
     scores = score(columns, node.scorer)
     models = [[scores[unit] for unit in units] for units in shape.models()]
     wholes = log_sums(columns, models)
-    step = columns.statement.step("trust")
-    ways: list[list[exp.Expr]] = [[]]  # to every node: its gate's way, and its own share
+    step = columns.statement.step("responsibility")
+    ways: list[list[exp.Expr]] = [[]]  # to every node: those of its gate, and its own share
     for g in range(shape.n_gates):
         for s in models[g]:
             share = exp.Paren(this=exp.Sub(this=ref(s), expression=ref(wholes[g])))

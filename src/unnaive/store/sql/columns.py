@@ -1,4 +1,4 @@
-"""Columns of the user's table as a model sees them: values and slots."""
+"""Columns of the user's table as the model reads them: values and slots."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ FEW_CUTS = 8  # compared one after the other; more are halved
 
 
 def column_names(schema: Schema, given: Any) -> list[str]:
-    """What the table calls each of the model's columns."""
+    """Names of the model's columns in the table."""
     if isinstance(given, Mapping):
-        stray = [key for key in given if key not in schema.names]
-        if stray:
-            raise ValueError(f"columns names {stray[0]!r}, which is not a column of the model.")
+        unknown = [key for key in given if key not in schema.names]
+        if unknown:
+            raise ValueError(
+                f"columns has the key {unknown[0]!r}, which is no column of the model."
+            )
         names = [given.get(name, name) for name in schema.names]
     elif given is not None:
         names = [given] if isinstance(given, str) else list(given)
@@ -33,8 +35,8 @@ def column_names(schema: Schema, given: Any) -> list[str]:
             )
     elif not schema.named:
         raise ValueError(
-            "the model was fitted on a table without column names; say with columns=[...] what "
-            "the table in the database calls them, in the order of fitting."
+            "the model was fitted on a table without column names; pass the names in the database "
+            "with columns=[...], in the order of fitting."
         )
     else:
         names = schema.names
@@ -42,7 +44,7 @@ def column_names(schema: Schema, given: Any) -> list[str]:
 
 
 def check_text(value: str, what: str) -> str:
-    """Refuse what no SQL text can hold."""
+    """Check that SQL text can hold a value."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -68,7 +70,7 @@ class Columns:
         return self._read.define("k", ref(given, TABLE))
 
     def value(self, j: int) -> str:
-        """Column j as the model reads it: a float, or what categories are told by."""
+        """Column j as the model reads it: a float, or a category."""
         if j not in self._values:
             read = self.dialect.read(self.schema[j], self.names[j], TABLE)
             self._values[j] = self._read.define("x", read)
@@ -95,7 +97,7 @@ class Columns:
         return case([(is_null(ref(value)), whole(0))], inside)
 
     def _halve(self, value: str, cuts: list[float], first: int) -> exp.Expr:
-        """The slot between cuts, of which the lowest is the first."""
+        """The slot of a value by binary search, counted from ``first`` below all cuts."""
 
         def below(cut: float) -> exp.Expr:
             return exp.LTE(this=ref(value), expression=self.dialect.cut(cut))

@@ -1,4 +1,4 @@
-"""A model and a user's options to a statement."""
+"""A model and options to a statement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unnaive.store.sql.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class SqlOptions:
-    """What a user wants to see; see `to_sql`."""
+    """Options of `to_sql`."""
 
     keep: str | Sequence[str]
     columns: Any
@@ -43,12 +43,14 @@ def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
     names = _output_names(answer.classes, kept, options, engine)
     outputs: list[tuple[exp.Expr, str]] = [(ref(columns.keep(name)), name) for name in kept]
     # A class's log-odds shift by at most twice the error of a score, its probability by a quarter.
-    columns_p = probabilities(answer.root, columns, Thinning(2.0 * float(tolerance)))
-    outputs += [(ref(p), name) for p, name in zip(columns_p, names, strict=True)]
+    probability_columns = probabilities(answer.root, columns, Thinning(2.0 * float(tolerance)))
+    outputs += [(ref(p), name) for p, name in zip(probability_columns, names, strict=True)]
     if options.prediction is not None:
         step = statement.step("best")
-        best = step.define("m", engine.greatest([ref(p) for p in columns_p]))
-        outputs.append((_winner(answer.classes, columns_p, best, engine), options.prediction))
+        best = step.define("m", engine.greatest([ref(p) for p in probability_columns]))
+        outputs.append(
+            (_winner(answer.classes, probability_columns, best, engine), options.prediction)
+        )
     select = statement.select(outputs, TABLE)
     return select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
 
@@ -113,7 +115,7 @@ def _winner(classes: Any, columns: list[str], best: str, engine: Dialect) -> exp
 
 
 def _labels(classes: Any, engine: Dialect) -> list[exp.Expr]:
-    """Classes as the database would write them: one type for all, text if need be."""
+    """Classes as literals of one type for all, text if need be."""
     values = classes.tolist()
     if all(isinstance(v, bool) for v in values):
         return [exp.Boolean(this=v) for v in values]

@@ -1,4 +1,4 @@
-"""Scores of a naive Bayes as columns, and what becomes of scores: shares, winners."""
+"""Scores of a naive Bayes as columns, and what is made of them: probabilities, winners."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, is_null, ref, whole
 from unnaive.store.sql.statement import MOST_TERMS, Statement, Step, add_up
 
-NOTHING = -700.0  # logs below the best by more are zero: some engines call an underflow an error
+NOTHING = -700.0  # exp of less is written as 0: some engines raise an error on underflow
 
 
 @dataclass(frozen=True, slots=True)
 class Thinning:
-    """How far tables of kernel densities may be off, in logs: a row's score in all columns."""
+    """Allowed error of tables of kernel densities: of the log score of a row, over all columns."""
 
     allowed: float
 
     def __call__(self, logs: NDArray[np.float64], columns: int) -> tuple[int, NDArray[np.float64]]:
-        """Every how manieth node is kept, and the logs there.
+        """Step between the nodes that are kept, and the logs there.
 
         Lines between nodes that are kept bend at nodes only, so the error is greatest at one.
         """
@@ -92,7 +92,7 @@ def score(
 
 
 class _Evidence:
-    """One term of a scorer: first what its columns need, then what it adds."""
+    """One term of a scorer: first the columns it needs, then its evidence."""
 
     def __init__(self, columns: Columns, j: int, term: Term, groups: slice) -> None:
         self.columns, self.j, self.term, self.groups = columns, j, term, groups
@@ -126,7 +126,7 @@ class _Evidence:
                 self.tables.append(logs)
 
     def _distance(self, mean: float, deviation: float) -> exp.Expr:
-        """Standard deviations from the mean, as far as they count."""
+        """Standard deviations from the mean, up to the farthest that count."""
         dialect, far = self.columns.dialect, np.sqrt(2.0 * FARTHEST) * deviation
         near = dialect.least(
             [
@@ -162,11 +162,11 @@ class _Evidence:
             ]
             adder.add(self._unless_missing(there, term.missing))
         elif isinstance(term, KernelTerm):
-            logs_there = []
+            densities = []
             for z, logs, weight in zip(self.places, self.tables, term.log_weight, strict=True):
                 density = between(self.columns, adder.step, z, dialect.floor(ref(z)), logs)
-                logs_there.append(exp.Add(this=dialect.double(weight), expression=density))
-            adder.add(self._unless_missing(logs_there, term.missing))
+                densities.append(exp.Add(this=dialect.double(weight), expression=density))
+            adder.add(self._unless_missing(densities, term.missing))
 
     def _unless_missing(
         self, there: Sequence[exp.Expr], missing: NDArray[np.float64]
@@ -214,11 +214,11 @@ def between(
     return exp.Paren(this=exp.Add(this=log, expression=step_up))
 
 
-# What becomes of scores --------------------------------------------------------------------------
+# What is made of scores --------------------------------------------------------------------------
 
 
 def raised(columns: Columns, score: exp.Expr) -> exp.Expr:
-    """E to a score that is at most 0."""
+    """exp(score), for score <= 0."""
     dialect = columns.dialect
     least = exp.LT(this=score, expression=dialect.number(NOTHING))
     return case([(least, dialect.double(0.0))], exp.Exp(this=score.copy()))

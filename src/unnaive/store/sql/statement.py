@@ -39,7 +39,7 @@ class Step:
         return len(self.joins) >= MOST_JOINS
 
     def join(self, key: exp.Expr, rows: Sequence[Sequence[exp.Expr]]) -> list[exp.Expr]:
-        """What the row of the key says, the keys being the first column; NULL without a row."""
+        """The row of a small table with the key (its first column); NULL without one."""
         statement = self.statement
         statement.count((len(rows[0]) - 1) * len(rows))
         table = statement.fresh("list_") + statement.ending
@@ -51,7 +51,7 @@ class Step:
     def look_up(
         self, key: exp.Expr, keys: NDArray[Any], values: NDArray[np.float64]
     ) -> list[exp.Expr | None]:
-        """What integer keys stand for (keys x columns), 0 without one; None where all are 0."""
+        """Values of integer keys (keys x columns), 0 without a key; None where all are 0."""
         dialect = self.statement.dialect
         nonzero = values.any(axis=1)
         keys, values = keys[nonzero], values[nonzero]
@@ -95,12 +95,12 @@ class Statement:
         return self.steps[-1]
 
     def fresh(self, prefix: str) -> str:
-        """A name that nothing else has."""
+        """A new name."""
         self._names[prefix] += 1
         return f"{prefix}{self._names[prefix]}"
 
     def count(self, numbers: int) -> None:
-        """Refuse what no engine would read."""
+        """Count numbers of the statement, and raise if they are too many."""
         self._numbers += numbers
         if self._numbers > MOST_NUMBERS:
             raise ValueError(
@@ -111,15 +111,15 @@ class Statement:
     def select(self, outputs: Sequence[tuple[exp.Expr, str]], alias: str) -> exp.Select:
         """The whole statement. The first step reads the user's table under its alias.
 
-        A step passes on the columns that a later one asks for, and nothing else.
+        A step passes on the columns that a later one needs, and nothing else.
         """
-        asked = _names_in([value for value, _ in outputs])
+        needed = _names_in([value for value, _ in outputs])
         selects: list[exp.Select] = []
         for k in range(len(self.steps) - 1, -1, -1):
             step = self.steps[k]
-            defined = {n: value for n, value in step.columns.items() if n in asked}
-            passed = sorted(asked - defined.keys())
-            asked = set(passed) | _names_in([*defined.values(), *(on for _, on in step.joins)])
+            defined = {n: value for n, value in step.columns.items() if n in needed}
+            passed = sorted(needed - defined.keys())
+            needed = set(passed) | _names_in([*defined.values(), *(on for _, on in step.joins)])
             values: list[exp.Expr] = [ref(n) for n in passed]
             values += [
                 exp.alias_(value, n, quoted=True, copy=False) for n, value in defined.items()
@@ -168,7 +168,7 @@ def _select(
 
 
 def _names_in(values: Sequence[exp.Expr]) -> set[str]:
-    """Columns of earlier steps that expressions ask for; those of joined tables are qualified."""
+    """Columns of earlier steps that expressions need; those of joined tables are qualified."""
     return {
         column.name for value in values for column in value.find_all(exp.Column) if not column.table
     }

@@ -1,4 +1,4 @@
-"""Trees in SQL: the node where a row stops, its naive Bayes, or the answers it shares in."""
+"""Trees in SQL: the node where a row stops, its naive Bayes or its class shares."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from unnaive.store.sql.dialects import case, is_null, ref, whole
 from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of
 from unnaive.store.sql.statement import Statement, Step, add_up
 
-Said = exp.Expr | None  # None where there is nothing to say
-Below = Sequence[Said]  # what the children of a node say
+Value = exp.Expr | None  # None for zero
+Below = Sequence[Value]  # the values of a node's children
 
 
 class Folder:
-    """Folds trees from the leaves up, in as many steps as their depth asks for."""
+    """Folds trees from the leaves up, in as many steps as their depth needs."""
 
     def __init__(self, statement: Statement, tree: Tree) -> None:
         self.statement, self.tree = statement, tree
@@ -30,12 +30,12 @@ class Folder:
     def fold(
         self,
         prefix: str,
-        combine: Callable[[int, Below], Said],
+        combine: Callable[[int, Below], Value],
         finish: Callable[[exp.Expr], exp.Expr] = lambda value: value,
     ) -> str | None:
-        """What the root says, as a column; None if nothing. Deep below it are other columns.
+        """The value of the root, as a column; None for zero. Deep below it are other columns.
 
-        ``finish`` is what is made of an expression before it becomes a column.
+        ``finish`` is applied to an expression before it becomes a column.
         """
         deepest = self.statement.dialect.deepest
         folded: dict[int, exp.Expr | None] = {}
@@ -60,13 +60,13 @@ class Folder:
         return self.steps[level]
 
 
-def _asked(columns: Columns, tree: Tree) -> dict[int, str]:
-    """The column that each node asks: a value for numbers, a slot for categories."""
-    asked = {}
+def _tested(columns: Columns, tree: Tree) -> dict[int, str]:
+    """The column of each attribute that nodes test: a value for numbers, a slot for categories."""
+    tested = {}
     for j in sorted({int(j) for j in tree.attribute if j >= 0}):
         coder = tree.coders[j]
-        asked[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
-    return asked
+        tested[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
+    return tested
 
 
 def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
@@ -99,26 +99,26 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
     ``divided`` is added to the number where the row stops because its value is missing or was never
     seen, not because the node has no child for it.
     """
-    asked, cut = _asked(columns, tree), columns.dialect.cut
+    tested, cut = _tested(columns, tree), columns.dialect.cut
 
     def combine(node: int, below: Below) -> exp.Expr:
         if not below:
             return whole(node)
-        asked_column = asked[int(tree.attribute[node])]
+        column = tested[int(tree.attribute[node])]
         ways: list[tuple[exp.Expr, exp.Expr]] = []
         if isinstance(tree.coders[tree.attribute[node]], Bins):
-            ways.append((is_null(ref(asked_column)), whole(node + divided)))
+            ways.append((is_null(ref(column)), whole(node + divided)))
             limits = [
-                exp.LTE(this=ref(asked_column), expression=cut(limit))
+                exp.LTE(this=ref(column), expression=cut(limit))
                 for limit in tree.cuts(node).tolist()
             ]
             ways += zip(limits, below[:-1], strict=True)  # type: ignore[arg-type]
             return case(ways, below[-1])
         for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
             assert child is not None
-            ways.append((_among(asked_column, slots), child))
+            ways.append((_among(column, slots), child))
         if divided:
-            ways.append((_among(asked_column, _no_value(tree, node)), whole(node + divided)))
+            ways.append((_among(column, _no_value(tree, node)), whole(node + divided)))
         return case(ways, whole(node))
 
     node = Folder(columns.statement, tree).fold("node", combine)
@@ -239,12 +239,12 @@ class _Densities:
 def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     """Probabilities of the classes.
 
-    Most rows come to one node, whose answer is looked up. Others have a share in every node that
-    they may have come to. What all classes of a node have in common is added up once, so that a
-    class's own sum visits only the nodes that know it.
+    Most rows stop at one node, whose probabilities are looked up. Others have a share in every node
+    that they may stop at. The least probability of a node's classes is summed once for all of them,
+    so that the sum of a class visits only the nodes where it has more.
     """
     statement, double = columns.statement, columns.dialect.double
-    n, asked = tree.n_nodes, _asked(columns, tree)
+    n, tested = tree.n_nodes, _tested(columns, tree)
     if n == 1:
         step = statement.step("answers")
         return [step.define("p", double(sum_of_class)) for sum_of_class in tree.answer[0]]
@@ -257,7 +257,7 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     common = tree.answer.min(axis=1)
     sums = []
     for answer in [common, *(tree.answer - common[:, None]).T]:
-        sharing = _Sharing(columns, tree, asked, answer)
+        sharing = _Sharing(columns, tree, tested, answer)
         sums.append(folder.fold("d", sharing.combine, if_divided))
     step = statement.step("answers")
     probabilities = []
@@ -271,12 +271,12 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
 
 
 class _Sharing:
-    """One number of every node, added up over the nodes that a row comes to, by its shares."""
+    """One number of every node, summed over the nodes where a row stops, by its shares."""
 
     def __init__(
-        self, columns: Columns, tree: ClassTree, asked: dict[int, str], answer: NDArray[np.float64]
+        self, columns: Columns, tree: ClassTree, tested: dict[int, str], answer: NDArray[np.float64]
     ) -> None:
-        self.dialect, self.tree, self.asked = columns.dialect, tree, asked
+        self.dialect, self.tree, self.tested = columns.dialect, tree, tested
         self.shares, self.answer = tree.share, answer
         self.statement = columns.statement
 
@@ -295,13 +295,13 @@ class _Sharing:
             staying = _slots_to(self.tree, node)[-1]
             if len(staying):
                 value = self.dialect.double(self.answer[node])
-                here = _among(self.asked[j], staying)
+                here = _among(self.tested[j], staying)
                 parts.append(case([(here, value)], self.dialect.double(0.0)))
         return exp.Paren(this=add_up(parts)) if parts else None
 
     def _limits(self, node: int) -> list[exp.Expr]:
         """When a number leads to each child."""
-        column, cuts = self.asked[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
+        column, cuts = self.tested[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
         cut = self.dialect.cut
         ways: list[exp.Expr] = []
         for k in range(len(cuts) + 1):
@@ -314,11 +314,11 @@ class _Sharing:
         return ways
 
     def _values(self, node: int) -> list[exp.Expr]:
-        column = self.asked[int(self.tree.attribute[node])]
+        column = self.tested[int(self.tree.attribute[node])]
         return [_among(column, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
     def _part(self, node: int, share: float, value: exp.Expr, way: exp.Expr) -> exp.Expr:
-        """What a child says, if the row goes there; its share, if the row goes everywhere."""
+        """The value of a child if the row goes there; times its share, if it goes everywhere."""
         double = self.dialect.double
         if isinstance(value, (exp.Literal, exp.Cast)):
             return case(
@@ -336,5 +336,5 @@ class _Sharing:
         """Whether the value is missing, or was never seen."""
         j = int(self.tree.attribute[node])
         if isinstance(self.tree.coders[j], Bins):
-            return is_null(ref(self.asked[j]))
-        return _among(self.asked[j], _no_value(self.tree, node))
+            return is_null(ref(self.tested[j]))
+        return _among(self.tested[j], _no_value(self.tree, node))
