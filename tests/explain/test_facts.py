@@ -515,7 +515,7 @@ def test_models_that_are_no_naive_bayes_are_refused_in_words():
         evidence_of(GaussianNB().fit(X[["age"]].fillna(0), Y))
     with pytest.raises(TypeError, match="tree_of reads trees of this library"):
         tree_of(fitted(0))
-    with pytest.raises(TypeError, match="clusters and experts are found in"):
+    with pytest.raises(TypeError, match="profiles_of needs a ClassDecompositionClassifier"):
         profiles_of(fitted(0))
 
 

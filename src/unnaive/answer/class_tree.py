@@ -39,9 +39,9 @@ class ClassTree(Tree):
             np.allclose(self.answer.sum(axis=1), 1.0, atol=1e-9),
             "probabilities of a node do not sum to 1.",
         )
-        asked = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
-        expect((asked[self.attribute >= 0] > 0).all(), "the children of a node have no rows.")
-        expect(np.isfinite(asked).all(), "the weight of a node's rows is not finite.")
+        below = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
+        expect((below[self.attribute >= 0] > 0).all(), "the children of a node have no rows.")
+        expect(np.isfinite(below).all(), "the weight of a node's rows is not finite.")
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
         weight = self.class_weight[node]

@@ -52,6 +52,6 @@ def fold_units(
 @njit(cache=True, nogil=True)
 def _log_share(row: NDArray[np.float64], start: int, step: int, n: int) -> None:
     """Joint logs of n units, every step-th from the start, to logs of shares, in place."""
-    whole = log_sum(row, start, step, n)
+    total = log_sum(row, start, step, n)
     for k in range(n):
-        row[start + k * step] -= whole
+        row[start + k * step] -= total

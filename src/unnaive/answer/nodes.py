@@ -96,8 +96,8 @@ class Vote:
         """Check that there is one weight for each member."""
         expect(self.weights.size, "a vote has no members.")
         check_values("weights", self.weights, (self.weights.size,))
-        whole = self.weights.size * self.n_outputs == len(self.scorer.log_prior)
-        expect(whole, "members of a vote have different classes.")
+        matching = self.weights.size * self.n_outputs == len(self.scorer.log_prior)
+        expect(matching, "members of a vote have different classes.")
         if self.join == "mean":
             positive = (self.weights >= 0).all() and self.weights.sum() > 0
             expect(positive, "weights of a mean must be 0 or more, and not all 0.")

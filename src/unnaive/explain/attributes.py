@@ -100,16 +100,14 @@ class AttributeEvidence:
         if self.form != "density":
             return self.shares
         gone, density = self.shares[:1], self.shares[1:]
-        whole = density.sum(axis=0)
-        spread = np.divide(density, whole, out=np.zeros(density.shape), where=whole > 0)
-        return np.vstack((gone, (1.0 - gone) * spread))
+        return np.vstack((gone, (1.0 - gone) * _normalized(density)))
 
     def __repr__(self) -> str:
         return f"AttributeEvidence of {self.name!r}: {len(self)} values, {self.form}"
 
 
 def logs_at(term: Term, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a term says about numbers: values x labels."""
+    """Evidence of a term for numbers: values x labels."""
     assert isinstance(term, (GaussianTerm, KernelTerm))
     block = Block(Schema((column,), False), [values], n_rows=len(values))
     out = np.zeros((len(values), len(term.log_weight)))
@@ -235,8 +233,7 @@ def _density(
     density[0] = 0.0
     point_counts = np.vstack((counts[:1], np.full((len(points), logs.shape[1]), np.nan)))
     if part.counts is not None:
-        whole = counts[:2].sum(axis=0)
-        density[0] = np.divide(counts[0], whole, out=np.zeros_like(whole), where=whole > 0)
+        density[0] = _normalized(counts[:2])[0]
     return {
         "form": "density",
         "values": ("missing", *cut_names(points, column.family, 4)),
@@ -284,8 +281,13 @@ def _shares(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[n
     if np.isnan(counts).any():
         # What has no evidence has no share.
         counts = np.exp(logs) * (logs != 0.0).any(axis=1)[:, None]
-    whole = counts.sum(axis=0)
-    return np.divide(counts, whole, out=np.zeros(counts.shape), where=whole > 0)
+    return _normalized(counts)
+
+
+def _normalized(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns divided by their sums; 0 where a sum is."""
+    total = counts.sum(axis=0)
+    return np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
 
 
 def _inside(cuts: NDArray[np.float64], family: str) -> tuple[Any, ...]:

@@ -83,7 +83,7 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> tuple[GroupProfile, ...]:
     if isinstance(answer, Answer) and isinstance(answer.root, GatedMixture):
         return _experts(read_model(model), answer.root, n_remarks)
     raise TypeError(
-        "clusters and experts are found in a ClassDecompositionClassifier or a "
+        "profiles_of needs a ClassDecompositionClassifier or a "
         f"HierarchicalMixtureClassifier; got a {type(model).__name__}."
     )
 

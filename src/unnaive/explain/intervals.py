@@ -29,7 +29,7 @@ def table_reach(
     counts : array of shape (values, labels)
     level : float
         Probability of the interval.
-    known : tuple of arrays of shape (values, labels), or None
+    estimates : tuple of arrays of shape (values, labels), or None
         Log P(value | label) and log P(value | others) by the model; None for the shares
         themselves.
     """
@@ -98,8 +98,8 @@ def _gaussian_variance(term: GaussianTerm, values: NDArray[np.float64]) -> NDArr
 def _kernel_variance(term: KernelTerm, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same of a kernel density, whose kernels' squares integrate to 1 / (2 sqrt(pi) width)."""
     densities = term.densities
-    whole = np.exp(
+    smoothed = np.exp(
         densities.at(values) + densities.scale.log_range
     )  # with the floor, in units of the range
-    density = np.maximum(whole - FLOOR, 0.0)
-    return density / (2.0 * np.sqrt(np.pi) * densities.widths) / whole**2
+    density = np.maximum(smoothed - FLOOR, 0.0)
+    return density / (2.0 * np.sqrt(np.pi) * densities.widths) / smoothed**2

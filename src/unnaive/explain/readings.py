@@ -91,8 +91,8 @@ def _(node: Vote, labels: NDArray[Any]) -> Parts:
     def part(k: int) -> Part:
         if k < n:
             return Part(names[k], role, labels, scorer(k), node.counts, weight, False)
-        whole = add_scorers([scorer(i) for i in range(n)], shares / shares.sum())
-        return Part(names[k], "summary", labels, whole, node.counts, weight, False)
+        mean_scorer = add_scorers([scorer(i) for i in range(n)], shares / shares.sum())
+        return Part(names[k], "summary", labels, mean_scorer, node.counts, weight, False)
 
     def active_parts(block: Block) -> list[ActivePart]:
         every = np.arange(block.n_rows)

@@ -34,13 +34,13 @@ class Columns:
     inches: float
 
     @classmethod
-    def of(cls, outline: float, evidence: float, whole: float) -> Columns:
-        """``said`` inches are for evidence."""
+    def of(cls, outline: float, evidence: float, inches: float) -> Columns:
+        """Columns with ``evidence`` inches for bars and words of evidence."""
         rows = outline + ROWS
         edges = [rows, rows + GAP, rows + GAP + CLASSES, rows + GAP + CLASSES + BARS]
         scale = 1.0 / (edges[2] + evidence)
         rows, classes, bars, words = (edge * scale for edge in edges)
-        return cls(rows, classes, bars, words, whole)
+        return cls(rows, classes, bars, words, inches)
 
     def letters(self, share: float) -> int:
         """About how many letters fit into a share of the width."""
@@ -103,16 +103,16 @@ def _draw_classes(
     ax: Any, item: Item, y: float, classes: Sequence[str], stacked: bool, columns: Columns
 ) -> list[Any]:
     """How the rows are spread over the classes: stacked, or the most frequent one by name."""
-    first, whole = columns.classes, 0.93 * (columns.bars - columns.classes)
+    first, width = columns.classes, 0.93 * (columns.bars - columns.classes)
     if stacked:
         starts = np.cumsum([0.0, *item.class_share[:-1]])
         return [
-            ax.barh(y, whole * share, 0.7, left=first + whole * start, color=drawing.colour(c))[0]
+            ax.barh(y, width * share, 0.7, left=first + width * start, color=drawing.colour(c))[0]
             for c, (share, start) in enumerate(zip(item.class_share, starts, strict=True))
         ]
     best = int(item.class_share.argmax())
-    frame = ax.barh(y, whole, 0.7, left=first, color="#eeeeee")[0]
-    bar = ax.barh(y, whole * item.class_share[best], 0.7, left=first, color="#9DC3DE")[0]
+    frame = ax.barh(y, width, 0.7, left=first, color="#eeeeee")[0]
+    bar = ax.barh(y, width * item.class_share[best], 0.7, left=first, color="#9DC3DE")[0]
     text = f"{drawing.plain(classes[best], 12)} {item.class_share[best]:.0%}"
     drawing.write(ax, first + 0.004, y, text, fontsize=drawing.SMALL - 1)
     return [bar, frame]
@@ -121,11 +121,11 @@ def _draw_classes(
 def _draw_remarks(
     ax: Any, item: Item, y: float, scale: float, columns: Columns, name_label: bool
 ) -> list[Any]:
-    whole = 0.93 * (columns.words - columns.bars)
+    width = 0.93 * (columns.words - columns.bars)
     bars = []
     for r, remark in enumerate(item.remarks):
         at = y + r
-        length = whole * min(abs(remark.weight) / scale, 1.0)
+        length = width * min(abs(remark.weight) / scale, 1.0)
         colour = drawing.FOR if remark.weight > 0 else drawing.AGAINST
         bars.append(ax.barh(at, length, 0.55, left=columns.bars, color=colour)[0])
         text = _words(remark, name_label, columns.letters(1.0 - columns.words))

@@ -19,12 +19,12 @@ FARTHEST = 32.0  # stronger evidence is shown as this
 
 def parts_data(reading: Reading, titles: dict[int, str]) -> list[dict[str, Any]]:
     """Evidence of the main part, then of the others by weight, as many as a page has room for."""
-    parts = [_part(reading, reading.main, titles, whole=True)]
+    parts = [_part(reading, reading.main, titles, full=True)]
     room = CELLS - _cells(parts[0])
     for k in _by_weight(reading):
         if k == reading.main:
             continue
-        part = _part(reading, k, titles, whole=False)
+        part = _part(reading, k, titles, full=False)
         room -= _cells(part)
         if room < 0 or len(parts) >= MOST_PARTS:
             break
@@ -42,7 +42,7 @@ def _cells(part: dict[str, Any]) -> int:
     return sum(len(attribute["values"]) for attribute in part["attributes"]) * int(part["n_labels"])
 
 
-def _part(reading: Reading, k: int, titles: dict[int, str], whole: bool) -> dict[str, Any]:
+def _part(reading: Reading, k: int, titles: dict[int, str], full: bool) -> dict[str, Any]:
     facts = evidence_of(reading, k)
     return {
         "title": titles.get(k, facts.part),
@@ -52,12 +52,12 @@ def _part(reading: Reading, k: int, titles: dict[int, str], whole: bool) -> dict
         "n_labels": len(facts.names),
         "weight": None if np.isnan(facts.weight) else float(facts.weight),
         "label_weight": None if np.isnan(facts.label_weight).any() else facts.label_weight.tolist(),
-        "attributes": [_attribute(attribute, whole) for attribute in facts.attributes],
+        "attributes": [_attribute(attribute, full) for attribute in facts.attributes],
     }
 
 
-def _attribute(attribute: AttributeEvidence, whole: bool) -> dict[str, Any]:
-    """One attribute; ``whole`` adds what the comparison of classes needs, of the main part."""
+def _attribute(attribute: AttributeEvidence, full: bool) -> dict[str, Any]:
+    """One attribute; ``full`` adds what the comparison of classes needs, of the main part."""
     data: dict[str, Any] = {
         "form": attribute.form,
         "values": list(attribute.values),
@@ -68,7 +68,7 @@ def _attribute(attribute: AttributeEvidence, whole: bool) -> dict[str, Any]:
         "high": _thousandths(np.where(np.isnan(attribute.high), attribute.weights, attribute.high)),
         "counts": _counts(attribute.counts),
     }
-    if whole:
+    if full:
         data |= {"logs": pack_short(attribute.logs), "shares": pack_short(attribute.shares)}
         if attribute.form == "density":  # shares are then densities, for drawing
             data["spread"] = pack_short(attribute.distribution())

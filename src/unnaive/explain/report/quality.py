@@ -71,8 +71,8 @@ def _figures(facts: Quality, folds: list[Quality]) -> list[dict[str, str]]:
 
 def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
     """Cells with a shade by their share of the true class."""
-    names, whole = label_names(facts.classes), facts.confusion.sum(axis=1, keepdims=True)
-    share = np.divide(facts.confusion, whole, out=np.zeros_like(facts.confusion), where=whole > 0)
+    names, total = label_names(facts.classes), facts.confusion.sum(axis=1, keepdims=True)
+    share = np.divide(facts.confusion, total, out=np.zeros_like(facts.confusion), where=total > 0)
     return [
         [
             {

@@ -14,17 +14,17 @@ U.compare = (place, data) => {
 
   // Values with evidence for one class against the other, ranked by evidence times frequency.
   const strongest = () => {
-    const found = [];
+    const values = [];
     part.attributes.forEach((attribute) => {
       if (attribute.form === "nothing") return;
       const logs = attribute.logs(), shares = (attribute.spread || attribute.shares)();
       attribute.values.forEach((value, v) => {
         const weight = logs[v * n + state.a] - logs[v * n + state.b];
         const frequency = 0.5 * (shares[v * n + state.a] + shares[v * n + state.b]);
-        if (weight) found.push({ text: `${attribute.name}: ${value}`, weight, order: Math.abs(weight) * frequency });
+        if (weight) values.push({ text: `${attribute.name}: ${value}`, weight, order: Math.abs(weight) * frequency });
       });
     });
-    return found.sort((one, two) => two.order - one.order);
+    return values.sort((one, two) => two.order - one.order);
   };
 
   // Clusters have the colour of their class, unless both are of the same one.
@@ -32,8 +32,8 @@ U.compare = (place, data) => {
     ? (first ? "var(--for)" : "var(--against)") : U.color(owner[first ? state.a : state.b], data.classes.length));
 
   const render = () => {
-    const found = strongest();
-    const shown = found.slice(0, state.all ? 200 : MOST);
+    const values = strongest();
+    const shown = values.slice(0, state.all ? 200 : MOST);
     const reach = Math.max(0.5, ...shown.map((each) => Math.abs(each.weight)).filter((size) => size < U.FAR));
     const lines = shown.flatMap(({ text, weight }) => {
       const size = 48 * Math.min(Math.abs(weight) / reach, 1), first = weight > 0;
@@ -48,8 +48,8 @@ U.compare = (place, data) => {
       U.el("span", {}), U.el("div", { class: "heads" }, U.el("span", {}, "\u2190 evidence for ", U.name(labels[state.a])), U.el("span", {}, "evidence for ", U.name(labels[state.b]), " \u2192")),
       ...lines);
     more.replaceChildren();
-    if (shown.length < found.length && !state.all) {
-      more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show more of ${found.length} values`));
+    if (shown.length < values.length && !state.all) {
+      more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show more of ${values.length} values`));
     }
   };
 

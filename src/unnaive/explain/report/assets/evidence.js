@@ -120,10 +120,10 @@ U.evidence = (place, data) => {
     const order = now.attributes.map((_, j) => j);
     if (state.order === 0) order.sort((i, j) => now.attributes[j].importance - now.attributes[i].importance || i - j);
     if (state.order === 2) order.sort((i, j) => now.attributes[i].name.localeCompare(now.attributes[j].name));
-    const found = order.filter((j) => now.attributes[j].name.toLowerCase().includes(state.search)
+    const matching = order.filter((j) => now.attributes[j].name.toLowerCase().includes(state.search)
       || (state.search && now.attributes[j].values.some((value) => value.toLowerCase().includes(state.search))));
-    const informative = found.filter((j) => now.attributes[j].form !== "nothing");
-    const without = found.filter((j) => now.attributes[j].form === "nothing");
+    const informative = matching.filter((j) => now.attributes[j].form !== "nothing");
+    const without = matching.filter((j) => now.attributes[j].form === "nothing");
     const shown = state.all ? informative : informative.slice(0, MOST);
     const reach = reachOf(shown.map((j) => now.attributes[j]), n);
     grid.replaceChildren(...shown.map((j) => card(now.attributes[j], j, n, reach)));
@@ -131,7 +131,7 @@ U.evidence = (place, data) => {
     if (shown.length < informative.length) {
       more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show all ${informative.length} attributes`));
     }
-    if (!found.length) more.append("No attribute or value has this in its name.");
+    if (!matching.length) more.append("No attribute or value has this in its name.");
     U.refill(rest, without.length ? ["No evidence, as the model treats all their values alike: ",
       without.flatMap((j, k) => [k ? ", " : "", U.name(now.attributes[j].name)])].flat() : null);
     const weighted = ["gate", "expert"].includes(now.role) ? ", weighted by responsibility in all sweeps" : "";
