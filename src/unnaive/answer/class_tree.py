@@ -35,10 +35,8 @@ class ClassTree(Tree):
         Tree.check(self)
         check_values("worth", self.worth, (self.n_nodes,))
         check_values("answer", self.answer, self.class_weight.shape, 0.0, 1.0)
-        expect(
-            np.allclose(self.answer.sum(axis=1), 1.0, atol=1e-9),
-            "probabilities of a node do not sum to 1.",
-        )
+        total = self.answer.sum(axis=1)
+        expect(np.allclose(total, 1.0, atol=1e-9), "answer does not sum to 1 at every node.")
         below = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
         expect((below[self.attribute >= 0] > 0).all(), "the children of a node have no rows.")
         expect(np.isfinite(below).all(), "the weight of a node's rows is not finite.")

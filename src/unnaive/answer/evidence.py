@@ -157,20 +157,16 @@ def _(
 ) -> Evidence:
     """What each expert adds to the probabilities; gates come before experts among the parts."""
     shape, both = node.shape, bars_of(node.scorer, block, classes, n_jobs)
-    responsibility = np.exp(share_rows(node, block, n_jobs)[0])
+    weight = np.exp(share_rows(node, block, n_jobs)[0])
     labels = [as_objects(shape.children(g)) for g in range(shape.n_gates)]
     labels += [classes] * shape.n_experts
     parts = tuple(
         replace(both, baseline=both.baseline[:, units], bars=both.bars[:, :, units], classes=names)
         for units, names in zip(shape.models(), labels, strict=True)
     )
-    shares = np.stack(
-        [responsibility[:, below].sum(axis=1) for below in shape.experts_below()], axis=1
-    )
+    shares = np.stack([weight[:, below].sum(axis=1) for below in shape.experts_below()], axis=1)
     experts = parts[shape.n_gates :]
-    votes = [
-        responsibility[:, e, None] * probabilities(part.total) for e, part in enumerate(experts)
-    ]
+    votes = [weight[:, e, None] * probabilities(part.total) for e, part in enumerate(experts)]
     bars, names = np.stack(votes, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
     baseline = np.zeros((block.n_rows, shape.n_classes))
     return Evidence(baseline, bars, names, classes, "probability", parts, shares)

@@ -73,10 +73,7 @@ class Shape:
         """Check that gates and children follow from the layers."""
         check_layers(self.layers)
         expect(self.n_classes > 0, "there are no classes.")
-        expect(
-            len(self.layers) <= self.n_gates,
-            f"there are {self.n_gates} gates for {len(self.layers)} layers.",
-        )
+        expect(len(self.layers) <= self.n_gates, f"{self.n_gates} gates are fewer than layers.")
         same = Shape.of(self.layers, self.n_classes)
         expect(np.array_equal(self.first, same.first), "first and width do not match the layers.")
         expect(np.array_equal(self.width, same.width), "first and width do not match the layers.")

@@ -150,10 +150,8 @@ class GatedMixture:
     def check(self) -> None:
         """Check that evidence and counts are those of the units."""
         units = self.shape.n_units
-        expect(
-            len(self.scorer.log_prior) == units,
-            f"evidence is for {len(self.scorer.log_prior)} of {units} units.",
-        )
+        n = len(self.scorer.log_prior)
+        expect(n == units, f"evidence is for {n} units, but the shape has {units}.")
         _check_counts(self.counts, self.scorer, units)
 
     @property
@@ -191,10 +189,8 @@ class ClassClusters:
     def check(self) -> None:
         """Check that there is one size and one profile for each cluster."""
         check_values("sizes", self.sizes, (self.n_clusters,), 0.0, FINITE)
-        expect(
-            len(self.profiles) == self.n_clusters,
-            f"there are {len(self.profiles)} profiles of {self.n_clusters} clusters.",
-        )
+        n = len(self.profiles)
+        expect(n == self.n_clusters, f"profiles are {n}, but clusters are {self.n_clusters}.")
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {counted(self.n_clusters, 'cluster')}"]
@@ -270,10 +266,8 @@ class Foreign:
 
 def _check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> None:
     if counts is not None:
-        expect(
-            counts.n_attributes == len(scorer.terms),
-            f"counts have {counts.n_attributes} of {len(scorer.terms)} columns.",
-        )
+        n, n_columns = counts.n_attributes, len(scorer.terms)
+        expect(n == n_columns, f"counts have {n} columns, but the evidence has {n_columns}.")
         expect(counts.n_groups == n_groups, f"counts have {counts.n_groups} of {n_groups} classes.")
 
 

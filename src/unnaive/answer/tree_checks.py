@@ -30,16 +30,11 @@ def check_nodes(tree: Tree) -> None:
     check_values("parent", parent[1:], (n - 1,), 0)
     expect((parent[1:] < np.arange(1, n)).all(), "a child comes before its parent.")
     expect(depth.shape == (n,) and depth[0] == 0, "depth is not 0 at the root.")
-    expect(
-        (depth[1:] == depth[parent[1:]] + 1).all(), "depth does not grow by 1 from parent to child."
-    )
+    expect((depth[1:] == depth[parent[1:]] + 1).all(), "a child is not 1 deeper than its parent.")
     start, child = children_of(parent)
     same = np.array_equal(tree.child_start, start) and np.array_equal(tree.child, child)
     expect(same, "child and child_start do not match parent.")
-    expect(
-        ((np.diff(start) > 0) == (tree.attribute >= 0)).all(),
-        "a leaf has children, or a test has none.",
-    )
+    expect(((np.diff(start) > 0) == (tree.attribute >= 0)).all(), "a leaf has children.")
     sizes = coder_sizes(tree.coders)
     expect(max(sizes, default=0) <= GRID_LIMIT, "a column has too many values.")
     expect(np.array_equal(tree.offsets, slot_offsets(sizes)), "offsets do not match the coders.")
@@ -57,10 +52,8 @@ def _check_routes(tree: Tree, size: NDArray[np.intp]) -> None:
     length = np.where(tests, np.where(cuts, children - 1, size), 0)
     same = np.array_equal(tree.route_start, np.cumsum(length) - length)
     expect(same, "route_start does not match the lengths of the tests.")
-    expect(
-        tree.route.shape == (length.sum(),),
-        f"route has the shape {tree.route.shape}, but the tests need {int(length.sum())} entries.",
-    )
+    shape = tree.route.shape
+    expect(shape == (length.sum(),), f"route has shape {shape}, but tests need {length.sum()}.")
     node = np.repeat(np.arange(n), length)  # of each entry
     low = np.where(cuts, 1, -1)[node]
     high = np.where(cuts, size - 1, children - 1)[node]

@@ -47,6 +47,11 @@ class Importance:
     drop: NDArray[np.float64]
     log_loss: float
 
+    @property
+    def size(self) -> NDArray[np.float64]:
+        """The rise in log loss where it is measured, else the evidence: (attributes,)."""
+        return self.evidence if np.isnan(self.log_loss) else self.drop
+
     def __repr__(self) -> str:
         best = int(np.argmax(self.evidence))
         return f"Importance of {len(self.features)} attributes, first {self.features[best]!r}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from unnaive.answer import Answer, ClassTree, Folded, Foreign
@@ -13,7 +12,7 @@ from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.quality import quality_of
+from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
@@ -47,7 +46,8 @@ class Contents:
         self.quality = None if y is None else quality_of(model, X, y)
         self.folds = [] if y is None or cv is None else cross_validated(model, X, y, cv)
         self.probabilities = self.answer.probabilities(self.block)
-        self.truth = None if self.quality is None else _numbers(self.quality.classes, y)
+        rows = None if y is None else labelled_rows(model.classes_, self.block.n_rows, y, None)
+        self.truth = None if rows is None else rows.groups
         self.reading = None if self.foreign else read_model(model)
         self.nodes: tuple[TreeNode, ...] = ()
         if self.answer.tree is not None:
@@ -133,9 +133,8 @@ class Contents:
         importance = self.importance
         if importance is None:
             return None
-        labelled = not np.isnan(importance.drop).any()
-        size = importance.drop if labelled else importance.evidence
-        order = np.argsort(-size, kind="stable")[:MOST_IMPORTANT]
+        labelled = not np.isnan(importance.log_loss)
+        order = np.argsort(-importance.size, kind="stable")[:MOST_IMPORTANT]
         top = {
             "evidence": importance.evidence.max() or 1.0,
             "drop": np.abs(importance.drop).max() or 1.0,
@@ -190,7 +189,7 @@ class Contents:
             "membersTitle": words.members_words(self.answer.root),
             "rows": self.rows.some(self.probabilities, self.truth),
             "typical": self.rows.typical(self.block),
-            "importance": [0.0] * len(columns) if importance is None else _sizes(importance),
+            "importance": [0.0] * len(columns) if importance is None else importance.size.tolist(),
             "calibration": [] if self.quality is None else calibration_data(self.quality),
             "tree": self._tree(),
             "parts": self.parts,
@@ -206,15 +205,3 @@ class Contents:
             "utility": [round(node.utility, 4) for node in self.nodes],
             "utilityName": name,
         }
-
-
-def _numbers(classes: NDArray[Any], y: Any) -> NDArray[np.intp]:
-    """Number of each label among classes that have them all."""
-    place = {label: c for c, label in enumerate(classes.tolist())}
-    return np.array([place[label] for label in read_target(y).tolist()], dtype=np.intp)
-
-
-def _sizes(importance: Importance) -> list[float]:
-    """One number for each attribute to sort by: the rise in log loss, or the mean evidence."""
-    labelled = not np.isnan(importance.drop).any()
-    return [float(x) for x in (importance.drop if labelled else importance.evidence)]

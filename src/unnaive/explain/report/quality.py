@@ -41,7 +41,6 @@ def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
         "figures": _figures(facts, folds),
         "names": names,
         "confusion": _confusion(facts),
-        "chooses": len(facts.calibration.classes) > 2,
     }
 
 

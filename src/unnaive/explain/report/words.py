@@ -32,7 +32,9 @@ def title_of(names: Sequence[str], y: Any) -> str:
     """The target and its classes."""
     target = getattr(y, "name", None)
     short = [shortened(name, LONG) for name in names[:3]]
-    what = " or ".join(short) if len(names) <= 3 else f"{len(names)} classes"
+    what = f"{len(names)} classes"
+    if len(names) <= 3:
+        what = " or ".join(filter(None, (", ".join(short[:-1]), short[-1])))
     return f"{target}: {what}" if isinstance(target, str) and target else what
 
 
@@ -74,7 +76,8 @@ def _(node: GatedMixture) -> str:
 def _(node: Tree) -> str:
     what = "class shares" if isinstance(node, ClassTree) else "a naive Bayes"
     leaves = counted(node.n_leaves, "leaf", "leaves")
-    return f"A tree of {leaves} with {what}, depth {int(node.depth.max())}."
+    each = ", each" if node.n_leaves > 1 else ""
+    return f"A tree of {leaves}{each} with {what}; depth {int(node.depth.max())}."
 
 
 @describe.register

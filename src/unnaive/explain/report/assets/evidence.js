@@ -135,7 +135,7 @@ U.evidence = (place, data) => {
     U.refill(rest, without.length ? ["No evidence, as the model treats all their values alike: ",
       without.flatMap((j, k) => [k ? ", " : "", U.name(now.attributes[j].name)])].flat() : null);
     const weighted = ["gate", "expert"].includes(now.role) ? ", weighted by responsibility in all sweeps" : "";
-    about.replaceChildren(`The longest bar is ${U.number(reach, 2)}, a factor of ${U.number(Math.exp(reach), 2)} in the odds. `,
+    about.replaceChildren(`Bars reach \u00b1${U.number(reach, 2)} log odds, a factor of ${U.number(Math.exp(reach), 2)} in the odds. `,
       Number.isFinite(now.weight) ? `Training rows of this part: ${U.count(now.weight)}${weighted}.` : "");
   };
 

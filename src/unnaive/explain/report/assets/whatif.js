@@ -4,8 +4,8 @@ U.whatIf = (place, data, model) => {
   const state = {
     row: data.typical.slice(),
     of: n === 2 ? 1 : -1, // class to explain; -1 is the most probable one
-    against: -1, // its rival; -1 is the most probable other one
-    order: 0, all: false, search: "", from: "the typical row",
+    against: -1, // the class to compare with; -1 is the most probable other one
+    order: 0, all: false, search: "",
   };
   const MOST = 24; // attributes shown at first
   const additive = Boolean(model.parts);
