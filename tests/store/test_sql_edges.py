@@ -311,7 +311,7 @@ def test_columns_may_be_called_otherwise_in_the_database():
     named = NaiveBayesClassifier().fit(table.to_pandas(), [0, 1])
     other = pa.table({"A": [1.0], "bee": [2.0]})
     on_duckdb(to_sql(named, "given", columns={"B": "bee"}), given=other)
-    with pytest.raises(ValueError, match="columns names 'C'"):
+    with pytest.raises(ValueError, match="columns has the key 'C'"):
         to_sql(named, "given", columns={"C": "bee"})
     with pytest.raises(ValueError, match="columns has 1 names"):
         to_sql(named, "given", columns=["A"])
