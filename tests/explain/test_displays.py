@@ -333,7 +333,7 @@ def test_an_own_axes_is_drawn_on():
 
 def test_trees_of_classes_are_sent_to_their_display():
     tree = C45Classifier().fit(X, Y)
-    with pytest.raises(ValueError, match="no attribute says anything at 'node 0'.*TreeDisplay"):
+    with pytest.raises(ValueError, match="no attribute has evidence at 'node 0'.*TreeDisplay"):
         EvidenceDisplay.from_estimator(tree)
     one = NaiveBayesClassifier().fit(X, np.ones(len(X)))
     with pytest.raises(ValueError, match="a nomogram compares two classes; this model has one"):

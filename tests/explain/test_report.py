@@ -99,11 +99,10 @@ def test_figures_on_the_page_are_those_of_the_rows_passed(model):
 
 def test_a_tree_without_naive_bayes_is_not_said_to_say_nothing(model):
     tree = C45Classifier().fit(X, Y)
-    assert "says, on average" in report(model, X, Y).html
-    judged = report(tree, X, Y).html
-    assert "log loss without it rises by" in judged
-    assert "says, on average" not in judged
-    assert "how much it says" not in judged
+    assert "mean absolute evidence</th>" in report(model, X, Y).html
+    labelled = report(tree, X, Y).html
+    assert "rise in log loss without it" in labelled
+    assert "mean absolute evidence</th>" not in labelled
     assert 'id="importance"' not in report(tree, X).html
     assert 'href="#importance"' not in report(tree, X).html
 
@@ -117,7 +116,7 @@ def test_cross_validated_figures_come_from_models_that_have_not_seen_the_rows():
     for train, test in KFold(3).split(table):
         own = C45Classifier(prune=False, min_rows=1).fit(table.iloc[train], y[train])
         right.append((own.predict(table.iloc[test]) == y[test]).mean())
-    assert f"<b>{100 * np.mean(right):.1f} %</b><span>answered right, cross-validated" in page.html
+    assert f"<b>{100 * np.mean(right):.1f} %</b><span>accuracy, cross-validated" in page.html
     assert "come from 3 models" in page.html
 
 

@@ -33,7 +33,6 @@ from unnaive import (
     report,
 )
 from unnaive.explain import waterfall_of
-from unnaive.explain.report.contents import innermost
 from unnaive.explain.report.payload import coders_of
 from unnaive.explain.report.rows import PageRows
 
@@ -78,8 +77,9 @@ def tree_page(browser, tmp_path_factory):
 
 def as_page_rows(model, table):
     """Rows of a table as the page's scorer takes them."""
-    block = innermost(model)._open(table).map(lambda own: own)
-    return [as_row(row) for row in zip(*PageRows.of(block, coders_of(model)).values, strict=True)]
+    block = model._open(table).map(lambda block: block)
+    coders = coders_of(model.answer_.root)
+    return [as_row(row) for row in zip(*PageRows.of(block, coders).values, strict=True)]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -153,7 +153,7 @@ def test_the_what_if_panel_starts_from_any_row_and_works_by_keyboard(browser, nb
         np.testing.assert_allclose(
             shown(page), model.predict_proba(X.iloc[[kept[1]]])[0], atol=1e-9
         )
-        page.locator("#try-row").select_option(label="nothing known")
+        page.locator("#try-row").select_option(label="all values missing")
         nothing = pd.DataFrame({name: [None] for name in HOSTILE})
         np.testing.assert_allclose(
             page.evaluate("Array.from(U.tryView.proba())"),
@@ -249,8 +249,8 @@ def test_the_evidence_viewer_shows_the_facts(browser, nb_page):
     with opened(browser, path) as page:
         for j, own in enumerate(facts.attributes):
             found = page.evaluate(
-                "(j) => { const own = U.data.parts[0].attributes[j]; return ["
-                "Array.from(U.array(own.weights)), Array.from(U.array(own.counts)), own.values]; }",
+                "(j) => { const facts = U.data.parts[0].attributes[j]; return ["
+                "Array.from(facts.weights()), Array.from(facts.counts()), facts.values]; }",
                 j,
             )
             np.testing.assert_allclose(found[0], 1000 * own.weights.ravel(), atol=0.51)
@@ -260,7 +260,10 @@ def test_the_evidence_viewer_shows_the_facts(browser, nb_page):
         first = max(facts.attributes, key=lambda own: own.importance).name
         assert cards.first.inner_text() == first
         page.locator("#evidence-order").select_option(label="as in the table")
-        assert cards.all_inner_texts()[:4] == list(HOSTILE[:4])
+        informative = [each.name for each in facts.attributes if each.form != "nothing"]
+        assert cards.all_inner_texts() == informative
+        rest = page.locator("#evidence p", has_text="No evidence").inner_text()
+        assert all(name in rest for name in set(HOSTILE[:4]) - set(informative))
         page.locator("#evidence-search").fill("constructor")  # a value
         assert cards.all_inner_texts() == [HOSTILE[1]]
         lanes = page.locator("#evidence .attribute").first.locator(".lane")
@@ -290,7 +293,7 @@ def test_two_classes_are_compared_as_the_facts_compare_them(browser, nb_page):
         }
         assert {each["text"] for each in found} == set(said)
         np.testing.assert_allclose(
-            [each["says"] for each in found], [said[each["text"]] for each in found], atol=1e-5
+            [each["weight"] for each in found], [said[each["text"]] for each in found], atol=1e-5
         )
         order = [each["order"] for each in found]
         np.testing.assert_allclose(

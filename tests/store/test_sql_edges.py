@@ -303,7 +303,7 @@ def test_predicted_classes_have_their_own_type(labels):
 
 def test_columns_may_be_called_otherwise_in_the_database():
     model = NaiveBayesClassifier().fit([[1.0, 2.0], [5.0, 2.5]] * 4, [0, 1] * 4)
-    with pytest.raises(ValueError, match=r"without column names; say with columns="):
+    with pytest.raises(ValueError, match=r"without column names; pass the names .* with columns="):
         to_sql(model, "given")
     table = pa.table({"A": [1.0, 5.0], "B": [2.0, 2.5]})
     rows = on_duckdb(to_sql(model, "given", columns=["A", "B"], prediction=None), given=table)
@@ -311,7 +311,7 @@ def test_columns_may_be_called_otherwise_in_the_database():
     named = NaiveBayesClassifier().fit(table.to_pandas(), [0, 1])
     other = pa.table({"A": [1.0], "bee": [2.0]})
     on_duckdb(to_sql(named, "given", columns={"B": "bee"}), given=other)
-    with pytest.raises(ValueError, match="columns names 'C'"):
+    with pytest.raises(ValueError, match="columns has the key 'C'"):
         to_sql(named, "given", columns={"C": "bee"})
     with pytest.raises(ValueError, match="columns has 1 names"):
         to_sql(named, "given", columns=["A"])

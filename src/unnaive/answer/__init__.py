@@ -1,4 +1,4 @@
-"""ANSWERING: what a fitted model says about a row, as plain data that nests."""
+"""ANSWERING: how a fitted model predicts, as plain data that nests."""
 
 from unnaive.answer.answer import Answer
 from unnaive.answer.class_tree import ClassTree

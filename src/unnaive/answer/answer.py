@@ -1,4 +1,4 @@
-"""What a fitted model says about rows: its columns, its classes and one expression of nodes."""
+"""How a fitted model predicts: its columns, its classes and one expression of nodes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """How a fitted model answers, as plain data.
+    """How a fitted model predicts, as plain data.
 
-    Everything that is done with a model after `fit` reads this and nothing else: predicting,
+    Everything that is done with a model after `fit` reads this and nothing else: predictions,
     evidence, explanations, the report, SQL and model files.
 
     Attributes
@@ -51,17 +51,17 @@ class Answer:
     root: Node
 
     def check(self) -> None:
-        """Refuse an expression for other classes or columns."""
+        """Check that the expression is for these classes and columns."""
         Labels(self.classes).check()
-        same = self.root.n_outputs == len(self.classes)
-        expect(same, f"the answer is for {self.root.n_outputs} of {len(self.classes)} classes.")
+        n, n_classes = self.root.n_outputs, len(self.classes)
+        expect(n == n_classes, f"the answer predicts {n} of {n_classes} classes.")
         self.root.check_columns(self.schema)
 
     @classmethod
     def of(cls, model: Any, schema: Any) -> Answer:
-        """That of a fitted classifier; one of another library answers for itself."""
-        own = getattr(model, "answer_", None)
-        return own if isinstance(own, cls) else cls(schema, model.classes_, Foreign(model))
+        """The answer of a fitted classifier; of another library's, a `Foreign` node."""
+        answer = getattr(model, "answer_", None)
+        return answer if isinstance(answer, cls) else cls(schema, model.classes_, Foreign(model))
 
     def __repr__(self) -> str:
         name = type(self.root).__name__
@@ -94,7 +94,7 @@ class Answer:
 
     @property
     def labels(self) -> NDArray[Any]:
-        """What the core tells apart: the classes, or (class, cluster) pairs."""
+        """What the core predicts: the classes, or (class, cluster) pairs."""
         labels = self.classes
         for node in self.nodes():
             if isinstance(node, Folded):
@@ -102,7 +102,7 @@ class Answer:
         return labels
 
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Log probability of each row and class, but for a constant of the row."""
+        """Log probability of each row and class, up to a constant of the row."""
         return predict.joint(self.root, block, n_jobs)
 
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
@@ -119,5 +119,5 @@ class Answer:
         return labels
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> Evidence:
-        """Why each row is answered as it is."""
+        """Evidence for the prediction of each row."""
         return evidence(self.root, block, self.classes, n_jobs)

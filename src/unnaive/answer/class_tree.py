@@ -1,4 +1,4 @@
-"""A tree whose nodes answer with the shares of their classes."""
+"""A tree whose nodes predict their class shares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unnaive.table import Block
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ClassTree(Tree):
-    """A tree of classes, as C4.5 makes it.
+    """A tree with class shares at its nodes, as C4.5 grows it.
 
     Attributes
     ----------
@@ -35,16 +35,17 @@ class ClassTree(Tree):
         Tree.check(self)
         check_values("worth", self.worth, (self.n_nodes,))
         check_values("answer", self.answer, self.class_weight.shape, 0.0, 1.0)
-        expect(np.allclose(self.answer.sum(axis=1), 1.0, atol=1e-9), "answers do not sum to 1.")
-        asked = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
-        expect((asked[self.attribute >= 0] > 0).all(), "no row has come to a node's children.")
-        expect(np.isfinite(asked).all(), "the rows of a node weigh too much.")
+        total = self.answer.sum(axis=1)
+        expect(np.allclose(total, 1.0, atol=1e-9), "answer does not sum to 1 at every node.")
+        below = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
+        expect((below[self.attribute >= 0] > 0).all(), "the children of a node have no rows.")
+        expect(np.isfinite(below).all(), "the weight of a node's rows is not finite.")
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
-        own = self.class_weight[node]
-        best = int(own.argmax())
-        wrong = own.sum() - own[best]
-        rows = counted(own.sum(), "row")
+        weight = self.class_weight[node]
+        best = int(weight.argmax())
+        wrong = weight.sum() - weight[best]
+        rows = counted(weight.sum(), "row")
         return (
             f"{classes[best]} ({rows})"
             if wrong == 0
@@ -53,7 +54,7 @@ class ClassTree(Tree):
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """Share of its parent's children's rows that each node has."""
+        """Share of each node in the rows of its parent's children."""
         below = self.parent[1:]
         weight = self.weight[1:]
         share = np.ones(self.n_nodes)
@@ -63,28 +64,28 @@ class ClassTree(Tree):
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Probability of each class for each row."""
         out = np.zeros((block.n_rows, self.n_outputs))
-        way, share = self.routing(), self.share
+        routing, share = self.routing(), self.share
 
         def answer(start: int) -> None:
             slots = self._slots(block.slice(start, start + ROWS))
-            kernels.add_shares(slots, way, share, self.answer, out[start : start + ROWS])
+            kernels.add_shares(slots, routing, share, self.answer, out[start : start + ROWS])
 
         list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
         return out
 
     def stops(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """Where rows stop: row, node, and how much of the row, one entry for each such node."""
-        slots, way, share = self._slots(block), self.routing(), self.share
+        """The nodes where rows stop: row, node, and share of the row, one entry for each."""
+        slots, routing, share = self._slots(block), self.routing(), self.share
         n = 0
         while True:
             rows, nodes, shares = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)
-            needed = kernels.list_ends(slots, way, share, rows, nodes, shares)
+            needed = kernels.list_ends(slots, routing, share, rows, nodes, shares)
             if needed == n:
                 return rows, nodes, shares
             n = needed
 
     def moves(self, block: Block) -> NDArray[np.float64]:
-        """By how much the tests on each column move the shares of the classes, on a row's ways.
+        """Change of the class shares by the tests on each column, along a row's paths.
 
         Rows x columns x classes; with the root's shares they add up to the probabilities.
         """

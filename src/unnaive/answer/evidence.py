@@ -1,4 +1,4 @@
-"""Why rows are answered as they are: bars that add up, of one form for every answer."""
+"""Evidence for predictions: bars that add up, in one form for every answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unnaive.table.columns import as_objects
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """Why each row is answered as it is: a baseline and bars that add up.
+    """Why each row is predicted as it is: a baseline and bars that add up.
 
     Attributes
     ----------
@@ -34,14 +34,14 @@ class Evidence:
         Names (or positions) of the columns, tuples of two for pairs; names of the members of a
         vote or a mixture.
     classes : array
-        What is told apart: classes, or the (class, cluster) pairs of a decomposition.
+        What is predicted: classes, or the (class, cluster) pairs of a decomposition.
     scale : {"log", "probability"}
         What the bars add up to: joint log probabilities, whose softmax are the probabilities, or
         the probabilities themselves.
     parts : tuple of Evidence
-        For members of a vote, and gates and experts of a mixture: their own bars by column.
+        Of members of a vote, and of gates and experts of a mixture: their bars by column.
     shares : array of shape (rows, parts)
-        How much each part counts for a row: its weight in the vote, its responsibility.
+        Share of each part in the answer for a row: its weight in the vote, its responsibility.
     """
 
     PER_ROW: ClassVar = {"baseline": 0, "bars": 0, "shares": 0}
@@ -80,9 +80,9 @@ def evidence(
     classes: NDArray[Any],  # noqa: ARG001
     n_jobs: int | None = None,  # noqa: ARG001
 ) -> Evidence:
-    """The bars of some rows, by the node that answers for them."""
+    """The bars of some rows by a node."""
     name = type(getattr(node, "estimator", node)).__name__
-    raise TypeError(f"{name} is not made of evidence: there are no bars to show.")
+    raise TypeError(f"{name} has no evidence: it is not made of naive Bayes classifiers.")
 
 
 def bars_of(
@@ -132,7 +132,7 @@ def _(
     classes: NDArray[Any],
     n_jobs: int | None = None,  # noqa: ARG001
 ) -> Evidence:
-    """By how much the tests on each column, on the row's way, move the shares of the classes."""
+    """Change of the class shares by the tests on each column, along the row's path."""
     bars = node.moves(block)
     return _by_column(
         np.tile(node.answer[0], (block.n_rows, 1)), bars, block, classes, "probability"
@@ -145,8 +145,8 @@ def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None
     both = bars_of(node.scorer, block, classes, n_jobs)
     votes = node.votes(both.total)
     parts = tuple(
-        replace(both, baseline=both.baseline[:, own], bars=both.bars[:, :, own])
-        for own in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
+        replace(both, baseline=both.baseline[:, member], bars=both.bars[:, :, member])
+        for member in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
     )
     scale: Literal["log", "probability"] = "log" if node.join == "softmax" else "probability"
     weights = node.weights if node.join == "softmax" else node.weights / node.weights.sum()
@@ -162,17 +162,17 @@ def _(
 ) -> Evidence:
     """What each expert adds to the probabilities; gates come before experts among the parts."""
     shape, both = node.shape, bars_of(node.scorer, block, classes, n_jobs)
-    trust = np.exp(share_rows(node, block, n_jobs)[0])
+    weight = np.exp(share_rows(node, block, n_jobs)[0])
     labels = [as_objects(shape.children(g)) for g in range(shape.n_gates)]
     labels += [classes] * shape.n_experts
     parts = tuple(
-        replace(both, baseline=both.baseline[:, units], bars=both.bars[:, :, units], classes=own)
-        for units, own in zip(shape.models(), labels, strict=True)
+        replace(both, baseline=both.baseline[:, units], bars=both.bars[:, :, units], classes=names)
+        for units, names in zip(shape.models(), labels, strict=True)
     )
-    shares = np.stack([trust[:, below].sum(axis=1) for below in shape.experts_below()], axis=1)
+    shares = np.stack([weight[:, below].sum(axis=1) for below in shape.experts_below()], axis=1)
     experts = parts[shape.n_gates :]
-    said = [trust[:, e, None] * probabilities(own.total) for e, own in enumerate(experts)]
-    bars, names = np.stack(said, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
+    votes = [weight[:, e, None] * probabilities(part.total) for e, part in enumerate(experts)]
+    bars, names = np.stack(votes, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
     baseline = np.zeros((block.n_rows, shape.n_classes))
     return Evidence(baseline, bars, names, classes, "probability", parts, shares)
 

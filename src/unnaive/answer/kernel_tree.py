@@ -22,8 +22,8 @@ from unnaive.table import Block
 class KernelTree(BayesTree):
     """A tree with a kernel naive Bayes at every node.
 
-    What `BayesTree` has for numbers says only whether they are there; their densities are tables
-    that are looked up (`Densities`), one for each node, attribute and class.
+    The evidence of numbers in `BayesTree` is only whether they are missing; their densities are
+    tables that are looked up (`Densities`), one for each node, attribute and class.
 
     Attributes
     ----------
@@ -56,13 +56,14 @@ class KernelTree(BayesTree):
         for name in ("start", "per_step", "first", "last"):
             shape = getattr(self, name).shape
             expect(shape == (n_columns, n, self.n_outputs), f"{name} has the shape {shape}.")
-        expect(len(self.scales) == n_columns, "scales are not those of the columns.")
+        n_scales = len(self.scales)
+        expect(n_scales == n_columns, f"scales are {n_scales}, but columns are {n_columns}.")
         for j, scale in enumerate(self.scales):
             there = self.last[j] > 0
             expect((self.first[j] < self.last[j])[there].all(), "a density has no table.")
             expect(not there.any() if scale is None else True, "a density has no scale.")
             if scale is not None:
-                expect(isinstance(self.coders[j], Bins), f"column {j} has a density.")
+                expect(isinstance(self.coders[j], Bins), f"column {j}, a density, is no number.")
                 ends = (self.first[j][there], self.last[j][there])
                 steps = (self.start[j][there], self.per_step[j][there])
                 check_tables(scale, *steps, *ends, self.densities)

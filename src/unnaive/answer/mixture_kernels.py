@@ -22,10 +22,7 @@ class Net(NamedTuple):
 
 @kernel
 def fold_units(
-    joint: NDArray[np.float64],
-    net: Net,
-    trust: NDArray[np.float64],
-    out: NDArray[np.float64],
+    joint: NDArray[np.float64], net: Net, trust: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
     """Scores of all units (IN, rows x units, used up) to log trust in experts and log probabilities
     of classes (both OUT).
@@ -53,6 +50,6 @@ def fold_units(
 @kernel
 def _log_share(row: NDArray[np.float64], start: int, step: int, n: int) -> None:
     """Joint logs of n units, every step-th from the start, to logs of shares, in place."""
-    whole = log_sum(row, start, step, n)
+    total = log_sum(row, start, step, n)
     for k in range(n):
-        row[start + k * step] -= whole
+        row[start + k * step] -= total

@@ -29,16 +29,16 @@ def check_layers(layers: Any) -> tuple[int, ...]:
             "layers must be 'grow' or whole numbers, 1 or more, such as (4,) or (2, 2); "
             f"got {layers!r}."
         )
-    n, found = 1, tuple(int(b) for b in layers)
-    if len(found) > MOST_LAYERS:
-        raise ValueError(f"layers has {len(found):,} layers; at most {MOST_LAYERS} can be trained.")
-    for width in found:
+    n, sizes = 1, tuple(int(b) for b in layers)
+    if len(sizes) > MOST_LAYERS:
+        raise ValueError(f"layers has {len(sizes):,} layers; at most {MOST_LAYERS} can be trained.")
+    for width in sizes:
         n *= width
         if n > MOST_EXPERTS:
             raise ValueError(
                 f"layers asks for {n:,} experts; at most {MOST_EXPERTS:,} can be trained."
             )
-    return found
+    return sizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,17 +76,17 @@ class Shape:
         return cls(layers, n_classes, np.array(first, np.intp), np.array(width, np.intp))
 
     def check(self) -> None:
-        """Refuse what is not the architecture that the layers say."""
+        """Check that gates and children follow from the layers."""
         check_layers(self.layers)
         expect(self.n_classes > 0, "there are no classes.")
-        expect(len(self.layers) <= self.n_gates, "gates are missing.")
+        expect(len(self.layers) <= self.n_gates, f"{self.n_gates} gates are fewer than layers.")
         same = Shape.of(self.layers, self.n_classes)
-        expect(np.array_equal(self.first, same.first), "children are not those of the gates.")
-        expect(np.array_equal(self.width, same.width), "children are not those of the gates.")
+        expect(np.array_equal(self.first, same.first), "first and width do not match the layers.")
+        expect(np.array_equal(self.width, same.width), "first and width do not match the layers.")
 
     @property
     def net(self) -> Net:
-        """What kernels need of it."""
+        """The arrays that kernels need."""
         return Net(self.first, self.width, self.n_experts, self.n_classes)
 
     @property
@@ -117,7 +117,7 @@ class Shape:
         return [self.name(node) for node in nodes]
 
     def name(self, node: int) -> str:
-        """What a gate or an expert is called."""
+        """Name of a gate or an expert."""
         gates = self.n_gates
         return f"gate {node}" if node < gates else f"expert {node - gates}"
 

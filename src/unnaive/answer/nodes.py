@@ -1,9 +1,9 @@
 """The few ways in which a model answers, as plain frozen data that nests.
 
 Trees are nodes too: `BayesTree`, `KernelTree` and `ClassTree` in modules of their own. Every node
-has ``n_outputs`` (the classes, or whatever it tells apart), ``check_columns`` (refuses columns that
-are not a table's) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column).
-Whatever is done with an answer is one function over nodes, found by `functools.singledispatch`.
+has ``n_outputs`` (classes, or clusters), ``check_columns`` (raises if its columns do not match a
+schema) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column). Every use of an
+answer is one function over nodes, by `functools.singledispatch`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class EvidenceTable:
     counts : CountTable or None
         Weight of the training rows by class, in the slots of the scorer's coders.
     rounds : float or None
-        Where rounds of boosting were added up: the sum of their votes. The evidence is then not
-        that of the counts.
+        Of boosting rounds that were added up, the sum of their votes: the evidence then does not
+        follow from the counts.
     """
 
     ADDS_UP: ClassVar = True
@@ -49,17 +49,17 @@ class EvidenceTable:
     rounds: float | None = None
 
     def check(self) -> None:
-        """Refuse counts of other columns or classes than the evidence's."""
+        """Check that the counts match the evidence."""
         _check_counts(self.counts, self.scorer, self.n_outputs)
         if self.rounds is not None:
-            expect(abs(self.rounds) <= FINITE, f"rounds weigh {self.rounds} together.")
+            expect(abs(self.rounds) <= FINITE, f"rounds is {self.rounds}, not a finite number.")
 
     @property
     def n_outputs(self) -> int:
         return len(self.scorer.log_prior)
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse other columns than a table's."""
+        """Check that the columns are those of a schema."""
         self.scorer.check_columns(schema, self.n_outputs)
 
 
@@ -71,14 +71,14 @@ class Vote:
     ----------
     weights : array of shape (members,)
     cast : {"probabilities", "winner"}
-        What a member says: its probabilities, or 1 for its most probable class.
+        The vote of a member: its probabilities, or 1 for its most probable class.
     join : {"mean", "softmax"}
-        The weighted mean of what members say, or the softmax of the weighted sum: votes are then
-        log odds, as in AdaBoost.
+        The weighted mean of the votes, or the softmax of their weighted sum: votes are then on the
+        log scale, as in AdaBoost.
     member : {"bag", "round"}
-        What a member is called.
+        Name of a member.
     scorer : Scorer
-        Of all members: its classes are theirs, end to end.
+        Of all members: their classes end to end.
     counts : CountTable or None
         Weight of the training rows by class.
     """
@@ -93,14 +93,14 @@ class Vote:
     counts: CountTable | None = None
 
     def check(self) -> None:
-        """Refuse weights that are not one for each member."""
-        expect(self.weights.size, "nobody votes.")
+        """Check that there is one weight for each member."""
+        expect(self.weights.size, "a vote has no members.")
         check_values("weights", self.weights, (self.weights.size,))
-        whole = self.weights.size * self.n_outputs == len(self.scorer.log_prior)
-        expect(whole, "members are not for the same classes.")
+        matching = self.weights.size * self.n_outputs == len(self.scorer.log_prior)
+        expect(matching, "members of a vote have different classes.")
         if self.join == "mean":
             positive = (self.weights >= 0).all() and self.weights.sum() > 0
-            expect(positive, "there is no mean with these weights.")
+            expect(positive, "weights of a mean must be 0 or more, and not all 0.")
         _check_counts(self.counts, self.scorer, self.n_outputs)
 
     @property
@@ -108,11 +108,11 @@ class Vote:
         return len(self.scorer.log_prior) // self.weights.size
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse other columns than a table's."""
+        """Check that the columns are those of a schema."""
         self.scorer.check_columns(schema, len(self.scorer.log_prior))
 
     def votes(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What each member adds, rows x members x classes, from all scores, which are used up."""
+        """Weighted votes, rows x members x classes; ``joint`` (all scores) is overwritten."""
         shape = (len(joint), self.weights.size, self.n_outputs)
         votes = cast_votes(self.cast, joint.reshape(-1, self.n_outputs)).reshape(shape)
         votes *= self.weights[:, None]
@@ -120,7 +120,7 @@ class Vote:
 
 
 def cast_votes(cast: Cast, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a model says: probabilities, or 1 for its best class; the scores are used up."""
+    """The vote of a model: probabilities, or 1 for its best class; ``joint`` is overwritten."""
     if cast == "probabilities":
         return probabilities(joint)
     votes: NDArray[np.float64] = np.eye(joint.shape[1])[joint.argmax(axis=1)]
@@ -129,12 +129,12 @@ def cast_votes(cast: Cast, joint: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GatedMixture:
-    """Gates share every row among experts; gates and experts are naive Bayes models.
+    """Gates divide every row among experts; gates and experts are naive Bayes models.
 
     Attributes
     ----------
     shape : Shape
-        Which gate leads where.
+        The architecture of gates and experts.
     scorer : Scorer
         Of all gates and experts: its classes are their units.
     counts : CountTable
@@ -148,9 +148,10 @@ class GatedMixture:
     counts: CountTable
 
     def check(self) -> None:
-        """Refuse evidence that is not that of the units."""
+        """Check that evidence and counts are those of the units."""
         units = self.shape.n_units
-        expect(len(self.scorer.log_prior) == units, "evidence is for other units.")
+        n = len(self.scorer.log_prior)
+        expect(n == units, f"evidence is for {n} units, but the shape has {units}.")
         _check_counts(self.counts, self.scorer, units)
 
     @property
@@ -158,7 +159,7 @@ class GatedMixture:
         return self.shape.n_classes
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse other columns than a table's."""
+        """Check that the columns are those of a schema."""
         self.scorer.check_columns(schema, self.shape.n_units)
 
 
@@ -186,9 +187,10 @@ class ClassClusters:
     noise: bool
 
     def check(self) -> None:
-        """Refuse sizes and profiles that are not one for each cluster."""
+        """Check that there is one size and one profile for each cluster."""
         check_values("sizes", self.sizes, (self.n_clusters,), 0.0, FINITE)
-        expect(len(self.profiles) == self.n_clusters, "profiles are not one for each cluster.")
+        n = len(self.profiles)
+        expect(n == self.n_clusters, f"profiles are {n}, but clusters are {self.n_clusters}.")
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {counted(self.n_clusters, 'cluster')}"]
@@ -207,11 +209,11 @@ class Folded:
     Attributes
     ----------
     owner : array of shape (pairs,)
-        Class number of each pair; pairs stand class by class.
+        Class number of each pair; pairs are sorted by class.
     method : {"sum", "max"}
         Probability of a class: the sum over its pairs, or its best pair's, made to sum to 1.
     inner : node
-        Tells the pairs apart.
+        Predicts the pairs.
     clusters : tuple of ClassClusters
         For each class, its clusters in words.
     """
@@ -224,18 +226,18 @@ class Folded:
     clusters: tuple[ClassClusters, ...] = ()
 
     def check(self) -> None:
-        """Refuse pairs that do not belong to all classes, class by class."""
+        """Check that every class has pairs, sorted by class."""
         check_values("owner", self.owner, (self.inner.n_outputs,), 0, self.owner.size - 1)
         n = self.n_outputs
         expect(np.array_equal(np.unique(self.owner), np.arange(n)), "a class has no pair.")
-        expect((np.diff(self.owner) >= 0).all(), "pairs do not stand class by class.")
+        expect((np.diff(self.owner) >= 0).all(), "pairs are not sorted by class.")
 
     @property
     def n_outputs(self) -> int:
         return int(self.owner[-1]) + 1
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse other columns than a table's."""
+        """Check that the columns are those of a schema."""
         self.inner.check_columns(schema)
 
     def pairs(self, classes: NDArray[Any]) -> list[tuple[Any, int]]:
@@ -248,7 +250,7 @@ class Folded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foreign:
-    """A classifier of another library, which only it can ask."""
+    """A classifier of another library."""
 
     ADDS_UP: ClassVar = False
 
@@ -259,13 +261,14 @@ class Foreign:
         return len(self.estimator.classes_)
 
     def check_columns(self, schema: Schema) -> None:
-        """Nothing is known about its columns."""
+        """Its columns cannot be checked."""
 
 
 def _check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> None:
     if counts is not None:
-        expect(counts.n_attributes == len(scorer.terms), "counts are not those of the columns.")
-        expect(counts.n_groups == n_groups, "counts are not those of the classes.")
+        n, n_columns = counts.n_attributes, len(scorer.terms)
+        expect(n == n_columns, f"counts have {n} columns, but the evidence has {n_columns}.")
+        expect(counts.n_groups == n_groups, f"counts have {counts.n_groups} of {n_groups} classes.")
 
 
 Node: TypeAlias = (

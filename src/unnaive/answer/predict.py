@@ -1,4 +1,4 @@
-"""Asking an answer: rows to scores, probabilities, log probabilities and the best class."""
+"""Predicting: rows to scores, probabilities, log probabilities and the best class."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from unnaive.common.threads import in_threads
 from unnaive.table import Block
 
 T = TypeVar("T")
-ROWS = 1 << 14  # rows that all members of a vote or a mixture answer for at a time
+ROWS = 1 << 14  # rows that all members of a vote or a mixture score at a time
 
 
 @singledispatch
 def joint(node: Any, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-    """Log probability of each row and class, but for a constant of the row."""
+    """Log probability of each row and class, up to a constant of the row."""
     return log_probabilities(node, block, n_jobs)
 
 
@@ -61,7 +61,7 @@ def _(node: BayesTree, block: Block, n_jobs: int | None = None) -> NDArray[np.fl
 
 @joint.register
 def _(node: Vote, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-    """The sum of the votes: log odds where votes are, otherwise the logs of the mean."""
+    """The sum of votes on the log scale, otherwise the logs of the mean."""
     total = _add_votes(node, block, n_jobs)
     return total if node.join == "softmax" else _logs(total)
 
@@ -92,7 +92,7 @@ def _add_votes(node: Vote, block: Block, n_jobs: int | None) -> NDArray[np.float
 def _together(
     block: Block, scorer: Scorer, fold: Callable[[NDArray[np.float64]], T], n_jobs: int | None
 ) -> list[T]:
-    """Scores of all members (rows x all their classes), folded a stretch of rows at a time."""
+    """Scores of all members (rows x all their classes), folded ROWS rows at a time."""
 
     def answer(start: int) -> T:
         return fold(scorer.joint(block.slice(start, start + ROWS)))

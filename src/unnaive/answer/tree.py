@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from unnaive.answer import tree_kernels as kernels
-from unnaive.answer.sound import check_nodes, children_of
+from unnaive.answer.tree_checks import check_nodes, children_of
 from unnaive.bayes import Scorer, TableTerm, Term
 from unnaive.common.checks import HEAVIEST, check_values
 from unnaive.common.threads import in_threads
@@ -24,7 +24,7 @@ from unnaive.encode import Bins
 from unnaive.encode.coding import check_coders, coder_sizes, column_slots
 from unnaive.table import Block, Schema
 
-ROWS = 1 << 16  # rows led through the tree at a time: enough to make slicing columns cheap
+ROWS = 1 << 16  # rows routed at a time: enough to make slicing columns cheap
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -39,7 +39,7 @@ class Tree(ABC):
     coders : tuple
         Numbering of each attribute.
     attribute : array of shape (nodes,)
-        Attribute that a node asks, -1 for a leaf.
+        Attribute that a node tests, -1 for a leaf.
     parent, depth : arrays of shape (nodes,)
     class_weight : array of shape (nodes, classes)
         Weight of the training rows of each class.
@@ -67,11 +67,11 @@ class Tree(ABC):
     offsets: NDArray[np.intp]
 
     def check(self) -> None:
-        """Refuse what is no tree."""
+        """Check that the arrays are a tree."""
         check_nodes(self)
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse other columns than a table's."""
+        """Check that the columns are those of a schema."""
         check_coders(self.coders, schema)
 
     @property
@@ -89,9 +89,9 @@ class Tree(ABC):
 
     def staying(self, node: int) -> float:
         """Weight of training rows that no child of the node has."""
-        own = float(self.weight[node])
-        rest = own - float(self.weight[self.children(node)].sum())
-        return rest if rest > 1e-9 * own and self.children(node) else 0.0
+        weight = float(self.weight[node])
+        rest = weight - float(self.weight[self.children(node)].sum())
+        return rest if rest > 1e-9 * weight and self.children(node) else 0.0
 
     @property
     def n_leaves(self) -> int:
@@ -107,8 +107,8 @@ class Tree(ABC):
 
     def children(self, node: int) -> list[int]:
         """Children of a node, in the order of their values."""
-        own = self.child[self.child_start[node] : self.child_start[node + 1]]
-        return [int(child) for child in own]
+        children = self.child[self.child_start[node] : self.child_start[node + 1]]
+        return [int(child) for child in children]
 
     def cuts(self, node: int) -> NDArray[np.float64]:
         """Where the numeric test of a node cuts: values up to a cut go to the children before it.
@@ -142,7 +142,7 @@ class Tree(ABC):
         return node
 
     def routing(self) -> kernels.Routing:
-        """What kernels need to lead rows."""
+        """The arrays that kernels route rows by."""
         return kernels.Routing(
             self.attribute,
             self.numeric,
@@ -162,7 +162,7 @@ class Tree(ABC):
         return np.concatenate(list(in_threads(find, range(0, block.n_rows, ROWS), n_jobs)))
 
     def paths(self) -> csr_array:
-        """The nodes on the way to each node, itself included, nodes x nodes."""
+        """The nodes on the path to each node, itself included, nodes x nodes."""
         steps = []
         for n in range(self.n_nodes):
             at = n
@@ -173,7 +173,7 @@ class Tree(ABC):
 
     @abstractmethod
     def describe(self, node: int, classes: NDArray[Any]) -> str:
-        """What the node would answer as a leaf, in words."""
+        """The prediction of the node as a leaf, in words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -189,7 +189,7 @@ class BayesTree(Tree):
     place : array of shape (nodes, slots)
         Row of ``logs`` for each slot at each node.
     logs, counts : arrays of shape (any, classes)
-        Evidence of a node's own slots, and the weight of its training rows behind it.
+        Evidence of a node's slots, and the weight of the training rows behind it.
     log_prior : array of shape (nodes, classes)
     """
 
@@ -220,8 +220,8 @@ class BayesTree(Tree):
         return Scorer(self.log_prior[node], terms)
 
     def term(self, node: int, j: int) -> Term:
-        """What one attribute says at a node, by the node's own intervals."""
-        rows, coder = self._own_slots(node, j), self.coders[j]
+        """Evidence of one attribute at a node, in the node's intervals."""
+        rows, coder = self._node_slots(node, j), self.coders[j]
         if coder is None:
             return None
         if isinstance(coder, Bins):
@@ -230,13 +230,13 @@ class BayesTree(Tree):
         return TableTerm(coder, self.logs[rows])
 
     def node_counts(self, node: int) -> CountTable:
-        """Weight of the node's training rows by class, in the slots of its own naive Bayes."""
-        slots = [self._own_slots(node, j) for j in range(len(self.coders))]
+        """Weight of the node's training rows by class, in the slots of its naive Bayes."""
+        slots = [self._node_slots(node, j) for j in range(len(self.coders))]
         offsets = np.cumsum([0, *map(len, slots)])
         return CountTable(self.counts[np.concatenate(slots)].T, offsets, self.class_weight[node])
 
-    def _own_slots(self, node: int, j: int) -> NDArray[np.int32]:
-        """Rows of ``logs`` that are one attribute's at a node: missing, its values, unseen."""
+    def _node_slots(self, node: int, j: int) -> NDArray[np.int32]:
+        """Rows of ``logs`` for one attribute at a node: missing, its values, unseen."""
         place = self.place[node, self.offsets[j] : self.offsets[j + 1]]
         if not isinstance(self.coders[j], Bins):
             return place
@@ -288,10 +288,10 @@ def lay_out(
     answers: Sequence[NDArray[Any]],
     parent: NDArray[np.intp],
 ) -> dict[str, Any]:
-    """The fields of a `Tree` that lead rows.
+    """The fields of a `Tree` that route rows.
 
-    ``answers`` says, for each node with a numeric test, where it cuts; for each with a discrete
-    one, the slots that lead to its children, in their order. Children follow their parents.
+    ``answers`` are the cuts of each node with a numeric test; of each with a discrete one, the
+    slots that lead to its children, in their order. Children follow their parents.
     """
     starts, routes, filled = [], [np.empty(0, dtype=np.intp)], 0
     for j, answer in zip(attribute.tolist(), answers, strict=True):

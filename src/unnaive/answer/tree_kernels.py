@@ -1,4 +1,4 @@
-"""Kernels that lead rows through a tree and score them where they arrive."""
+"""Kernels that route rows through a tree and score them where they stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unnaive.density.kernels import look_up
 
 
 class Routing(NamedTuple):
-    """How rows find their way; see `Tree`. ``unseen`` is the last slot of each attribute."""
+    """Tests and branches of a tree; see `Tree`. ``unseen`` is the last slot of each attribute."""
 
     attribute: NDArray[np.intp]
     numeric: NDArray[np.bool_]
@@ -34,28 +34,28 @@ class DensityTables(NamedTuple):
 
 
 @kernel
-def follow(way: Routing, node: int, slot: int) -> int:
+def follow(routing: Routing, node: int, slot: int) -> int:
     """The child that a slot of the node's attribute leads to, -1 where it has none."""
-    j, start = way.attribute[node], way.route_start[node]
-    if slot == 0 or slot == way.unseen[j]:
+    j, start = routing.attribute[node], routing.route_start[node]
+    if slot == 0 or slot == routing.unseen[j]:
         return -1
-    first, end = way.child_start[node], way.child_start[node + 1]
-    if not way.numeric[j]:
-        place = way.route[start + slot - 1]
-        return -1 if place < 0 else way.child[first + place]
-    while first < end - 1 and slot > way.route[start]:
+    first, end = routing.child_start[node], routing.child_start[node + 1]
+    if not routing.numeric[j]:
+        place = routing.route[start + slot - 1]
+        return -1 if place < 0 else routing.child[first + place]
+    while first < end - 1 and slot > routing.route[start]:
         first += 1
         start += 1
-    return way.child[first]
+    return routing.child[first]
 
 
 @kernel
-def arrive(slots: NDArray[np.uint16], way: Routing, node: NDArray[np.intp]) -> None:
+def arrive(slots: NDArray[np.uint16], routing: Routing, node: NDArray[np.intp]) -> None:
     """The node where each row (IN, slots of all attributes) stops (OUT)."""
     for i in range(slots.shape[0]):
         at = 0
-        while way.attribute[at] >= 0:
-            child = follow(way, at, slots[i, way.attribute[at]])
+        while routing.attribute[at] >= 0:
+            child = follow(routing, at, slots[i, routing.attribute[at]])
             if child < 0:
                 break  # missing, or a value this node has no child for
             at = child
@@ -74,17 +74,17 @@ def add_evidence(
     """Add to each row (OUT) the evidence of its slots at its node, attribute by attribute."""
     n_classes = joint.shape[1]
     for i in range(slots.shape[0]):
-        own = place[node[i]]
+        places = place[node[i]]
         if n_classes == 2:  # the most common case: no inner loop
             first, second = joint[i, 0], joint[i, 1]
             for j in range(slots.shape[1]):
-                at = own[offsets[j] + slots[i, j]]
+                at = places[offsets[j] + slots[i, j]]
                 first += logs[at, 0]
                 second += logs[at, 1]
             joint[i, 0], joint[i, 1] = first, second
             continue
         for j in range(slots.shape[1]):
-            at = own[offsets[j] + slots[i, j]]
+            at = places[offsets[j] + slots[i, j]]
             for c in range(n_classes):
                 joint[i, c] += logs[at, c]
 
@@ -109,19 +109,19 @@ def add_densities(
     for i in range(len(values)):
         at, n = place[node[i], slots[i]], node[i]
         for c in range(joint.shape[1]):
-            found = logs[at, c]
+            score = logs[at, c]
             if slots[i] != 0 and tables.last[n, c] > 0:
-                own = tables.logs[tables.first[n, c] : tables.last[n, c]]
+                table = tables.logs[tables.first[n, c] : tables.last[n, c]]
                 scale, shift = inverse * tables.per_step[n, c], tables.start[n, c]
                 x = (0.5 * values[i] - 0.5 * low) * scale - shift * tables.per_step[n, c]
-                found += look_up(x, own)
-            joint[i, c] += found
+                score += look_up(x, table)
+            joint[i, c] += score
 
 
 @kernel
 def find_ends(
     slots: NDArray[np.uint16],
-    way: Routing,
+    routing: Routing,
     share: NDArray[np.float64],
     at: NDArray[np.intp],
     part: NDArray[np.float64],
@@ -132,41 +132,41 @@ def find_ends(
     stops where its value has no child. ``at`` and ``part`` have room for every node: those that
     wait are kept from the front, those that are found from the end.
     """
-    at[0], part[0], pending, found = 0, 1.0, 1, 0
+    at[0], part[0], pending, ended = 0, 1.0, 1, 0
     while pending:
         pending -= 1
-        node, own = at[pending], part[pending]
+        node, weight = at[pending], part[pending]
         split = False
-        while way.attribute[node] >= 0:
-            j = way.attribute[node]
-            child = follow(way, node, slots[j])
+        while routing.attribute[node] >= 0:
+            j = routing.attribute[node]
+            child = follow(routing, node, slots[j])
             if child < 0:
-                split = slots[j] == 0 or slots[j] == way.unseen[j]
+                split = slots[j] == 0 or slots[j] == routing.unseen[j]
                 break
             node = child
         if split:
-            for k in range(way.child_start[node], way.child_start[node + 1]):
-                at[pending], part[pending] = way.child[k], own * share[way.child[k]]
+            for k in range(routing.child_start[node], routing.child_start[node + 1]):
+                at[pending], part[pending] = routing.child[k], weight * share[routing.child[k]]
                 pending += 1
         else:
-            found += 1
-            at[len(at) - found], part[len(at) - found] = node, own
-    return found
+            ended += 1
+            at[len(at) - ended], part[len(at) - ended] = node, weight
+    return ended
 
 
 @kernel
 def add_shares(
     slots: NDArray[np.uint16],
-    way: Routing,
+    routing: Routing,
     share: NDArray[np.float64],
     answer: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
     """Add to each row (OUT, rows x classes) the answers of the nodes it reaches, by its share."""
-    n = len(way.attribute)
+    n = len(routing.attribute)
     at, part = np.empty(n, dtype=np.intp), np.empty(n)
     for i in range(slots.shape[0]):
-        for k in range(n - 1, n - 1 - find_ends(slots[i], way, share, at, part), -1):
+        for k in range(n - 1, n - 1 - find_ends(slots[i], routing, share, at, part), -1):
             for c in range(out.shape[1]):
                 out[i, c] += part[k] * answer[at[k], c]
 
@@ -174,17 +174,17 @@ def add_shares(
 @kernel
 def list_ends(
     slots: NDArray[np.uint16],
-    way: Routing,
+    routing: Routing,
     share: NDArray[np.float64],
     rows: NDArray[np.intp],
     nodes: NDArray[np.intp],
     shares: NDArray[np.float64],
 ) -> int:
     """How many nodes all rows stop at; where there is room, each row, node and share (OUT)."""
-    n, filled = len(way.attribute), 0
+    n, filled = len(routing.attribute), 0
     at, part = np.empty(n, dtype=np.intp), np.empty(n)
     for i in range(slots.shape[0]):
-        for k in range(n - 1, n - 1 - find_ends(slots[i], way, share, at, part), -1):
+        for k in range(n - 1, n - 1 - find_ends(slots[i], routing, share, at, part), -1):
             if filled < len(rows):
                 rows[filled], nodes[filled], shares[filled] = i, at[k], part[k]
             filled += 1

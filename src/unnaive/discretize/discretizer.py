@@ -237,7 +237,12 @@ def interval_names(cuts: NDArray[np.float64], family: str = "number") -> list[st
 def cut_names(cuts: NDArray[np.float64], family: str, digits: int = 6) -> list[str]:
     """Cuts as text in which different ones look different; dates and times as such."""
     if family == "time":
-        return [str(np.datetime64(int(cut), "us")) for cut in cuts]
+        moments = np.asarray(cuts, dtype=np.int64).astype("datetime64[us]")
+        for unit in ("D", "m", "s", "us"):  # no digits that are zero in all of them
+            rounded = moments.astype(f"datetime64[{unit}]")
+            if (rounded == moments).all():
+                break
+        return [str(moment) for moment in rounded]
     if family == "duration":
         return [str(datetime.timedelta(microseconds=cut)) for cut in cuts]
     names: list[str] = []

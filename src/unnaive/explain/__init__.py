@@ -1,4 +1,4 @@
-"""SHOWING: why models answer as they do; facts first (numbers), ink second (displays)."""
+"""EXPLAINING: why models answer as they do; facts first (numbers), then displays."""
 
 from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.contrast import Discrimination, Waterfall, discriminate, waterfall_of
@@ -11,9 +11,9 @@ from unnaive.explain.displays import (
     TreeDisplay,
 )
 from unnaive.explain.evidence import PartEvidence, evidence_of
-from unnaive.explain.groups import GroupProfile, Remark, profiles_of, telling
+from unnaive.explain.groups import GroupProfile, Remark, distinguishing_values, profiles_of
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.parts import Joining, Part, Reading, Speaker
+from unnaive.explain.parts import ActivePart, Combiner, Part, Reading
 from unnaive.explain.quality import Calibration, Quality, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, Piece, explain_rows
@@ -21,8 +21,10 @@ from unnaive.explain.tree import Step, TreeNode, tree_of
 from unnaive.explain.whatif import Variation, WhatIf, vary, what_if
 
 __all__ = [
+    "ActivePart",
     "AttributeEvidence",
     "Calibration",
+    "Combiner",
     "DecompositionDisplay",
     "Discrimination",
     "EvidenceDisplay",
@@ -30,7 +32,6 @@ __all__ = [
     "ExplanationDisplay",
     "GroupProfile",
     "Importance",
-    "Joining",
     "MixtureDisplay",
     "NomogramDisplay",
     "Part",
@@ -39,7 +40,6 @@ __all__ = [
     "Quality",
     "Reading",
     "Remark",
-    "Speaker",
     "Step",
     "TreeDisplay",
     "TreeNode",
@@ -47,13 +47,13 @@ __all__ = [
     "Waterfall",
     "WhatIf",
     "discriminate",
+    "distinguishing_values",
     "evidence_of",
     "explain_rows",
     "importance_of",
     "profiles_of",
     "quality_of",
     "read_model",
-    "telling",
     "tree_of",
     "vary",
     "waterfall_of",

@@ -1,4 +1,4 @@
-"""What the values of one attribute say, by whatever kind of evidence it is."""
+"""Evidence of the values of one attribute: of a table, or of a density."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unnaive.table import Block, Column, Schema
 State = Literal["missing", "value", "unseen"]
 VALUE: State = "value"
 POINTS = 60  # at most, at which densities are shown
-CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, counts no more
+CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, adds nothing
 # Seconds that dates and durations are rounded to: a minute, an hour, a day, a year and so on.
 CLOCK = (1, 10, 60, 600, 3600, 21600, *(86400 * d for d in (1, 2, 5, 10, 20, 50, 100, 200, 500)))
 SPREAD = 3.0  # standard deviations around the means where normal densities are shown
@@ -29,7 +29,7 @@ SPREAD = 3.0  # standard deviations around the means where normal densities are 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttributeEvidence:
-    """What the values of one attribute say.
+    """Evidence of the values of one attribute.
 
     Every array has a row for each value: first "missing", then the values (categories, intervals,
     or points at which a density is taken), last, for categories, "unseen".
@@ -48,7 +48,7 @@ class AttributeEvidence:
         Names of the rows.
     states : tuple of {"missing", "value", "unseen"}
     raw : tuple
-        Something to put into a table to get each row: a category, a number inside the interval,
+        A value of the column that falls into each row: a category, a number inside the interval,
         the point; None for missing and unseen.
     cuts : array
         Between the intervals; empty for other forms.
@@ -88,12 +88,10 @@ class AttributeEvidence:
 
     @property
     def importance(self) -> float:
-        """Expected absolute evidence for a row's own label, over rows as the model expects them:
-        what is impossible never happens.
-        """
+        """Mean absolute evidence for the true label, over rows as frequent as the model expects."""
         prior = np.exp(self.log_prior - self.log_prior.max())
-        said = np.minimum(np.abs(self.weights), CERTAIN)
-        return float((self.distribution() * said).sum(axis=0) @ prior / prior.sum())
+        strength = np.minimum(np.abs(self.weights), CERTAIN)
+        return float((self.distribution() * strength).sum(axis=0) @ prior / prior.sum())
 
     def distribution(self) -> NDArray[np.float64]:
         """``shares`` that sum to one for every label, also where values are points of a density:
@@ -102,16 +100,14 @@ class AttributeEvidence:
         if self.form != "density":
             return self.shares
         gone, density = self.shares[:1], self.shares[1:]
-        whole = density.sum(axis=0)
-        spread = np.divide(density, whole, out=np.zeros(density.shape), where=whole > 0)
-        return np.vstack((gone, (1.0 - gone) * spread))
+        return np.vstack((gone, (1.0 - gone) * _normalized(density)))
 
     def __repr__(self) -> str:
         return f"AttributeEvidence of {self.name!r}: {len(self)} values, {self.form}"
 
 
 def logs_at(term: Term, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a term says about numbers: values x labels."""
+    """Evidence of a term for numbers: values x labels."""
     assert isinstance(term, (GaussianTerm, KernelTerm))
     block = Block(Schema((column,), False), [values], n_rows=len(values))
     out = np.zeros((len(values), len(term.log_weight)))
@@ -126,10 +122,10 @@ def slot_counts(counts: CountTable | None, j: int, n_slots: int, n_labels: int) 
     """
     if counts is None:
         return np.full((n_slots, n_labels), np.nan)
-    own = counts.attribute(j)
-    if own.shape[1] != n_slots:
-        own = np.column_stack((own[:, 0], counts.totals - own[:, 0], np.zeros(n_labels)))
-    return own.T
+    slots = counts.attribute(j)
+    if slots.shape[1] != n_slots:
+        slots = np.column_stack((slots[:, 0], counts.totals - slots[:, 0], np.zeros(n_labels)))
+    return slots.T
 
 
 def attribute_evidence(
@@ -149,19 +145,19 @@ def attribute_evidence(
         return make(**_density(part, column, j, term, level))
     if term is None or not term.logs.any():
         counts = slot_counts(part.counts, j, 3, n_labels)[:2]
-        nothing = np.zeros((2, n_labels))
+        zeros = np.zeros((2, n_labels))
         return make(
             form="nothing",
             values=("missing", "any value"),
             states=("missing", "value"),
             raw=(None, None),
             cuts=np.empty(0),
-            logs=nothing,
-            weights=nothing,
-            low=nothing,
-            high=nothing,
+            logs=zeros,
+            weights=zeros,
+            low=zeros,
+            high=zeros,
             counts=counts,
-            shares=_shares(counts, nothing),
+            shares=_shares(counts, zeros),
         )
     return make(**_table(part, column, j, term, level))
 
@@ -207,13 +203,13 @@ def _reach(
     part: Part,
     level: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Distances to the limits; none where a value says nothing by definition."""
-    speaks = (logs != 0.0).any(axis=1)
-    speaks[1:] |= (counts[1:] != 0.0).any(axis=1)
+    """Distances to the limits; 0 where a value has no evidence by definition."""
+    informative = (logs != 0.0).any(axis=1)
+    informative[1:] |= (counts[1:] != 0.0).any(axis=1)
     down, up = np.zeros(logs.shape), np.zeros(logs.shape)
     if logs.shape[1] > 1:
-        own = (logs[speaks], (logs - weights)[speaks]) if part.direct else None
-        down[speaks], up[speaks] = table_reach(counts[speaks], level, own)
+        estimates = (logs[informative], (logs - weights)[informative]) if part.direct else None
+        down[informative], up[informative] = table_reach(counts[informative], level, estimates)
     return down * part.votes, up * part.votes
 
 
@@ -235,13 +231,12 @@ def _density(
         reach[0], reach[1:] = np.maximum(down[0], up[0]), at_points * (logs.shape[1] > 1)
     density = np.exp(logs - term.log_weight)
     density[0] = 0.0
-    known = np.vstack((counts[:1], np.full((len(points), logs.shape[1]), np.nan)))
+    point_counts = np.vstack((counts[:1], np.full((len(points), logs.shape[1]), np.nan)))
     if part.counts is not None:
-        whole = counts[:2].sum(axis=0)
-        density[0] = np.divide(counts[0], whole, out=np.zeros_like(whole), where=whole > 0)
+        density[0] = _normalized(counts[:2])[0]
     return {
         "form": "density",
-        "values": ("missing", *_point_names(points, column.family)),
+        "values": ("missing", *cut_names(points, column.family, 4)),
         "states": ("missing",) + ("value",) * len(points),
         "raw": (None, *_natural(points, column.family)),
         "cuts": np.empty(0),
@@ -249,13 +244,13 @@ def _density(
         "weights": weights,
         "low": weights - reach,
         "high": weights + reach,
-        "counts": known,
+        "counts": point_counts,
         "shares": density,
     }
 
 
 def _points(term: GaussianTerm | KernelTerm, family: str) -> NDArray[np.float64]:
-    """Where to take a density: over the range of the rows, or around the means."""
+    """Points at which to take a density: over the range of the rows, or around the means."""
     if isinstance(term, KernelTerm):
         scale = term.densities.scale
         # Half the range is finite whatever the values are.
@@ -267,36 +262,32 @@ def _points(term: GaussianTerm | KernelTerm, family: str) -> NDArray[np.float64]
 
 
 def _round_points(low: float, high: float, family: str) -> NDArray[np.float64]:
-    """About so many points between two numbers, on round ones if there are some in between."""
+    """About POINTS numbers between two, round ones where there are some."""
     step = (high - low) / POINTS
     power = 10.0 ** np.floor(np.log10(step)) if 0.0 < step < np.inf else np.nan
     rounds = [m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0)]
     if family in ("time", "duration") and 1e6 * CLOCK[0] <= step <= 1e6 * CLOCK[-1]:
         rounds = [1e6 * seconds for seconds in CLOCK]
-    nice = min((own for own in rounds if own >= step), default=np.nan)
+    nice = min((size for size in rounds if size >= step), default=np.nan)
     if np.isfinite(nice) and abs(low) < 1e12 * nice:
-        found = np.arange(np.ceil(low / nice), np.floor(high / nice) + 1.0) * nice
-        if len(found) > POINTS // 10:
-            return np.unique(found)
+        points = np.arange(np.ceil(low / nice), np.floor(high / nice) + 1.0) * nice
+        if len(points) > POINTS // 10:
+            return np.unique(points)
     return np.unique(np.linspace(low, high, POINTS))
-
-
-def _point_names(points: NDArray[np.float64], family: str) -> list[str]:
-    names = cut_names(points, family, 4)
-    for needless in (".000000", "T00:00:00") if family == "time" else ():
-        if all(name.endswith(needless) for name in names):
-            names = [name.removesuffix(needless) for name in names]
-    return names
 
 
 def _shares(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distribution of each label over the values."""
     if np.isnan(counts).any():
-        counts = (
-            np.exp(logs) * (logs != 0.0).any(axis=1)[:, None]
-        )  # what has no evidence has no share
-    whole = counts.sum(axis=0)
-    return np.divide(counts, whole, out=np.zeros(counts.shape), where=whole > 0)
+        # What has no evidence has no share.
+        counts = np.exp(logs) * (logs != 0.0).any(axis=1)[:, None]
+    return _normalized(counts)
+
+
+def _normalized(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns divided by their sums; 0 where a sum is."""
+    total = counts.sum(axis=0)
+    return np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
 
 
 def _inside(cuts: NDArray[np.float64], family: str) -> tuple[Any, ...]:
@@ -309,7 +300,7 @@ def _inside(cuts: NDArray[np.float64], family: str) -> tuple[Any, ...]:
 
 
 def _natural(numbers: NDArray[np.float64], family: str) -> tuple[Any, ...]:
-    """Numbers as what the column holds: dates and durations as such."""
+    """Numbers as values of the column: dates and durations as such."""
     if family == "time":
         return tuple(np.datetime64(int(n), "us") for n in numbers)
     if family == "duration":

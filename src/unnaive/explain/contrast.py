@@ -1,7 +1,8 @@
-"""Two classes against each other: what tells them apart, and how the bars of a row decide."""
+"""One class against another: the evidence that distinguishes them, in general and for a row."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from unnaive.explain.rows import Explanation, Piece
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Discrimination:
-    """What tells two labels apart, the most telling values first.
+    """The values that distinguish two labels, the most important first.
 
     Attributes
     ----------
@@ -26,9 +27,9 @@ class Discrimination:
     counts : array of shape (values, 2)
         Weight of the training rows of the two; NaN where the model keeps none.
     shares : array of shape (values, 2)
-        How frequent the value is among each.
+        How frequent the value is in each.
     importance : array
-        What the value does to the two on average: the mean of its shares times the absolute weight.
+        Mean of the two shares times the absolute weight.
     """
 
     label: str
@@ -50,7 +51,7 @@ class Discrimination:
 def discriminate(
     model: Any, label: Any, against: Any, part: int | str | None = None
 ) -> Discrimination:
-    """What tells two classes apart.
+    """The values that distinguish two classes.
 
     Parameters
     ----------
@@ -73,8 +74,8 @@ def discriminate(
     >>> from unnaive.explain import discriminate
     >>> data = load_iris(as_frame=True)
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
-    >>> found = discriminate(model, "versicolor", "virginica")
-    >>> print(found.attributes[0], found.values[0], f"{found.weights[0]:+.2f}")
+    >>> values = discriminate(model, "versicolor", "virginica")
+    >>> print(values.attributes[0], values.values[0], f"{values.weights[0]:+.2f}")
     petal width (cm) (1.75, inf) -3.41
     """
     facts = model if isinstance(model, PartEvidence) else evidence_of(model, part)
@@ -82,14 +83,14 @@ def discriminate(
     if a == b:
         raise ValueError(f"label and against are both {facts.names[a]!r}: give two classes.")
     named, values, weights, counts, shares = [], [], [], [], []
-    for own in facts.attributes:
-        spread = own.distribution()
-        for v in range(len(own)):
-            if own.logs[v].any():
-                named.append(own.name)
-                values.append(own.values[v])
-                weights.append(own.logs[v, a] - own.logs[v, b])
-                counts.append(own.counts[v, [a, b]])
+    for attribute in facts.attributes:
+        spread = attribute.distribution()
+        for v in range(len(attribute)):
+            if attribute.logs[v].any():
+                named.append(attribute.name)
+                values.append(attribute.values[v])
+                weights.append(attribute.logs[v, a] - attribute.logs[v, b])
+                counts.append(attribute.counts[v, [a, b]])
                 shares.append(spread[v, [a, b]])
     weight, share = np.array(weights), np.array(shares).reshape(-1, 2)
     importance = share.mean(axis=1) * np.abs(weight)
@@ -108,9 +109,9 @@ def discriminate(
 
 def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
     """Number of a label, given as it is or as text."""
-    known, names = labels.tolist(), label_names(labels)
-    for k, own in enumerate(known):
-        if own is label or own == label:
+    names = label_names(labels)
+    for k, candidate in enumerate(labels.tolist()):
+        if candidate is label or candidate == label:
             return k
     if label in names:
         return names.index(label)
@@ -119,18 +120,18 @@ def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waterfall:
-    """Bars that lead from a start to a total, the longest first.
+    """Bars that lead from a baseline to a total, the longest first.
 
     Attributes
     ----------
     title : str
     label, against : str
-        What the bars are for; ``against`` is "" where they are probabilities.
+        The class of the bars, and the one it is compared with; "" where they are probabilities.
     unit : {"log odds", "probability", "votes"}
     start, total : float
         ``start`` and all ``bars`` add up to ``total``.
     names, values : tuples of str
-        What each bar stands for: an attribute and the row's value, or a part and what it says.
+        Of each bar: an attribute and the row's value, or a part and its prediction.
     bars : array
     answer : str
     probability : float
@@ -164,37 +165,34 @@ def waterfall_of(
     against : Any, default=None
         The class that it is compared with; None is the most probable other one.
     piece : int, str or None, default=None
-        Where several parts speak for the row, the one whose attributes are shown, by its place
-        among ``row.speaking`` or its name. Without it bars are what each part adds to the answer.
+        Where several parts answer for the row, the one whose attributes are shown, by its place
+        in ``row.class_pieces`` or its name. By default, bars are what each part adds to the answer.
 
     Returns
     -------
     Waterfall
-        Of log odds, attribute by attribute, where one part speaks or a piece is asked for; else of
-        probabilities (or of votes that are log odds), part by part. In a C4.5 tree, of
+        Of log odds, attribute by attribute, where one part answers or a piece is chosen; else of
+        probabilities (or of votes on the log scale), part by part. In a C4.5 tree, of
         probabilities step by step, in the order of the path.
     """
-    c = (
-        int(row.probabilities.argmax())
-        if label is None
-        else find_label(row.classes, label, "label")
-    )
-    own = row.speaking
-    if piece is None and len(own) > 1:
+    predicted = int(row.probabilities.argmax())
+    c = predicted if label is None else find_label(row.classes, label, "label")
+    pieces = row.class_pieces
+    if piece is None and len(pieces) > 1:
         return _by_part(row, c)
     if isinstance(piece, str):
         named = [k for k, one in enumerate(row.pieces) if one.part == piece]
         if not named:
             raise ValueError(
-                f"piece {piece!r} does not speak for the row; these do: "
+                f"piece {piece!r} is not among the parts that answer for the row: "
                 f"{', '.join(one.part for one in row.pieces[:10])}."
             )
         chosen = row.pieces[named[0]]
     else:
         k = 0 if piece is None else piece
-        if not 0 <= k < len(own):
-            raise ValueError(f"piece must be a number from 0 to {len(own) - 1}; got {piece!r}.")
-        chosen = own[k]
+        if not 0 <= k < len(pieces):
+            raise ValueError(f"piece must be a number from 0 to {len(pieces) - 1}; got {piece!r}.")
+        chosen = pieces[k]
     if len(row.path) > 1 and not chosen.bars.any():
         return _by_step(row, c)
     return _by_attribute(row, chosen, c, against)
@@ -207,16 +205,26 @@ def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Water
     else:
         bars = piece.bars[:, a] - piece.bars[:, b]
         start = float(piece.baseline[a] - piece.baseline[b])
+    labels = (piece.names[a], "" if b is None else piece.names[b])
+    scale = (piece.part, *labels, "log odds", start)
+    return _longest_first(row, c, scale, row.features, row.values, bars)
+
+
+def _longest_first(
+    row: Explanation,
+    c: int,
+    scale: tuple[str, str, str, str, float],
+    names: Sequence[str],
+    values: Sequence[str],
+    bars: NDArray[np.float64],
+) -> Waterfall:
+    """A waterfall with sorted bars; ``scale`` is its title, labels, unit and start."""
     order = np.argsort(-np.abs(bars), kind="stable")
     return Waterfall(
-        piece.part,
-        piece.names[a],
-        "" if b is None else piece.names[b],
-        "log odds",
-        start,
-        start + float(bars.sum()),
-        tuple(row.features[j] for j in order),
-        tuple(row.values[j] for j in order),
+        *scale,
+        scale[-1] + float(bars.sum()),
+        tuple(names[k] for k in order),
+        tuple(values[k] for k in order),
         bars[order],
         label_names(row.classes)[c],
         float(row.probabilities[c]),
@@ -224,9 +232,9 @@ def _by_attribute(row: Explanation, piece: Piece, c: int, against: Any) -> Water
 
 
 def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[int, int | None]:
-    """The labels of a piece that stand for a class and for its rival: of pairs, the best ones."""
-    joint, owner = piece.joint, row.joining.owner
-    if piece.role == "gate":  # tells experts apart, not classes
+    """The most probable labels of a piece for a class and for the one it is compared with."""
+    joint, owner = piece.joint, row.combiner.owner
+    if piece.role == "gate":  # predicts experts, not classes
         order = np.argsort(-joint, kind="stable")
         return int(order[0]), int(order[1]) if len(order) > 1 else None
     classes = np.arange(len(row.classes)) if owner is None else owner
@@ -244,19 +252,19 @@ def _two_labels(row: Explanation, piece: Piece, c: int, against: Any) -> tuple[i
 
 
 def _by_step(row: Explanation, c: int) -> Waterfall:
-    """How the probability of a class moves from node to node, in a tree of classes."""
-    known = np.array([row.joining.folded(step.shares[None])[0, c] for step in row.path])
+    """The probability of a class from node to node, in a tree of classes."""
+    probability = np.array([row.combiner.fold(step.shares[None])[0, c] for step in row.path])
     steps = [step.condition for step in row.path[1:]]
     return Waterfall(
         f"node {row.path[-1].node}",
         label_names(row.classes)[c],
         "",
         "probability",
-        float(known[0]),
-        float(known[-1]),
+        float(probability[0]),
+        float(probability[-1]),
         tuple(steps),  # in the order of the path, which is their meaning
         ("",) * len(steps),
-        np.diff(known),
+        np.diff(probability),
         label_names(row.classes)[c],
         float(row.probabilities[c]),
     )
@@ -264,24 +272,10 @@ def _by_step(row: Explanation, c: int) -> Waterfall:
 
 def _by_part(row: Explanation, c: int) -> Waterfall:
     """What each part adds to the probability of a class, or to its votes."""
-    bars, said = [], []
-    for piece in row.speaking:
-        own = row.joining.alone(piece.joint)
-        bars.append(piece.share * own[c])
-        best = int(own.argmax())
-        said.append(f"{label_names(row.classes)[best]}, {own[best]:.0%}")
-    order = np.argsort(-np.abs(bars), kind="stable")
-    total = float(np.sum(bars))
-    return Waterfall(
-        "all parts",
-        label_names(row.classes)[c],
-        "",
-        "votes" if row.joining.softmax else "probability",
-        0.0,
-        total,
-        tuple(row.speaking[k].part for k in order),
-        tuple(said[k] for k in order),
-        np.array(bars)[order],
-        label_names(row.classes)[c],
-        float(row.probabilities[c]),
-    )
+    pieces, classes = row.class_pieces, label_names(row.classes)
+    alone = [row.combiner.part_answer(piece.joint) for piece in pieces]
+    bars = np.array([piece.share * p[c] for piece, p in zip(pieces, alone, strict=True)])
+    answers = [f"{classes[int(p.argmax())]}, {p.max():.0%}" for p in alone]
+    unit = "votes" if row.combiner.softmax else "probability"
+    scale = ("all parts", classes[c], "", unit, 0.0)
+    return _longest_first(row, c, scale, [piece.part for piece in pieces], answers, bars)

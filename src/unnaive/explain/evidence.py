@@ -1,4 +1,4 @@
-"""What each value of each attribute says for each class: the facts of one naive Bayes."""
+"""The evidence of each value of each attribute for each class, in one naive Bayes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unnaive.table import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartEvidence:
-    """What every attribute says in one naive Bayes of a model.
+    """The evidence of every attribute in one naive Bayes of a model.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class PartEvidence:
     names : tuple of str
         The labels as text.
     log_prior : array of shape (labels,)
-        The bar before all others.
+        The baseline, before any evidence.
     weight : float
         Weight of the training rows behind it.
     label_weight : array of shape (labels,)
@@ -49,9 +49,9 @@ class PartEvidence:
     attributes: tuple[AttributeEvidence, ...]
 
     def __getitem__(self, name: str) -> AttributeEvidence:
-        for own in self.attributes:
-            if own.name == name:
-                return own
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
         raise KeyError(f"no attribute is named {name!r}.")
 
     def __repr__(self) -> str:
@@ -61,20 +61,20 @@ class PartEvidence:
         )
 
     def ranked(self) -> list[AttributeEvidence]:
-        """The attributes, the most telling first."""
-        return sorted(self.attributes, key=lambda own: -own.importance)
+        """The attributes, the most important first."""
+        return sorted(self.attributes, key=lambda attribute: -attribute.importance)
 
 
 def evidence_of(model: Any, part: int | str | None = None, *, level: float = 0.95) -> PartEvidence:
-    """What each attribute value says for each class, with counts and credible intervals.
+    """Evidence of each attribute value for each class, with counts and credible intervals.
 
     Parameters
     ----------
     model : fitted classifier, or a `Reading` of one
     part : int, str or None, default=None
         Which naive Bayes of the model: a node of a tree (its root by default), "bag 3", "round 0",
-        "gate 0", "expert 1". Bags and rounds that vote are summed up by default, and of experts
-        the one with most rows is shown.
+        "gate 0", "expert 1". By default, the mean evidence of bags or rounds that vote, and the
+        expert with most rows.
     level : float, default=0.95
         Probability of the credible intervals.
 
@@ -87,8 +87,8 @@ def evidence_of(model: Any, part: int | str | None = None, *, level: float = 0.9
     >>> from unnaive import NaiveBayesClassifier
     >>> from unnaive.explain import evidence_of
     >>> model = NaiveBayesClassifier().fit([["a"], ["a"], ["b"], ["b"]], [0, 0, 1, 0])
-    >>> own = evidence_of(model).attributes[0]
-    >>> for value, weight, rows in zip(own.values, own.weights[:, 1], own.counts[:, 1]):
+    >>> letter = evidence_of(model).attributes[0]
+    >>> for value, weight, rows in zip(letter.values, letter.weights[:, 1], letter.counts[:, 1]):
     ...     print(f"{value:8}{weight:+.2f}, {rows:g} rows")
     missing +0.00, 0 rows
     a       -0.92, 0 rows

@@ -1,4 +1,4 @@
-"""What the clusters of a class, or the experts of a mixture, are like."""
+"""Profiles of the clusters of a class, and of the gates and experts of a mixture."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
 from unnaive.table.columns import as_objects
 
-LEAST_WORTH = 0.01  # evidence times frequency worth a remark
+LEAST_WORTH = 0.01  # evidence times frequency that is worth a remark
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A value that speaks for a label: its weight of evidence against the label's siblings."""
+    """A value that is typical of a label: its weight of evidence against the label's siblings."""
 
     attribute: str
     value: str
@@ -40,16 +40,16 @@ class GroupProfile:
     parent : str
         The class, or the gate above; "" at the top.
     weight : float
-        Weight of the training rows it has; of experts, by responsibility over all sweeps.
+        Weight of its training rows; of experts, by responsibility over all sweeps.
     share : float
-        The part of its parent's rows.
+        Its share of its parent's rows.
     classes : array
     class_share : array of shape (classes,)
         How its rows are spread over the classes.
     remarks : tuple of Remark
-        What tells it from its siblings, the most telling first.
+        The values that distinguish it from its siblings, the most important first.
     words : str
-        The same for a cluster, in plain words.
+        The same for a cluster, in words.
     """
 
     name: str
@@ -83,48 +83,49 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> tuple[GroupProfile, ...]:
     if isinstance(answer, Answer) and isinstance(answer.root, GatedMixture):
         return _experts(read_model(model), answer.root, n_remarks)
     raise TypeError(
-        "clusters and experts are found in a ClassDecompositionClassifier or a "
+        "profiles_of needs a ClassDecompositionClassifier or a "
         f"HierarchicalMixtureClassifier; got a {type(model).__name__}."
     )
 
 
-def telling(
+def distinguishing_values(
     facts: PartEvidence, label: int | None, siblings: NDArray[np.intp] | None = None, n: int = 5
 ) -> tuple[Remark, ...]:
-    """The value of each attribute that speaks most for a label, the most telling attributes first.
+    """The value of each attribute with most evidence for a label, the most important first.
 
     Parameters
     ----------
     facts : PartEvidence
     label : int or None
-        Number of the label; None for the label that each attribute says most for.
+        Number of the label; None for the label that each attribute has most evidence for.
     siblings : array or None, default=None
-        The labels it is told from, itself among them; None for all.
+        The labels to distinguish it from, itself among them; None for all.
     n : int, default=5
         Most attributes to name.
 
     Returns
     -------
     tuple of Remark
-        Ranked by how much the value surely says (the lower end of its credible interval) times
-        how often the label has it; what might be chance is not named.
+        Ranked by the lower end of the credible interval of the evidence times the frequency of
+        the value with the label; what might be chance is left out.
     """
     among = np.arange(len(facts.labels)) if siblings is None else siblings
     prior = facts.log_prior[among]
-    asked = np.ones(len(among), dtype=bool) if label is None else among == label
-    often = np.where(asked, np.exp(prior - prior.max()) if label is None else 1.0, 0.0)
-    found = []
-    for own in facts.attributes:
-        weights = weigh(own.logs[:, among], prior)
-        reach = np.nan_to_num(own.weights - own.low)[:, among]
-        worth = own.distribution()[:, among] * np.minimum(weights - reach, CERTAIN) * often
+    prior_share = np.exp(prior - prior.max()) if label is None else (among == label).astype(float)
+    ranked = []
+    for attribute in facts.attributes:
+        weights = weigh(attribute.logs[:, among], prior)
+        reach = np.nan_to_num(attribute.weights - attribute.low)[:, among]
+        worth = (
+            attribute.distribution()[:, among] * np.minimum(weights - reach, CERTAIN) * prior_share
+        )
         v, k = np.unravel_index(int(worth.argmax()), worth.shape)
-        if worth[v, k] > LEAST_WORTH * often.sum():
+        if worth[v, k] > LEAST_WORTH * prior_share.sum():
             name = facts.names[among[k]]
-            remark = Remark(own.name, own.values[v], name, float(weights[v, k]))
-            found.append((float(worth[v, k]), remark))
-    found.sort(key=lambda pair: -pair[0])
-    return tuple(remark for _, remark in found[:n])
+            remark = Remark(attribute.name, attribute.values[v], name, float(weights[v, k]))
+            ranked.append((float(worth[v, k]), remark))
+    ranked.sort(key=lambda pair: -pair[0])
+    return tuple(remark for _, remark in ranked[:n])
 
 
 def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> tuple[GroupProfile, ...]:
@@ -136,7 +137,6 @@ def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> tuple[GroupPr
         siblings = np.flatnonzero(node.owner == c)
         clusters, place = node.clusters[c], int(pair - siblings[0])
         size = clusters.sizes[place]
-        told_apart = facts is not None and len(siblings) > 1
         profiles.append(
             GroupProfile(
                 names[pair],
@@ -145,7 +145,9 @@ def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> tuple[GroupPr
                 float(size / clusters.sizes.sum()),
                 answer.classes,
                 np.eye(len(answer.classes))[c],
-                telling(facts, pair, siblings, n) if told_apart and facts is not None else (),
+                distinguishing_values(facts, pair, siblings, n)
+                if facts and len(siblings) > 1
+                else (),
                 clusters.profiles[place],
             )
         )
@@ -164,7 +166,7 @@ def _experts(reading: Reading, node: GatedMixture, n: int) -> tuple[GroupProfile
         share = facts.label_weight / facts.label_weight.sum()
         for k in range(shape.width[g]):
             child = int(shape.first[g]) + k
-            remarks = telling(facts, k, None, n)
+            remarks = distinguishing_values(facts, k, None, n)
             name = reading.names[child]
             profiles.append(
                 _node(name, facts.part, float(share[k]), by_class[child], classes, remarks)

@@ -1,4 +1,4 @@
-"""Which attributes matter: how much they say, and what is lost without them."""
+"""Importance of attributes: their mean evidence, and the rise in log loss without them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from unnaive.bayes.scoring import probabilities
 from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.parts import Part, Reading
-from unnaive.explain.quality import judge_rows
+from unnaive.explain.quality import labelled_rows
 from unnaive.explain.readings import read_model
 from unnaive.table import Block
 from unnaive.table.kept import KeptBlock
 
 ROWS = 1 << 15  # rows looked at together
-LARGE = 1e6  # scores that impossible values are in
+LARGE = 1e6  # scores with the penalty of an impossible value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +32,9 @@ class Importance:
     ----------
     features : tuple of str
     evidence : array of shape (attributes,)
-        Expected absolute evidence: the mean over the rows of the absolute weight of evidence for
-        each class, as probable as the model finds the class. What an attribute says in the tests
-        of a tree, or to the gates of a mixture, is not in it.
+        Mean absolute evidence: over the rows, the absolute weight of evidence for each class,
+        weighted by the class's predicted probability. The tests of a tree and the gates of a
+        mixture are not counted.
     drop : array of shape (attributes,)
         By how much the log loss rises if the attribute is missing in every row; NaN without labels.
         Negative where the model does better without it.
@@ -47,20 +47,25 @@ class Importance:
     drop: NDArray[np.float64]
     log_loss: float
 
+    @property
+    def size(self) -> NDArray[np.float64]:
+        """The rise in log loss where it is measured, else the evidence: (attributes,)."""
+        return self.evidence if np.isnan(self.log_loss) else self.drop
+
     def __repr__(self) -> str:
         best = int(np.argmax(self.evidence))
         return f"Importance of {len(self.features)} attributes, first {self.features[best]!r}"
 
 
 def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Importance:
-    """How much each attribute says on some rows, and what is lost if it is missing.
+    """Mean evidence of each attribute on some rows, and the rise in log loss if it is missing.
 
     Parameters
     ----------
     model : fitted classifier, or a `Reading` of one
     X : table of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or None, default=None
-        Labels, for the drop in log loss.
+        Labels, for the rise in log loss.
     sample_weight : array-like of shape (n_samples,) or None, default=None
 
     Returns
@@ -74,43 +79,43 @@ def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     >>> from unnaive.explain import importance_of
     >>> data = load_iris(as_frame=True)
     >>> model = NaiveBayesClassifier().fit(data.data, data.target)
-    >>> found = importance_of(model, data.data, data.target)
-    >>> found.features[found.evidence.argmax()]
+    >>> importance = importance_of(model, data.data, data.target)
+    >>> importance.features[importance.evidence.argmax()]
     'petal width (cm)'
     """
     reading = read_model(model)
     block = KeptBlock(reading.block(X))
     features = tuple(reading.schema.label(j) for j in range(len(reading.schema)))
-    judged = None if y is None else judge_rows(reading.classes, block.n_rows, y, sample_weight)
-    weight = np.ones(block.n_rows) if judged is None else judged.weight
+    labelled = None if y is None else labelled_rows(reading.classes, block.n_rows, y, sample_weight)
+    weight = np.ones(block.n_rows) if labelled is None else labelled.weight
     evidence = np.zeros(len(features))
     for start in range(0, block.n_rows, ROWS):
         rows = slice(start, start + ROWS)
         evidence += _evidence(reading, block.slice(start, start + ROWS), weight[rows])
     evidence /= weight.sum()
-    if judged is None:
+    if labelled is None:
         return Importance(features, evidence, np.full(len(features), np.nan), np.nan)
-    loss = judged.log_loss(reading.answer.probabilities(block))
-    drop = np.array([judged.log_loss(p) for p in _without_each(reading, block)]) - loss
+    loss = labelled.log_loss(reading.answer.probabilities(block))
+    drop = np.array([labelled.log_loss(p) for p in _without_each(reading, block)]) - loss
     return Importance(features, evidence, drop, loss)
 
 
 def _evidence(
     reading: Reading, block: KeptBlock, weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Sum over rows of the absolute evidence of each attribute, by who speaks for them."""
-    out, whole = np.zeros(len(block.schema)), np.zeros(block.n_rows)
-    speaking = [s for s in reading.speakers(block) if reading.part(s.part).role != "gate"]
-    for speaker in speaking:
-        whole[speaker.rows] += speaker.share  # one, but for votes that are log odds
-    for speaker in speaking:
-        part, own = reading.part(speaker.part), block.take(speaker.rows)
-        trust = weight[speaker.rows] * speaker.share / whole[speaker.rows]
-        belief = probabilities(part.scorer.joint(own))
+    """Sum over rows of the absolute evidence of each attribute, in the parts that answer."""
+    out, total_share = np.zeros(len(block.schema)), np.zeros(block.n_rows)
+    active = [a for a in reading.active_parts(block) if reading.part(a.part).role != "gate"]
+    for one in active:
+        total_share[one.rows] += one.share  # one, but for votes that are log odds
+    for one in active:
+        part, rows = reading.part(one.part), block.take(one.rows)
+        trust = weight[one.rows] * one.share / total_share[one.rows]
+        belief = probabilities(part.scorer.joint(rows))
         for j, term in enumerate(part.scorer.terms):
             if term is not None:
-                said = np.minimum(np.abs(_weights(part, term, own, j)), CERTAIN)
-                out[j] += trust @ (said * belief).sum(axis=1)
+                strength = np.minimum(np.abs(_weights(part, term, rows, j)), CERTAIN)
+                out[j] += trust @ (strength * belief).sum(axis=1)
     return out
 
 
@@ -142,4 +147,4 @@ def _without_each(reading: Reading, block: KeptBlock) -> Iterator[NDArray[np.flo
             term.adder(block, j)(slice(0, block.n_rows), change)
             change *= -1.0
             term.adder(gone, j)(slice(0, block.n_rows), change)
-        yield reading.joining.folded(probabilities(joint + change))
+        yield reading.combiner.fold(probabilities(joint + change))

@@ -1,4 +1,4 @@
-"""How sure evidence is: credible intervals from the rows behind it, so that thin data look thin."""
+"""Credible intervals of evidence, from the rows behind it: few rows make wide intervals."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from scipy.special import betaincinv, ndtri, softmax
 from unnaive.bayes import GaussianTerm, KernelTerm
 from unnaive.density.estimate import FLOOR
 
-JEFFREYS = 0.5  # rows for and against a value, of which a posterior starts
+JEFFREYS = 0.5  # rows for and against a value that a posterior starts from
 
 
 def table_reach(
     counts: NDArray[np.float64],
     level: float,
-    known: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    estimates: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How far below and above its estimate the evidence of each value may lie: values x labels.
+    """Distance from the evidence of each value to its limits below and above: values x labels.
 
     The share of a value among the rows of a label, and among the rows of the others, has a beta
-    posterior that knows nothing of other values: pseudo-counts of many values would make few rows
-    look like many. The limits of the two logarithms are joined as those of independent quantities
+    posterior that ignores other values: pseudo-counts of many values would make few rows look like
+    many. The limits of the two logarithms are joined as those of independent quantities
     (Zou and Donner's recovered variances), which keeps their skew.
 
     Parameters
@@ -29,25 +29,25 @@ def table_reach(
     counts : array of shape (values, labels)
     level : float
         Probability of the interval.
-    known : tuple of arrays of shape (values, labels), or None
-        Log P(value | label) and log P(value | others) by the model, from which to reach; None for
-        the shares themselves.
+    estimates : tuple of arrays of shape (values, labels), or None
+        Log P(value | label) and log P(value | others) by the model; None for the shares
+        themselves.
     """
     others = counts.sum(axis=1, keepdims=True) - counts
-    own, rest = (None, None) if known is None else known
-    down, up = _log_reach(counts, level, own)
+    label, rest = (None, None) if estimates is None else estimates
+    down, up = _log_reach(counts, level, label)
     rest_down, rest_up = _log_reach(others, level, rest)
     return np.hypot(down, rest_up), np.hypot(up, rest_down)
 
 
 def _log_reach(
-    counts: NDArray[np.float64], level: float, known: NDArray[np.float64] | None
+    counts: NDArray[np.float64], level: float, given: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distance from a log probability to the limits of its posterior."""
     counts = np.maximum(counts, 0.0)  # differences of real weights may round below zero
     have = counts + JEFFREYS
     lack = np.maximum(counts.sum(axis=0) - counts, 0.0) + JEFFREYS
-    estimate = np.log(have / (have + lack)) if known is None else known
+    estimate = np.log(have / (have + lack)) if given is None else given
     low = np.log(betaincinv(have, lack, (1.0 - level) / 2.0))
     high = np.log(betaincinv(have, lack, (1.0 + level) / 2.0))
     return np.maximum(estimate - low, 0.0), np.maximum(high - estimate, 0.0)
@@ -61,10 +61,11 @@ def density_reach(
     log_prior: NDArray[np.float64],
     level: float,
 ) -> NDArray[np.float64]:
-    """How far to either side the evidence of numbers may lie: values x labels.
+    """Distance from the evidence of numbers to its limits on either side: values x labels.
 
     By the variance of a log density to first order: of a normal one with estimated mean and
-    variance, or of a sum of kernels. The others' is the mean of theirs, by who is likely there.
+    variance, or of a sum of kernels. That of the other labels is the mean of theirs, weighted by
+    their probability at the number.
 
     Parameters
     ----------
@@ -89,14 +90,16 @@ def density_reach(
 
 
 def _gaussian_variance(term: GaussianTerm, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Variance of a log density, of one row: its mean and variance are both estimated."""
+    """Variance of a log density, for one row: mean and variance are both estimated."""
     z = (values[:, None] - term.mean) ** 2 / term.variance
     return z + 0.5 * (z - 1.0) ** 2
 
 
 def _kernel_variance(term: KernelTerm, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same of a kernel density, whose kernels' squares integrate to 1 / (2 sqrt(pi) width)."""
-    own = term.densities
-    whole = np.exp(own.at(values) + own.scale.log_range)  # with the floor, in units of the range
-    density = np.maximum(whole - FLOOR, 0.0)
-    return density / (2.0 * np.sqrt(np.pi) * own.widths) / whole**2
+    densities = term.densities
+    smoothed = np.exp(
+        densities.at(values) + densities.scale.log_range
+    )  # with the floor, in units of the range
+    density = np.maximum(smoothed - FLOOR, 0.0)
+    return density / (2.0 * np.sqrt(np.pi) * densities.widths) / smoothed**2

@@ -1,4 +1,4 @@
-"""A model as naive Bayes parts and a way to join them: what explanations are made from."""
+"""A model as naive Bayes parts and a way to combine them: what explanations are made from."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Part:
         "model", "node" of a tree, "round", "bag", "gate" or "expert"; "summary" is the mean
         evidence of parts that vote, which only approximates their answer.
     labels : array
-        What it tells apart: classes, (class, cluster) pairs, or the children of a gate.
+        What it predicts: classes, (class, cluster) pairs, or the children of a gate.
     scorer : Scorer
         Prior and evidence.
     counts : CountTable or None
         Weight of the training rows by label, in the slots of the scorer's coders.
     weight : float
-        Weight of the training rows that it speaks for; NaN where the model does not know.
+        Weight of its training rows; NaN where the model keeps none.
     direct : bool
-        Whether its estimates are those of the counts; rounds and bags weigh rows in their own way.
+        Whether its estimates follow from ``counts``; rounds and bags weight the rows differently.
     votes : float
-        By how much the evidence is multiplied in the model (rounds of boosting add up).
+        Factor of the evidence in the model: the sum of the votes of boosting rounds.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Speaker:
-    """A part that speaks for some rows, and by which share of each."""
+class ActivePart:
+    """A part that answers for some rows, and its share in the answer for each."""
 
     part: int
     rows: NDArray[np.intp]
@@ -68,15 +68,15 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joining:
-    """How what parts say about a row becomes an answer.
+class Combiner:
+    """How the answers of parts become the answer for a row.
 
     Attributes
     ----------
     cast : {"probabilities", "winner"}
-        What a part says: its probabilities, or 1 for its most probable label.
+        What a part contributes: its probabilities, or 1 for its most probable label.
     softmax : bool
-        Whether the sum by share is on the log scale, so that its softmax is the answer.
+        Whether the weighted sum is on the log scale, so that its softmax is the answer.
     folds : tuple of Folded
         How (class, cluster) pairs become classes, from the outside in; empty where labels are
         classes.
@@ -94,24 +94,24 @@ class Joining:
             owner = fold.owner if owner is None else owner[fold.owner]
         return owner
 
-    def folded(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of labels to those of classes, rows x any."""
+    def fold(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities of labels (rows x labels) to those of classes."""
         for fold in reversed(self.folds):
             labels = fold_probabilities(fold, labels)
         return labels
 
-    def alone(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of the classes if one part alone spoke, or its vote."""
-        return self.folded(self._cast(joint)[None])[0]
+    def part_answer(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities of the classes by one part alone, or its vote."""
+        return self.fold(self._cast(joint)[None])[0]
 
-    def joined(
+    def combine(
         self, shares: Sequence[float], joints: Sequence[NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """Probabilities of the classes, from what the parts that speak for a row say."""
+        """Probabilities of the classes, from the joint log probabilities of a row's parts."""
         out = np.zeros((1, len(joints[0])))
         for share, joint in zip(shares, joints, strict=True):
             out[0] += share * self._cast(joint)
-        return self.folded(probabilities(out) if self.softmax else out)[0]
+        return self.fold(probabilities(out) if self.softmax else out)[0]
 
     def _cast(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
         return cast_votes(self.cast, joint[None].copy())[0]
@@ -127,18 +127,18 @@ class Parts:
         The parts' names. ``part(k)`` is part number k.
     part : callable
     main : int
-        The part to show where no other is asked for.
-    speakers : callable
-        From a block to the parts that speak for its rows. Gates speak too, but not for classes.
-    joining : Joining
-        How the parts that speak for a row are joined.
+        The part to show by default.
+    active_parts : callable
+        From a block to the parts that answer for its rows; gates are among them.
+    combiner : Combiner
+        How the parts of a row are combined.
     """
 
     names: tuple[str, ...]
     part: Callable[[int], Part]
     main: int
-    speakers: Callable[[KeptBlock], list[Speaker]]
-    joining: Joining = Joining()
+    active_parts: Callable[[KeptBlock], list[ActivePart]]
+    combiner: Combiner = Combiner()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,12 +164,12 @@ class Reading:
 
     @property
     def classes(self) -> NDArray[Any]:
-        """What the model answers with."""
+        """The classes of the model."""
         return self.answer.classes
 
     @property
     def labels(self) -> NDArray[Any]:
-        """What its parts tell apart: (class, cluster) pairs of a decomposition, or classes."""
+        """What its parts predict: (class, cluster) pairs of a decomposition, or classes."""
         return self.answer.labels
 
     @property
@@ -189,9 +189,9 @@ class Reading:
         """Part number k."""
         return self.parts.part(k)
 
-    def speakers(self, block: KeptBlock) -> list[Speaker]:
-        """The parts that speak for the rows of a block."""
-        return self.parts.speakers(block)
+    def active_parts(self, block: KeptBlock) -> list[ActivePart]:
+        """The parts that answer for the rows of a block."""
+        return self.parts.active_parts(block)
 
     def find(self, part: int | str | None) -> Part:
         """A part by its number or name; the main one for None."""
@@ -217,10 +217,10 @@ class Reading:
         return block
 
     @property
-    def joining(self) -> Joining:
-        """How the parts that speak for a row are joined."""
+    def combiner(self) -> Combiner:
+        """How the parts of a row are combined."""
         folds = [node for node in self.answer.nodes() if isinstance(node, Folded)]
-        return replace(self.parts.joining, folds=tuple(folds))
+        return replace(self.parts.combiner, folds=tuple(folds))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""How good the answers are on some rows: accuracy, log loss, confusion, calibration."""
+"""Quality of predictions on some rows: accuracy, log loss, confusion matrix, calibration."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from unnaive.table.reading import read_weight
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """How often each class comes, among rows that were given about the same probability of it.
+    """Observed frequency of each class among rows with about the same predicted probability.
 
     Attributes
     ----------
     classes : array
     predicted, observed : arrays of shape (classes, bins)
-        Mean probability of the rows of a bin, and the share of them that are of the class; NaN
-        where a bin is empty.
+        Mean predicted probability of the rows of a bin, and the share of them that are of the
+        class; NaN where a bin is empty.
     low, high : arrays of shape (classes, bins)
-        Credible interval of the share.
+        Credible interval of the observed share.
     weight : array of shape (classes, bins)
         Weight of the rows in each bin.
     edges : array of shape (bins + 1,)
@@ -43,22 +43,22 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quality:
-    """How good the answers are on the rows given.
+    """Quality of a model's predictions on some rows.
 
     Attributes
     ----------
     classes : array
-        Those of the model, then labels that only the rows have.
+        Those of the model, then labels that occur only in the rows.
     n_rows : int
     weight : float
     accuracy : float
-        Share of the weight that is answered right.
+        Share of the weight that is predicted right.
     log_loss : float
         Mean of minus the log probability of the true class, at least 2.2e-16.
     majority : float
-        Accuracy of always answering with the most frequent class of these rows.
+        Accuracy of always predicting the most frequent class of these rows.
     confusion : array of shape (classes, classes)
-        Weight of the rows of each class (row) that are answered with each class (column).
+        Weight of the rows of each true class (row) by predicted class (column).
     calibration : Calibration
     """
 
@@ -79,15 +79,9 @@ class Quality:
 
 
 def quality_of(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    *,
-    n_bins: int = 10,
-    level: float = 0.95,
+    model: Any, X: Any, y: Any, sample_weight: Any = None, *, n_bins: int = 10, level: float = 0.95
 ) -> Quality:
-    """Accuracy, log loss, confusion and calibration on some rows.
+    """Accuracy, log loss, confusion matrix and calibration on some rows.
 
     Parameters
     ----------
@@ -114,25 +108,25 @@ def quality_of(
     >>> quality_of(NaiveBayesClassifier().fit(X, y), X, y)
     Quality on 150 rows: accuracy 0.9467, log loss 0.1493
     """
-    given = np.asarray(model.predict_proba(X))
-    found = judge_rows(model.classes_, len(given), y, sample_weight)
-    classes, groups, weight = found.classes, found.groups, found.weight
-    sums = QualitySums.of(found.widened(given), groups, weight)
-    whole = float(weight.sum())
+    predicted = np.asarray(model.predict_proba(X))
+    rows = labelled_rows(model.classes_, len(predicted), y, sample_weight)
+    groups, weight = rows.groups, rows.weight
+    sums = QualitySums.of(rows.widened(predicted), groups, weight)
+    total = float(weight.sum())
     return Quality(
-        classes,
+        rows.classes,
         len(groups),
-        whole,
+        total,
         sums.quality.accuracy,
         sums.quality.log_loss,
-        float(sums.confusion.sum(axis=1).max()) / whole,
+        float(sums.confusion.sum(axis=1).max()) / total,
         sums.confusion,
-        _calibrate(model.classes_, given, groups, weight, n_bins, level),
+        _calibrate(model.classes_, predicted, groups, weight, n_bins, level),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class LabelledRows:
     """Rows with known labels: the class number and weight of each."""
 
     classes: NDArray[Any]
@@ -140,7 +134,7 @@ class Judged:
     weight: NDArray[np.float64]
 
     def widened(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A model's probabilities, with those of labels it has never seen: none."""
+        """A model's probabilities, with 0 for labels it has never seen."""
         new = len(self.classes) - probabilities.shape[1]
         return np.pad(probabilities, ((0, 0), (0, new))) if new else probabilities
 
@@ -150,27 +144,27 @@ class Judged:
         return float(self.weight @ losses / self.weight.sum())
 
 
-def judge_rows(classes: NDArray[Any], n_rows: int, y: Any, sample_weight: Any) -> Judged:
-    """Labels of rows among a model's classes; labels that are new to it come after these."""
+def labelled_rows(classes: NDArray[Any], n_rows: int, y: Any, sample_weight: Any) -> LabelledRows:
+    """Labels of rows among a model's classes; labels that are new to it come after them."""
     target = read_target(y)
     if len(target) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {len(target)} labels.")
     weight = read_weight(sample_weight, len(target))
     weight = np.ones(len(target)) if weight is None else weight
-    known, (found, _) = Labels(classes), label_groups(target)
-    merged, (place, _) = merge_labels([known, found])
-    # The model's own classes first, in its order; then labels it has never seen.
+    model_labels, (row_labels, _) = Labels(classes), label_groups(target)
+    merged, (place, _) = merge_labels([model_labels, row_labels])
+    # The model's classes first, in its order; then labels it has never seen.
     new = np.setdiff1d(np.arange(len(merged)), place)
     order = np.concatenate((place, new))
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     every = classes if len(new) == 0 else merged.classes[order]
-    return Judged(every, rank[groups_of(merged, target)], weight)
+    return LabelledRows(every, rank[groups_of(merged, target)], weight)
 
 
 def _calibrate(
     classes: NDArray[Any],
-    given: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
     groups: NDArray[np.intp],
     weight: NDArray[np.float64],
     n_bins: int,
@@ -180,10 +174,10 @@ def _calibrate(
     shape = (len(classes), n_bins)
     total, predicted, hits = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for c in range(len(classes)):
-        own = np.clip((given[:, c] * n_bins).astype(np.intp), 0, n_bins - 1)
-        total[c] = np.bincount(own, weight, n_bins)
-        predicted[c] = np.bincount(own, weight * given[:, c], n_bins)
-        hits[c] = np.bincount(own, weight * (groups == c), n_bins)
+        bins = np.clip((probabilities[:, c] * n_bins).astype(np.intp), 0, n_bins - 1)
+        total[c] = np.bincount(bins, weight, n_bins)
+        predicted[c] = np.bincount(bins, weight * probabilities[:, c], n_bins)
+        hits[c] = np.bincount(bins, weight * (groups == c), n_bins)
     filled = np.where(total > 0, total, np.nan)
     # A beta posterior that starts from half a row of either kind.
     above, below = hits + 0.5, total - hits + 0.5

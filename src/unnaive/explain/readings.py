@@ -1,7 +1,7 @@
 """How every kind of answer becomes naive Bayes parts.
 
-A table of evidence has one part; a tree has one at every node, and one of them speaks for a row;
-members of a vote all speak; experts speak by their responsibilities.
+A table of evidence has one part; a tree has one at every node, of which one answers for a row;
+members of a vote all answer; experts answer by their responsibilities.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from unnaive.answer.predict import share_rows
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import add_scorers
-from unnaive.explain.parts import Joining, Part, Parts, Reading, Role, Speaker
+from unnaive.explain.parts import ActivePart, Combiner, Part, Parts, Reading, Role
 from unnaive.table import Block
 from unnaive.table.columns import as_objects
 
@@ -59,7 +59,7 @@ def read_model(model: Any) -> Reading:
 
 @singledispatch
 def parts_of(node: Any, labels: NDArray[Any]) -> Parts:  # noqa: ARG001
-    """The naive Bayes parts of a node that tells some labels apart."""
+    """The naive Bayes parts of a node that predicts some labels."""
     raise TypeError(f"a {type(node).__name__} is not made of naive Bayes parts.")
 
 
@@ -70,15 +70,15 @@ def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
     votes = 1.0 if node.rounds is None else node.rounds
     part = Part("naive Bayes", "model", labels, node.scorer, counts, weight, direct, votes)
 
-    def speakers(block: Block) -> list[Speaker]:
-        return [Speaker(0, np.arange(block.n_rows), np.ones(block.n_rows))]
+    def active_parts(block: Block) -> list[ActivePart]:
+        return [ActivePart(0, np.arange(block.n_rows), np.ones(block.n_rows))]
 
-    return Parts((part.name,), lambda _: part, 0, speakers)
+    return Parts((part.name,), lambda _: part, 0, active_parts)
 
 
 @parts_of.register
 def _(node: Vote, labels: NDArray[Any]) -> Parts:
-    """Members all speak for every row; their mean evidence is a summary."""
+    """Members all answer for every row; their mean evidence is a summary."""
     n, n_classes, role = node.weights.size, node.n_outputs, node.member
     mean = node.join == "mean"
     shares = node.weights / node.weights.sum() if mean else node.weights
@@ -91,15 +91,17 @@ def _(node: Vote, labels: NDArray[Any]) -> Parts:
     def part(k: int) -> Part:
         if k < n:
             return Part(names[k], role, labels, scorer(k), node.counts, weight, False)
-        whole = add_scorers([scorer(i) for i in range(n)], shares / shares.sum())
-        return Part(names[k], "summary", labels, whole, node.counts, weight, False)
+        mean_scorer = add_scorers([scorer(i) for i in range(n)], shares / shares.sum())
+        return Part(names[k], "summary", labels, mean_scorer, node.counts, weight, False)
 
-    def speakers(block: Block) -> list[Speaker]:
+    def active_parts(block: Block) -> list[ActivePart]:
         every = np.arange(block.n_rows)
-        return [Speaker(k, every, np.full(block.n_rows, share)) for k, share in enumerate(shares)]
+        return [
+            ActivePart(k, every, np.full(block.n_rows, share)) for k, share in enumerate(shares)
+        ]
 
-    joining = Joining(node.cast, node.join == "softmax")
-    return Parts(names, cache(part), n, speakers, joining)
+    combiner = Combiner(node.cast, node.join == "softmax")
+    return Parts(names, cache(part), n, active_parts, combiner)
 
 
 @parts_of.register
@@ -110,19 +112,19 @@ def _(node: GatedMixture, labels: NDArray[Any]) -> Parts:
 
     def part(k: int) -> Part:
         role: Role = "gate" if k < gates else "expert"
-        told_apart = as_objects(shape.children(k)) if k < gates else labels
+        part_labels = as_objects(shape.children(k)) if k < gates else labels
         scorer, counts = node.scorer.select(units[k]), node.counts.select_groups(units[k])
-        return Part(names[k], role, told_apart, scorer, counts, float(totals[units[k]].sum()))
+        return Part(names[k], role, part_labels, scorer, counts, float(totals[units[k]].sum()))
 
-    def speakers(block: Block) -> list[Speaker]:
-        trust, every = np.exp(share_rows(node, block)[0]), np.arange(block.n_rows)
+    def active_parts(block: Block) -> list[ActivePart]:
+        shares, every = np.exp(share_rows(node, block)[0]), np.arange(block.n_rows)
         return [
-            Speaker(k, every, trust[:, below].sum(axis=1))
+            ActivePart(k, every, shares[:, below].sum(axis=1))
             for k, below in enumerate(shape.experts_below())
         ]
 
-    main = gates + int(np.argmax([totals[own].sum() for own in units[gates:]]))
-    return Parts(names, cache(part), main, speakers)
+    main = gates + int(np.argmax([totals[expert].sum() for expert in units[gates:]]))
+    return Parts(names, cache(part), main, active_parts)
 
 
 @parts_of.register
@@ -131,39 +133,41 @@ def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
         weight = float(node.weight[n])
         return Part(f"node {n}", "node", labels, node.scorer(n), node.node_counts(n), weight)
 
-    def speakers(block: Block) -> list[Speaker]:
+    def active_parts(block: Block) -> list[ActivePart]:
         stops = node.apply(block)
         return _at_nodes(np.arange(block.n_rows), stops, np.ones(block.n_rows))
 
-    return Parts(_numbered("node", node.n_nodes), cache(part), 0, speakers)
+    return Parts(_numbered("node", node.n_nodes), cache(part), 0, active_parts)
 
 
 @parts_of.register
 def _(node: ClassTree, labels: NDArray[Any]) -> Parts:
-    silent = (None,) * len(node.coders)
+    no_terms = (None,) * len(node.coders)
 
     def part(n: int) -> Part:
         """A naive Bayes without attributes: the shares of the node's classes."""
         answer = node.answer[n]
         logs = np.log(answer, out=np.full(len(answer), IMPOSSIBLE), where=answer > 0)
-        return Part(f"node {n}", "node", labels, Scorer(logs, silent), None, float(node.weight[n]))
+        return Part(
+            f"node {n}", "node", labels, Scorer(logs, no_terms), None, float(node.weight[n])
+        )
 
-    def speakers(block: Block) -> list[Speaker]:
+    def active_parts(block: Block) -> list[ActivePart]:
         return _at_nodes(*node.stops(block))
 
-    return Parts(_numbered("node", node.n_nodes), cache(part), 0, speakers)
+    return Parts(_numbered("node", node.n_nodes), cache(part), 0, active_parts)
 
 
 def _at_nodes(
     rows: NDArray[np.intp], nodes: NDArray[np.intp], shares: NDArray[np.float64]
-) -> list[Speaker]:
+) -> list[ActivePart]:
     """The nodes that rows stop at, each with its rows."""
     order = np.lexsort((rows, nodes))
     rows, nodes, shares = rows[order], nodes[order], shares[order]
     starts = np.flatnonzero(np.diff(nodes, prepend=-1))
     ends = [*starts[1:].tolist(), len(nodes)]
     return [
-        Speaker(int(nodes[start]), rows[start:end], shares[start:end])
+        ActivePart(int(nodes[start]), rows[start:end], shares[start:end])
         for start, end in zip(starts.tolist(), ends, strict=True)
     ]
 

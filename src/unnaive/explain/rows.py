@@ -1,4 +1,4 @@
-"""Why a row is answered as it is: bars that add up, part by part."""
+"""Explanations of rows: evidence that adds up to the prediction, part by part."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unnaive.discretize.discretizer import cut_names
 from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import State
 from unnaive.explain.evidence import label_names
-from unnaive.explain.parts import Joining, Part, Reading
+from unnaive.explain.parts import Combiner, Part, Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import Step, path_to
 from unnaive.table import Block
@@ -26,7 +26,7 @@ ROWS = 1024  # rows explained at a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Piece:
-    """What one part of the model says about a row.
+    """The evidence of one part of the model for a row.
 
     Attributes
     ----------
@@ -35,8 +35,8 @@ class Piece:
     number : int
         Of the part in the model.
     share : float
-        By how much it speaks for the row: 1 for a model alone or the node of a tree, a vote, a
-        responsibility.
+        Its share in the answer for the row: 1 for a model alone or the node of a tree, the weight
+        of a vote, a responsibility.
     labels : array
     names : tuple of str
         The labels as text.
@@ -59,7 +59,7 @@ class Piece:
 
     @property
     def joint(self) -> NDArray[np.float64]:
-        """Joint log probability: the baseline plus all bars, in the scorer's own order."""
+        """Joint log probability: the baseline plus all bars, in the order of the scorer."""
         out = self.baseline.copy()
         for bar in self.bars:
             out += bar
@@ -71,10 +71,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """Why one row is answered as it is.
+    """Why a row is predicted as it is.
 
-    Where one piece speaks, its ``joint`` is the row's ``predict_joint_log_proba``. In general
-    ``answer()`` joins the pieces to the probabilities of the classes.
+    Where one part answers, its ``joint`` is the row's ``predict_joint_log_proba``. In general
+    ``answer()`` combines the pieces to the probabilities of the classes.
 
     Attributes
     ----------
@@ -85,12 +85,12 @@ class Explanation:
     states : tuple of {"missing", "value", "unseen"}
     classes : array
     probabilities : array of shape (classes,)
-        What the model answers, `predict_proba`.
+        `predict_proba` of the row.
     pieces : tuple of Piece
-        The parts that speak for the row. Gates are among them; they say which expert to trust.
-    joining : Joining
-        How the pieces make the answer: the mean of their probabilities by share, the sum of the
-        shares of those who vote for a class, or the softmax of that sum.
+        The parts that answer for the row, and the gates that set the experts' responsibilities.
+    combiner : Combiner
+        How the pieces make the answer: the mean of their probabilities weighted by share, the
+        shares of the votes for each class, or the softmax of the sum of the votes.
     path : tuple of Step
         From the root to where the row stops, in a tree.
     """
@@ -101,7 +101,7 @@ class Explanation:
     classes: NDArray[Any]
     probabilities: NDArray[np.float64]
     pieces: tuple[Piece, ...]
-    joining: Joining
+    combiner: Combiner
     path: tuple[Step, ...]
 
     @property
@@ -110,31 +110,31 @@ class Explanation:
         return self.classes[self.probabilities.argmax()]
 
     @property
-    def speaking(self) -> tuple[Piece, ...]:
-        """The pieces that speak for classes, not for experts."""
+    def class_pieces(self) -> tuple[Piece, ...]:
+        """The pieces that predict classes: all but gates."""
         return tuple(piece for piece in self.pieces if piece.role != "gate")
 
     def answer(self) -> NDArray[np.float64]:
-        """The pieces joined: probabilities of the classes."""
-        own = self.speaking
-        return self.joining.joined([p.share for p in own], [p.joint for p in own])
+        """Probabilities of the classes, combined from the pieces."""
+        pieces = self.class_pieces
+        return self.combiner.combine([p.share for p in pieces], [p.joint for p in pieces])
 
     def __repr__(self) -> str:
-        said = ", ".join(
+        answer = ", ".join(
             f"{name} {p:.3f}"
             for name, p in zip(label_names(self.classes), self.probabilities, strict=True)
         )
-        return f"Explanation: {said}"
+        return f"Explanation: {answer}"
 
 
 def explain_rows(model: Any, X: Any) -> list[Explanation]:
-    """Why each row of a table is answered as it is.
+    """Why each row of a table is predicted as it is.
 
     Parameters
     ----------
     model : fitted classifier, or a `Reading` of one
     X : table of shape (n_samples, n_features)
-        Some rows; every one gets an object of its own.
+        The rows to explain.
 
     Returns
     -------
@@ -156,32 +156,34 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     """
     reading = read_model(model)
     block = KeptBlock(reading.block(X))
-    known = reading.answer.probabilities(block)
-    found: list[Explanation] = []
+    probabilities = reading.answer.probabilities(block)
+    explanations: list[Explanation] = []
     for start in range(0, block.n_rows, ROWS):
         part = block.slice(start, start + ROWS)
-        found += _explain(reading, part, known[start : start + ROWS])
-    return found
+        explanations += _explain(reading, part, probabilities[start : start + ROWS])
+    return explanations
 
 
-def _explain(reading: Reading, block: KeptBlock, known: NDArray[np.float64]) -> list[Explanation]:
+def _explain(
+    reading: Reading, block: KeptBlock, probabilities: NDArray[np.float64]
+) -> list[Explanation]:
     pieces: list[list[Piece]] = [[] for _ in range(block.n_rows)]
     stops = np.zeros(block.n_rows, dtype=np.intp)
     unseen = np.zeros((block.n_rows, len(block.schema)), dtype=bool)
-    for speaker in reading.speakers(block):
-        part, own = reading.part(speaker.part), block.take(speaker.rows)
-        bars = part.scorer.evidence(own)
+    for active in reading.active_parts(block):
+        part, rows = reading.part(active.part), block.take(active.rows)
+        bars = part.scorer.evidence(rows)
         weights = weigh(bars, part.scorer.log_prior)
-        unseen[speaker.rows] |= _unseen(part, own)
-        stops[speaker.rows] = speaker.part
+        unseen[active.rows] |= _unseen(part, rows)
+        stops[active.rows] = active.part
         names = label_names(part.labels)
-        for k, row in enumerate(speaker.rows):
+        for k, row in enumerate(active.rows):
             pieces[row].append(
                 Piece(
                     part.name,
                     part.role,
-                    speaker.part,
-                    float(speaker.share[k]),
+                    active.part,
+                    float(active.share[k]),
                     part.labels,
                     names,
                     part.scorer.log_prior,
@@ -201,9 +203,9 @@ def _explain(reading: Reading, block: KeptBlock, known: NDArray[np.float64]) -> 
                 for j in range(len(features))
             ),
             reading.classes,
-            known[i],
+            probabilities[i],
             tuple(pieces[i]),
-            reading.joining,
+            reading.combiner,
             path_to(tree, int(stops[i]), reading.schema)
             if tree is not None and len(pieces[i]) == 1
             else (),

@@ -1,4 +1,4 @@
-"""A tree as facts: its nodes, what leads to them, and the way of a row."""
+"""A tree as facts: its nodes, the conditions of their tests, and the path of a row."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from unnaive.table import Schema
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """A node on the way of a row.
+    """A node on the path of a row.
 
     Attributes
     ----------
     node : int
     condition : str
-        What led there; "" at the root.
+        The test passed from its parent; "" at the root.
     shares : array of shape (labels,)
-        What the node says before it looks at any attribute.
+        Class shares of the node, before any evidence.
     """
 
     node: int
@@ -42,19 +42,19 @@ class TreeNode:
         The root is 0 and has the parent -1.
     children : tuple of int
     attribute : str or None
-        What the node asks; None for a leaf.
+        The attribute the node tests; None for a leaf.
     condition : str
-        What leads to it from its parent; "" at the root.
+        The test passed from its parent; "" at the root.
     weight : float
         Weight of its training rows.
     class_weight : array of shape (classes,)
         The same by class.
     staying : float
-        Weight of the rows that no child has: their value is missing.
+        Weight of the rows whose value is missing, so that no child has them.
     utility : float
         Cross-validated accuracy of the node's naive Bayes, or the gain ratio of a C4.5 test.
     words : str
-        What the node would answer as a leaf.
+        What the node predicts as a leaf.
     """
 
     node: int
@@ -117,14 +117,14 @@ def tree_of(model: Any) -> tuple[TreeNode, ...]:
 
 
 def path_to(tree: BayesTree | ClassTree, node: int, schema: Schema) -> tuple[Step, ...]:
-    """The way from the root to a node."""
+    """The path from the root to a node."""
     steps = []
     while node >= 0:
-        led = condition(tree, node, schema) if node else ""
+        test = condition(tree, node, schema) if node else ""
         if isinstance(tree, BayesTree):
             shares = probabilities(tree.log_prior[node : node + 1].copy())[0]
         else:
             shares = tree.answer[node]
-        steps.append(Step(node, led, shares))
+        steps.append(Step(node, test, shares))
         node = int(tree.parent[node])
     return tuple(reversed(steps))

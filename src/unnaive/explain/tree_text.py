@@ -39,8 +39,8 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
     >>> print(export_text(tree))
     naive Bayes: 150 rows, 3 classes, utility 0.947
     """
-    known, tree = find_tree(model, "export_text shows")
-    schema, labels = known.schema, known.labels
+    root, tree = find_tree(model, "export_text shows")
+    schema, labels = root.schema, root.labels
     deepest = tree.depth.max() if max_depth is None else max_depth
     lines = []
     for node in np.flatnonzero(tree.depth <= deepest).tolist():  # parents before children
@@ -50,8 +50,8 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
             answer += " ..."  # there is more below
         indent = "|   " * tree.depth[node]
         if node:
-            leading = condition(tree, node, schema, decimals)
-            lines.append(f"{indent[4:]}{leading}: {answer}" if leaf else f"{indent[4:]}{leading}")
+            test = condition(tree, node, schema, decimals)
+            lines.append(f"{indent[4:]}{test}: {answer}" if leaf else f"{indent[4:]}{test}")
         elif leaf:
             lines.append(answer)
         staying = tree.staying(node)
@@ -63,7 +63,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
 
 
 def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:
-    """A fitted model's answer, and the tree in it; ``what`` is done begins the error."""
+    """A fitted model's answer and the tree in it; ``what`` begins the error message."""
     check_is_fitted(model)
     answer = getattr(model, "answer_", None)
     tree = answer.tree if isinstance(answer, Answer) else None
@@ -75,7 +75,7 @@ def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:
 
 
 def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
-    """What leads to a node from its parent."""
+    """The test that leads to a node from its parent."""
     parent = int(tree.parent[node])
     column, coder = schema[int(tree.attribute[parent])], tree.coders[tree.attribute[parent]]
     name = schema.label(int(tree.attribute[parent]))

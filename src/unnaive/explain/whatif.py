@@ -1,4 +1,4 @@
-"""What if a value were another one."""
+"""What-if questions: the prediction of a row with other values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unnaive.table.columns import as_objects
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WhatIf:
-    """A row as it is and as it might be.
+    """Explanations of a row before and after a change.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class WhatIf:
 
     @property
     def difference(self) -> NDArray[np.float64]:
-        """By how much the probability of each class moves."""
+        """Change of the probability of each class."""
         return self.after.probabilities - self.before.probabilities
 
     def __repr__(self) -> str:
@@ -43,7 +43,7 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variation:
-    """A row with one attribute at each of several values.
+    """Predictions of a row with one attribute at each of several values.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Variation:
 
 
 def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
-    """Explain a row as it is, and as it would be with other values.
+    """Explain a row as it is, and with other values.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
     >>> data = load_iris(as_frame=True)
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
     >>> changes = {"petal width (cm)": 2.0, "sepal width (cm)": None}
-    >>> found = what_if(model, data.data[50:51], changes)
-    >>> print(found.before.predicted, "->", found.after.predicted)
+    >>> answer = what_if(model, data.data[50:51], changes)
+    >>> print(answer.before.predicted, "->", answer.after.predicted)
     versicolor -> virginica
     """
     reading = read_model(model)
@@ -110,8 +110,8 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
     column : Any
         The attribute, by name or position.
     values : sequence or None, default=None
-        Values to try; None is missing. By default all that the model's main part tells apart:
-        missing, its categories, a number in each interval, points over the range of a density.
+        Values to try; None is missing. By default those of the model's main part: missing, its
+        categories, a number in each interval, points over the range of a density.
 
     Returns
     -------
@@ -122,22 +122,22 @@ def vary(model: Any, row: Any, column: Any, values: Sequence[Any] | None = None)
     >>> from unnaive import NaiveBayesClassifier
     >>> from unnaive.explain import vary
     >>> model = NaiveBayesClassifier().fit([["a"], ["a"], ["b"], ["b"]], [0, 0, 1, 0])
-    >>> found = vary(model, [["a"]], 0)
-    >>> found.values
+    >>> variation = vary(model, [["a"]], 0)
+    >>> variation.values
     ('missing', 'a', 'b')
-    >>> found.probabilities[:, 1].round(3).tolist()
+    >>> variation.probabilities[:, 1].round(3).tolist()
     [0.25, 0.118, 0.4]
     """
     reading = read_model(model)
-    j, own = find_column(reading, column), _one_row(reading, row)
+    j, one_row = find_column(reading, column), _one_row(reading, row)
     if values is None:
-        names, raw = _own_values(reading, j)
+        names, raw = _default_values(reading, j)
     else:
         raw = tuple(values)
         names = tuple("missing" if value is None else str(value) for value in raw)
-    table = own.take(np.zeros(len(raw), dtype=np.intp)).with_columns({j: as_objects(raw)})
-    found = reading.answer.probabilities(reading.block(table))
-    return Variation(reading.schema.label(j), names, raw, reading.classes, found)
+    table = one_row.take(np.zeros(len(raw), dtype=np.intp)).with_columns({j: as_objects(raw)})
+    probabilities = reading.answer.probabilities(reading.block(table))
+    return Variation(reading.schema.label(j), names, raw, reading.classes, probabilities)
 
 
 def find_column(reading: Reading, column: Any) -> int:
@@ -150,15 +150,19 @@ def find_column(reading: Reading, column: Any) -> int:
     raise ValueError(f"there is no column {column!r}; the table has {names[:10]}.")
 
 
-def _own_values(reading: Reading, j: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """What the main part tells apart; for trees without one, what their tests do."""
-    own = evidence_of(reading).attributes[j]
-    kept = [v for v, state in enumerate(own.states) if state != "unseen" and own.form != "nothing"]
+def _default_values(reading: Reading, j: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Names and values of an attribute in the main part."""
+    attribute = evidence_of(reading).attributes[j]
+    kept = [
+        v
+        for v, state in enumerate(attribute.states)
+        if state != "unseen" and attribute.form != "nothing"
+    ]
     if not kept:
         raise ValueError(
-            f"the model's main part says nothing about {own.name!r}: pass values= to try some."
+            f"the model's main part has no evidence of {attribute.name!r}; pass values=."
         )
-    return tuple(own.values[v] for v in kept), tuple(own.raw[v] for v in kept)
+    return tuple(attribute.values[v] for v in kept), tuple(attribute.raw[v] for v in kept)
 
 
 def _one_row(reading: Reading, row: Any) -> Block:

@@ -20,6 +20,7 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
+from unnaive.models._base import ScorerAttributes
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier
 from unnaive.table.storage import Storage
@@ -28,7 +29,7 @@ UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 
 
 @register("bagged", "Naive Bayes models of bootstrap draws that vote.", cost=40)
-class BaggedNaiveBayesClassifier(EnsembleClassifier):
+class BaggedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     """Naive Bayes on several random draws of the rows, which then answer together.
 
     How often a row is in a bag is a Poisson draw by seed and row number: rows need not know of each

@@ -18,6 +18,7 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
+from unnaive.models._base import ScorerAttributes
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.rounds import Boosted, Booster, Rules, round_share
@@ -30,7 +31,7 @@ ALGORITHMS = ("real", "m1", "samme")
 
 
 @register("boosted", "Rounds of naive Bayes, each on the rows the last misjudged.", cost=30)
-class BoostedNaiveBayesClassifier(EnsembleClassifier):
+class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     """AdaBoost over naive Bayes: rows that are misjudged weigh more in the next round.
 
     Rows are coded once; each round is one pass that counts them with their weights and one that

@@ -1,4 +1,4 @@
-"""Which attributes and values are drawn where there are too many."""
+"""Which attributes and values to draw where there are too many."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unnaive.explain.attributes import CERTAIN, AttributeEvidence
-from unnaive.explain.displays import ink
+from unnaive.explain.displays import drawing
 from unnaive.explain.evidence import PartEvidence
 
 POINTS = 7  # of a density that are drawn
@@ -27,52 +27,54 @@ class Row:
 def choose(
     facts: PartEvidence, attributes: Sequence[str] | None, most: int
 ) -> list[AttributeEvidence]:
-    """The attributes to draw: those named, or those that say something, the most telling first."""
+    """The attributes to draw: those named, or those with evidence, the most important first."""
     if attributes is not None:
         return [facts[name] for name in attributes]
-    speaking = [own for own in facts.ranked() if own.form != "nothing"]
-    if not speaking:
+    informative = [attribute for attribute in facts.ranked() if attribute.form != "nothing"]
+    if not informative:
         raise ValueError(
-            f"no attribute says anything at {facts.part!r}, so there is no evidence to draw"
-            + ("; a tree of classes is drawn by TreeDisplay." if facts.role == "node" else ".")
+            f"no attribute has evidence at {facts.part!r}, so there is nothing to draw"
+            + ("; TreeDisplay draws a tree of classes." if facts.role == "node" else ".")
         )
-    return speaking[:most]
+    return informative[:most]
 
 
-def lines(own: AttributeEvidence, most: int) -> list[Row]:
-    """An attribute's name and the values of it that are drawn."""
-    kept = drawn_values(own, most)
-    found = [Row(own, None, ink.plain(own.name, 45))]
-    at = "at " if own.form == "density" else ""
+def lines(attribute: AttributeEvidence, most: int) -> list[Row]:
+    """The lines of an attribute: its name and the values that are drawn."""
+    kept = drawn_values(attribute, most)
+    rows = [Row(attribute, None, drawing.plain(attribute.name, 45))]
+    prefix = "at " if attribute.form == "density" else ""
     for v in kept:
-        text = ink.plain(own.values[v], 34)
-        found.append(Row(own, v, text if own.states[v] == "missing" else at + text))
-    hidden = sum(own.states[v] == "value" for v in range(len(own))) - sum(
-        own.states[v] == "value" for v in kept
+        text = drawing.plain(attribute.values[v], 34)
+        rows.append(Row(attribute, v, text if attribute.states[v] == "missing" else prefix + text))
+    hidden = sum(attribute.states[v] == "value" for v in range(len(attribute))) - sum(
+        attribute.states[v] == "value" for v in kept
     )
-    if hidden and own.form != "density":
-        found[0] = Row(
-            own, None, f"{ink.plain(own.name, 34)} ({hidden} more value{'s' * (hidden > 1)})"
+    if hidden and attribute.form != "density":
+        rows[0] = Row(
+            attribute,
+            None,
+            f"{drawing.plain(attribute.name, 34)} ({hidden} more value{'s' * (hidden > 1)})",
         )
-    return found
+    return rows
 
 
-def drawn_values(own: AttributeEvidence, most: int) -> list[int]:
-    """The rows of an attribute that are drawn, in their order: missing if it occurs, the values
-    that matter most, points that cover a density.
+def drawn_values(attribute: AttributeEvidence, most: int) -> list[int]:
+    """The values of an attribute to draw, in their order: missing if it occurs, the most important
+    values, points that cover a density.
     """
-    frequent = own.distribution().mean(axis=1)
-    values = [v for v, state in enumerate(own.states) if state == "value"]
-    if own.form == "density":
+    frequent = attribute.distribution().mean(axis=1)
+    values = [v for v, state in enumerate(attribute.states) if state == "value"]
+    if attribute.form == "density":
         within = np.cumsum(frequent[values]) / max(frequent[values].sum(), 1e-300)
         inside = [v for v, s in zip(values, within, strict=True) if TAILS <= s <= 1 - TAILS]
         inside = inside or values
         picks = np.linspace(0, len(inside) - 1, min(POINTS, most, len(inside))).round()
         values = [inside[int(k)] for k in np.unique(picks)]
     elif len(values) > most:
-        worth = frequent * np.minimum(np.abs(own.weights), CERTAIN).max(axis=1)
+        worth = frequent * np.minimum(np.abs(attribute.weights), CERTAIN).max(axis=1)
         values = sorted(sorted(values, key=lambda v: -worth[v])[:most])
-    gone = own.states[0] == "missing" and (
-        bool(own.logs[0].any()) or float(np.nan_to_num(own.counts[0]).sum()) > 0
+    missing = attribute.states[0] == "missing" and (
+        bool(attribute.logs[0].any()) or float(np.nan_to_num(attribute.counts[0]).sum()) > 0
     )
-    return [0, *values] if gone else values
+    return [0, *values] if missing else values

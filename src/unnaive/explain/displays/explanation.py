@@ -1,4 +1,4 @@
-"""A waterfall: from the prior, bar by bar, to the answer for one row."""
+"""A waterfall: from the prior, bar by bar, to the prediction of a row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 
 from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.contrast import Waterfall, waterfall_of
-from unnaive.explain.displays import ink
+from unnaive.explain.displays import drawing
 from unnaive.explain.readings import read_model
 from unnaive.explain.rows import explain_rows
 
@@ -17,10 +17,10 @@ BEFORE, START = "before any evidence", "at the root"
 
 
 class ExplanationDisplay:
-    """Why one row is answered as it is: bars from the prior to the answer, the longest first.
+    """Why a row is predicted as it is: bars from the prior to the answer, the longest first.
 
-    Where one naive Bayes speaks for the row, bars are what each attribute adds to the log odds of a
-    class against another. Where several parts speak, bars are what each adds to the answer.
+    Where one naive Bayes answers for the row, bars are what each attribute adds to the log odds of
+    a class against another. Where several parts answer, bars are what each adds to the answer.
 
     Parameters
     ----------
@@ -58,10 +58,9 @@ class ExplanationDisplay:
         label: Any = None,
         against: Any = None,
         piece: int | str | None = None,
-        max_bars: int = 12,
-        ax: Any = None,
+        **options: Any,
     ) -> Self:
-        """Explain a row to a fitted classifier's user.
+        """Explain a row of a table by a fitted classifier.
 
         Parameters
         ----------
@@ -71,17 +70,16 @@ class ExplanationDisplay:
             Which row of X.
         label, against, piece :
             As in `waterfall_of`.
-        max_bars : int, default=12
-            Most bars; the others are added up in one.
-        ax : matplotlib Axes or None, default=None
+        **options :
+            As in `plot`.
 
         Returns
         -------
         ExplanationDisplay
         """
         one = X[row : row + 1] if isinstance(X, list) else _safe_indexing(X, [row])
-        found = explain_rows(read_model(estimator), one)[0]
-        return cls(waterfall_of(found, label, against, piece)).plot(max_bars=max_bars, ax=ax)
+        explanation = explain_rows(read_model(estimator), one)[0]
+        return cls(waterfall_of(explanation, label, against, piece)).plot(**options)
 
     def plot(self, *, max_bars: int = 12, ax: Any = None) -> Self:
         """Draw.
@@ -96,72 +94,76 @@ class ExplanationDisplay:
         -------
         ExplanationDisplay
         """
-        own = self.waterfall
-        kept = min(max_bars, len(own.bars))
-        names = [BEFORE if own.unit == "log odds" else START]
-        sign = " =" if own.unit == "log odds" else ":"
-        pairs = zip(own.names[:kept], own.values[:kept], strict=True)
+        fall = self.waterfall
+        kept = min(max_bars, len(fall.bars))
+        names = [BEFORE if fall.unit == "log odds" else START]
+        sign = " =" if fall.unit == "log odds" else ":"
+        pairs = zip(fall.names[:kept], fall.values[:kept], strict=True)
         names += [_name(name, sign, value) for name, value in pairs]
-        bars = [own.start, *own.bars[:kept]]
-        if len(own.bars) > kept:
-            names.append(f"{len(own.bars) - kept} others")
-            bars.append(float(own.bars[kept:].sum()))
-        if own.unit != "log odds" and own.start == 0.0:
+        bars = [fall.start, *fall.bars[:kept]]
+        if len(fall.bars) > kept:
+            names.append(f"{len(fall.bars) - kept} others")
+            bars.append(float(fall.bars[kept:].sum()))
+        if fall.unit != "log odds" and fall.start == 0.0:
             names, bars = names[1:], bars[1:]
-        self.figure_, self.ax_ = ink.canvas(ax, 7.5, 1.3 + 0.27 * (len(bars) + 1))
+        self.figure_, self.ax_ = drawing.canvas(ax, 7.5, 1.3 + 0.27 * (len(bars) + 1))
         self._draw(names, np.array(bars, dtype=float))
         return self
 
     def _draw(self, names: list[str], bars: Any) -> None:
-        ax, own = self.ax_, self.waterfall
+        ax, fall = self.ax_, self.waterfall
         ends = np.cumsum(bars)
-        # What is impossible would leave nothing else to see.
+        # Impossible values would leave nothing else to see.
         limit = 1.2 * CERTAIN
         left, right = np.clip(ends - bars, -limit, limit), np.clip(ends, -limit, limit)
         at = np.arange(len(bars))
-        colours = [ink.FOR if bar >= 0 else ink.AGAINST for bar in bars]
+        colours = [drawing.FOR if bar >= 0 else drawing.AGAINST for bar in bars]
         if names[0] in (BEFORE, START):
-            colours[0] = ink.NEUTRAL
+            colours[0] = drawing.NEUTRAL
         self.bars_ = ax.barh(at, right - left, 0.7, left=left, color=colours, zorder=2)
         ax.vlines(right[:-1], at[:-1] + 0.35, at[1:] - 0.35, color="#888888", lw=0.6)
-        total = float(np.clip(own.total, -limit, limit))
+        total = float(np.clip(fall.total, -limit, limit))
         last = len(bars)
         ax.barh([last], [total], 0.7, color="#333333", zorder=2)
         low, high = (
             min(0.0, left.min(), right.min(), total),
             max(0.0, left.max(), right.max(), total),
         )
-        reach = max(high - low, ink.LEAST_SCALE)
-        digits = "+z.1%" if own.unit == "probability" else "+z.2f"
+        reach = max(high - low, drawing.LEAST_SCALE)
+        digits = "+z.1%" if fall.unit == "probability" else "+z.2f"
         for y, bar, start, end in zip(at, bars, left, right, strict=True):
             self._number(y, max(start, end), reach, _number(bar, digits))
         self._number(
             last,
             max(total, 0.0),
             reach,
-            _number(own.total, digits.replace("+", "") if "%" in digits else digits),
+            _number(fall.total, digits.replace("+", "") if "%" in digits else digits),
         )
         ax.axvline(0, color="black", lw=0.8)
-        ink.name_ticks(ax.yaxis, range(last + 1), [*names, "total"])[-1].set_fontweight("bold")
+        drawing.name_ticks(ax.yaxis, range(last + 1), [*names, "total"])[-1].set_fontweight("bold")
         ax.set_ylim(last + 0.7, -0.7)
         ax.set_xlim(low - 0.04 * reach, high + 0.14 * reach)
-        ax.tick_params(axis="x", labelsize=ink.SMALL)
+        ax.tick_params(axis="x", labelsize=drawing.SMALL)
         ax.grid(axis="x", color="#dddddd", lw=0.5, zorder=0)
         ax.set_axisbelow(True)
-        what = ink.plain(own.label, 40)
-        rival = f" against {ink.plain(own.against, 40)}" if own.against else ""
+        what = drawing.plain(fall.label, 40)
+        rival = f" against {drawing.plain(fall.against, 40)}" if fall.against else ""
         unit = {"log odds": "log odds of", "probability": "probability of", "votes": "votes for"}
-        ax.set_xlabel(f"{unit[own.unit]} {what}{rival}", fontsize=ink.SMALL, parse_math=False)
-        ink.bare(ax, "bottom")
-        where = "" if own.title in ("naive Bayes", "all parts") else f", by {own.title}"
-        ink.title(ax, f"P({ink.plain(own.answer, 40)}) = {own.probability:.4g}{where}")
+        ax.set_xlabel(f"{unit[fall.unit]} {what}{rival}", fontsize=drawing.SMALL, parse_math=False)
+        drawing.bare(ax, "bottom")
+        where = "" if fall.title in ("naive Bayes", "all parts") else f", by {fall.title}"
+        drawing.title(ax, f"P({drawing.plain(fall.answer, 40)}) = {fall.probability:.4g}{where}")
 
     def _number(self, y: Any, x: float, reach: float, text: str) -> None:
-        ink.write(self.ax_, x + 0.015 * reach, y, text, fontsize=ink.SMALL - 1)
+        drawing.write(self.ax_, x + 0.015 * reach, y, text, fontsize=drawing.SMALL - 1)
 
 
 def _name(name: str, sign: str, value: str) -> str:
-    return f"{ink.plain(name, 32)}{sign} {ink.plain(value, 24)}" if value else ink.plain(name, 50)
+    return (
+        f"{drawing.plain(name, 32)}{sign} {drawing.plain(value, 24)}"
+        if value
+        else drawing.plain(name, 50)
+    )
 
 
 def _number(bar: float, digits: str) -> str:

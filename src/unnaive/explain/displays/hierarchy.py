@@ -16,9 +16,9 @@ from unnaive.explain.groups import GroupProfile, profiles_of
 
 
 class GroupsDisplay(Outline):
-    """What displays of groups share; subclasses say whose groups they draw, and how."""
+    """Shared by displays of groups; subclasses name the model whose groups they draw."""
 
-    _draws: tuple[type, str]  # the node of an answer, and who has such
+    _draws: tuple[type, str]  # kind of answer, and the model that has it
 
     def __init__(self, model: Any) -> None:
         kind, name = self._draws
@@ -28,20 +28,20 @@ class GroupsDisplay(Outline):
         self.groups = profiles_of(model)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, n_remarks: int = 3, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
         """Draw a fitted classifier.
 
         Parameters
         ----------
         estimator : fitted classifier
-        n_remarks, ax :
+        **options :
             As in `plot`.
 
         Returns
         -------
         The display, drawn.
         """
-        return cls(estimator).plot(n_remarks=n_remarks, ax=ax)
+        return cls(estimator).plot(**options)
 
     def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
         """Draw.
@@ -56,16 +56,16 @@ class GroupsDisplay(Outline):
         -------
         The display, drawn.
         """
-        items, what, note = self._lines(n_remarks)
-        return self._show(items, self.model.classes_, what, note, ax, say_label=False)
+        items, title, note = self._lines(n_remarks)
+        return self._show(items, self.model.classes_, title, note, ax, name_label=False)
 
     @abstractmethod
     def _lines(self, n_remarks: int) -> tuple[list[Item], str, str]:
-        """The lines from the top, what they are, and a note on them."""
+        """The lines from the top, a title, and a note."""
 
 
 class DecompositionDisplay(GroupsDisplay):
-    """The classes of a decomposition and their clusters, with what tells clusters apart.
+    """The classes of a decomposition and their clusters, with the values that distinguish them.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ class DecompositionDisplay(GroupsDisplay):
         owner, names = answer.root.owner, label_names(answer.classes)  # type: ignore[union-attr]
         items: list[Item] = []
         for c, name in enumerate(names):
-            own = [self.groups[k] for k in np.flatnonzero(owner == c)]
+            clusters = [self.groups[k] for k in np.flatnonzero(owner == c)]
             top = len(items)
-            weight = sum(group.weight for group in own)
-            said = counted(len(own), "cluster")
-            items.append(Item(name, 0, -1, weight, own[0].class_share, (), said))
-            if len(own) > 1:
-                for k, group in enumerate(own):
+            weight = sum(group.weight for group in clusters)
+            note = counted(len(clusters), "cluster")
+            items.append(Item(name, 0, -1, weight, clusters[0].class_share, (), note))
+            if len(clusters) > 1:
+                for k, group in enumerate(clusters):
                     item = _item(group, f"cluster {k}", 1, top, n_remarks, f"{group.share:.0%}")
                     # The bar is as long as the cluster is large.
                     items.append(replace(item, class_share=group.share * group.class_share))
@@ -115,7 +115,7 @@ class DecompositionDisplay(GroupsDisplay):
 
 
 class MixtureDisplay(GroupsDisplay):
-    """The gates and experts of a mixture, with what sends rows to each.
+    """The gates and experts of a mixture, with the values that send rows to each.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ class MixtureDisplay(GroupsDisplay):
         add(self.groups[0], 0, -1)
         n_experts = sum(group.name.startswith("expert") for group in self.groups)
         n_gates = len(self.groups) - n_experts
-        what = f"{n_gates} gate{'s' * (n_gates != 1)}, {n_experts} expert{'s' * (n_experts != 1)}"
-        return items, what, "rows count by responsibility, in every sweep"
+        what = f"{counted(n_gates, 'gate')}, {counted(n_experts, 'expert')}"
+        return items, what, "rows weighted by responsibility, over all sweeps"
 
 
 def _item(

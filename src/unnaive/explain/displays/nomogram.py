@@ -1,4 +1,4 @@
-"""A nomogram: read the points of a row's values, add them, read the probability."""
+"""A nomogram: points for a row's values, whose sum gives the probability."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from unnaive.common.wording import counted
 from unnaive.explain.attributes import CERTAIN, AttributeEvidence
 from unnaive.explain.contrast import find_label
-from unnaive.explain.displays import ink
+from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose, drawn_values
 from unnaive.explain.evidence import PartEvidence, evidence_of
 
@@ -82,16 +83,7 @@ class NomogramDisplay:
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        part: int | str | None = None,
-        label: Any = None,
-        against: Any = None,
-        attributes: Sequence[str] | None = None,
-        max_attributes: int = 12,
-        max_values: int = 10,
-        ax: Any = None,
+        cls, estimator: Any, *, part: int | str | None = None, **options: Any
     ) -> Self:
         """Draw the nomogram of a fitted classifier.
 
@@ -100,21 +92,14 @@ class NomogramDisplay:
         estimator : fitted classifier
         part : int, str or None, default=None
             Which naive Bayes of the model; see `evidence_of`.
-        label, against, attributes, max_attributes, max_values, ax :
+        **options :
             As in `plot`.
 
         Returns
         -------
         NomogramDisplay
         """
-        return cls(evidence_of(estimator, part)).plot(
-            label=label,
-            against=against,
-            attributes=attributes,
-            max_attributes=max_attributes,
-            max_values=max_values,
-            ax=ax,
-        )
+        return cls(evidence_of(estimator, part)).plot(**options)
 
     def plot(
         self,
@@ -149,15 +134,15 @@ class NomogramDisplay:
         a, b = self._pair(label, against)
         self.label_, self.against_ = facts.names[a], facts.names[b]
         chosen = choose(facts, attributes, len(facts.attributes))
-        found = [_log_odds(own, a, b, max_values) for own in chosen]
+        scales = [_log_odds(attribute, a, b, max_values) for attribute in chosen]
         if attributes is None:
-            found.sort(key=lambda pair: -float(np.ptp(pair[2])))
-        found = found[: max_attributes if attributes is None else None]
-        widest = max([ink.LEAST_SCALE, *(float(np.ptp(odds)) for _, _, odds in found)])
+            scales.sort(key=lambda pair: -float(np.ptp(pair[2])))
+        scales = scales[: max_attributes if attributes is None else None]
+        widest = max([drawing.LEAST_SCALE, *(float(np.ptp(odds)) for _, _, odds in scales)])
         self.per_point_ = widest / 100.0
         self.scales_ = [
-            Scale(own, values, odds, (odds - odds.min()) / self.per_point_)
-            for own, values, odds in found
+            Scale(attribute, values, odds, (odds - odds.min()) / self.per_point_)
+            for attribute, values, odds in scales
         ]
         prior = float(facts.log_prior[a] - facts.log_prior[b])
         self.least_ = prior + sum(float(scale.log_odds.min()) for scale in self.scales_)
@@ -184,41 +169,42 @@ class NomogramDisplay:
 
     def _draw(self, ax: Any) -> None:
         levels = [_levels(scale) for scale in self.scales_]
-        heights = [0.75 + 0.3 * (max(own, default=0) + 1) for own in levels]
+        heights = [0.75 + 0.3 * (max(lines, default=0) + 1) for lines in levels]
         total = sum(heights) + 3.6
-        self.figure_, self.ax_ = ink.canvas(ax, 9.0, 0.9 + 0.36 * total)
+        self.figure_, self.ax_ = drawing.canvas(ax, 9.0, 0.9 + 0.36 * total)
         ax = self.ax_
         _ruler(ax, 0.0, np.arange(0, 101, 10), [f"{p}" for p in range(0, 101, 10)], up=True)
         places, names = [0.0], ["points"]
         self.marks_: list[Any] = []
         at = 0.9
-        for scale, own, height in zip(self.scales_, levels, heights, strict=True):
-            self._draw_scale(scale, own, at)
+        for scale, lines, height in zip(self.scales_, levels, heights, strict=True):
+            self._draw_scale(scale, lines, at)
             places.append(at)
-            names.append(ink.plain(scale.attribute.name, 42))
+            names.append(drawing.plain(scale.attribute.name, 42))
             at += height
         self._draw_sums(at + 0.6)
         places += [at + 0.6, at + 1.7]
-        names += ["total points", f"P({ink.plain(self.label_, 24)})"]
-        labels = ink.name_ticks(ax.yaxis, places, names)
+        names += ["total points", f"P({drawing.plain(self.label_, 24)})"]
+        labels = drawing.name_ticks(ax.yaxis, places, names)
         for label in labels[:1] + labels[-2:]:
             label.set_fontweight("bold")
         ax.set_ylim(at + 2.7, -1.0)
         ax.set_xlim(-4.0, 104.0)
         ax.set_xticks([])
-        ink.bare(ax)
-        left_out = sum(own.form != "nothing" for own in self.facts.attributes) - len(self.scales_)
-        note = f"P({ink.plain(self.label_, 24)}) among the two classes"
-        note = "" if len(self.facts.labels) == 2 else note
-        if left_out > 0:
-            more = "attributes with narrower scales are not drawn and add nothing"
-            if left_out == 1:
-                more = "attribute with a narrower scale is not drawn and adds nothing"
-            more = f"{left_out} {more}"
-            note = f"{note}; {more}" if note else more
+        drawing.bare(ax)
+        hidden = sum(attribute.form != "nothing" for attribute in self.facts.attributes) - len(
+            self.scales_
+        )
+        notes = []
+        if len(self.facts.labels) > 2:
+            notes.append(f"P({drawing.plain(self.label_, 24)}) among the two classes")
+        if hidden > 0:
+            notes.append(f"{counted(hidden, 'attribute')} with narrower scales left out")
         where = "" if self.facts.role == "model" else f" at {self.facts.part}"
-        ink.title(
-            ax, f"{ink.plain(self.label_, 30)} against {ink.plain(self.against_, 30)}{where}", note
+        drawing.title(
+            ax,
+            f"{drawing.plain(self.label_, 30)} against {drawing.plain(self.against_, 30)}{where}",
+            "; ".join(notes),
         )
 
     def _draw_scale(self, scale: Scale, levels: list[int], at: float) -> None:
@@ -227,18 +213,23 @@ class NomogramDisplay:
         counts = np.nan_to_num(scale.attribute.counts[scale.values].sum(axis=1), nan=1.0)
         size = 12.0 + 60.0 * np.sqrt(counts / max(counts.max(), 1e-300))
         colours = [
-            "white" if scale.attribute.states[v] == "missing" else ink.FOR for v in scale.values
+            "white" if scale.attribute.states[v] == "missing" else drawing.FOR for v in scale.values
         ]
         self.marks_.append(
             ax.scatter(
-                points, np.full(len(points), at), s=size, c=colours, edgecolors=ink.FOR, zorder=3
+                points,
+                np.full(len(points), at),
+                s=size,
+                c=colours,
+                edgecolors=drawing.FOR,
+                zorder=3,
             )
         )
         for x, v, level in zip(points, scale.values, levels, strict=True):
             if level >= 0:
-                text = ink.plain(scale.attribute.values[v], 24)
+                text = drawing.plain(scale.attribute.values[v], 24)
                 y = at + 0.36 + 0.3 * level
-                ink.write(ax, x, y, text, fontsize=ink.SMALL - 1.5, ha="center")
+                drawing.write(ax, x, y, text, fontsize=drawing.SMALL - 1.5, ha="center")
                 if level:
                     ax.vlines(x, at, y - 0.14, color="#bbbbbb", lw=0.5, zorder=1)
 
@@ -250,16 +241,16 @@ class NomogramDisplay:
         step = next(s for s in (10, 20, 25, 50, 100, 200, 500, 1000, 10**9) if most / s <= 12)
         sums = np.arange(0, most + 1e-9, step)
         _ruler(ax, at, 100 * sums / most, [f"{s:.0f}" for s in sums], up=True)
-        known = (logit(PROBABILITIES) - self.least_) / self.per_point_
-        inside = (known >= 0) & (known <= most)
-        where = 100 * known[inside] / most
+        points = (logit(PROBABILITIES) - self.least_) / self.per_point_
+        inside = (points >= 0) & (points <= most)
+        where = 100 * points[inside] / most
         names = [f"{p:g}" for p in PROBABILITIES[inside]]
         shown = [k for k in range(len(where)) if k == 0 or where[k] - where[k - 1] > 4.5]
         _ruler(ax, at + 1.1, where[shown], [names[k] for k in shown], up=False)
         ax.hlines(at + 1.1, 0, 100, color="black", lw=0.8)
 
     def probability(self, points: float) -> float:
-        """What the lower rulers say about a sum of points.
+        """Probability for a sum of points, as read from the lower rulers.
 
         Parameters
         ----------
@@ -273,28 +264,28 @@ class NomogramDisplay:
 
 
 def _log_odds(
-    own: AttributeEvidence, a: int, b: int, most: int
+    attribute: AttributeEvidence, a: int, b: int, most: int
 ) -> tuple[AttributeEvidence, list[int], NDArray[np.float64]]:
-    """What an attribute's values add to the log odds of two labels; what is impossible, a lot."""
-    odds = own.logs[:, a] - own.logs[:, b]
-    known = np.abs(odds) <= CERTAIN
-    edge = 1.0 + float(np.abs(odds[known]).max(initial=0.0))
-    values = drawn_values(own, most)
-    return own, values, np.where(known, odds, np.sign(odds) * edge)[values]
+    """What an attribute's values add to the log odds of two labels, impossible ones a lot."""
+    odds = attribute.logs[:, a] - attribute.logs[:, b]
+    possible = np.abs(odds) <= CERTAIN
+    edge = 1.0 + float(np.abs(odds[possible]).max(initial=0.0))
+    values = drawn_values(attribute, most)
+    return attribute, values, np.where(possible, odds, np.sign(odds) * edge)[values]
 
 
 def _levels(scale: Scale) -> list[int]:
-    """On which line the name of each value fits; -1 where none does."""
+    """The line on which the name of each value fits; -1 where none does."""
     free = [-np.inf] * LEVELS
-    found = [-1] * len(scale.values)
+    levels = [-1] * len(scale.values)
     for k in np.argsort(scale.points, kind="stable"):
         half = 0.55 * min(len(scale.attribute.values[scale.values[k]]), 24) + 0.8
         x = float(scale.points[k])
         for level in range(LEVELS):
             if x - half > free[level]:
-                free[level], found[k] = x + half, level
+                free[level], levels[k] = x + half, level
                 break
-    return found
+    return levels
 
 
 def _ruler(ax: Any, at: float, places: NDArray[Any], names: Sequence[str], up: bool) -> None:
@@ -302,4 +293,4 @@ def _ruler(ax: Any, at: float, places: NDArray[Any], names: Sequence[str], up: b
     sign = -1.0 if up else 1.0
     ax.vlines(places, at, at + 0.16 * sign, color="black", lw=0.8)
     for x, name in zip(places, names, strict=True):
-        ink.write(ax, x, at + 0.42 * sign, name, fontsize=ink.SMALL - 1, ha="center")
+        drawing.write(ax, x, at + 0.42 * sign, name, fontsize=drawing.SMALL - 1, ha="center")

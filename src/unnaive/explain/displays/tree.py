@@ -7,7 +7,7 @@ from typing import Any, Self
 from unnaive.common.wording import counted
 from unnaive.explain.displays.outline import Item, Outline
 from unnaive.explain.evidence import evidence_of
-from unnaive.explain.groups import Remark, telling
+from unnaive.explain.groups import Remark, distinguishing_values
 from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import TreeNode, tree_of
@@ -16,8 +16,8 @@ from unnaive.explain.tree import TreeNode, tree_of
 class TreeDisplay(Outline):
     """A tree whose leaves show their evidence.
 
-    Every node is a line: what leads to it, how many rows it has and of which classes. Beside a leaf
-    with a naive Bayes stand the values that say most there.
+    Every node is a line: its test, its rows and their classes. Beside a leaf with a naive Bayes
+    stand the values with most evidence there.
 
     Parameters
     ----------
@@ -49,30 +49,20 @@ class TreeDisplay(Outline):
         self.nodes = tree_of(model)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        max_nodes: int = 30,
-        max_depth: int | None = None,
-        n_remarks: int = 3,
-        ax: Any = None,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
         """Draw a fitted tree.
 
         Parameters
         ----------
         estimator : fitted tree classifier
-        max_nodes, max_depth, n_remarks, ax :
+        **options :
             As in `plot`.
 
         Returns
         -------
         TreeDisplay
         """
-        return cls(estimator).plot(
-            max_nodes=max_nodes, max_depth=max_depth, n_remarks=n_remarks, ax=ax
-        )
+        return cls(estimator).plot(**options)
 
     def plot(
         self,
@@ -106,7 +96,7 @@ class TreeDisplay(Outline):
         for n in self.nodes_:
             node = self.nodes[n]
             leaf = not any(child in place for child in node.children)
-            note = "" if leaf or not node.attribute else f"asks {node.attribute}"
+            note = "" if leaf or not node.attribute else f"test of {node.attribute}"
             if leaf and node.children:
                 note = f"… {counted(_below(self.nodes, n), 'node')} below"
             items.append(
@@ -121,13 +111,11 @@ class TreeDisplay(Outline):
                 )
             )
         n_leaves = sum(not node.children for node in self.nodes)
-        what = f"{type(self.model).__name__}: {len(self.nodes)} nodes, {n_leaves} leaves"
-        if len(self.nodes) == 1:
-            what = f"{type(self.model).__name__}: a single node"
+        size = f"{counted(len(self.nodes), 'node')}, {counted(n_leaves, 'leaf', 'leaves')}"
+        title = f"{type(self.model).__name__}: {size}"
         hidden = len(self.nodes) - len(items)
-        are = "is" if hidden == 1 else "are"
-        note = f"{counted(hidden, 'node')} {are} not drawn" if hidden else ""
-        return self._show(items, self.model.classes_, what, note, ax, say_label=True)
+        note = f"{counted(hidden, 'node')} not drawn" if hidden else ""
+        return self._show(items, self.model.classes_, title, note, ax, name_label=True)
 
 
 def opened(nodes: tuple[TreeNode, ...], most: int, max_depth: int | None) -> set[int]:
@@ -145,7 +133,7 @@ def opened(nodes: tuple[TreeNode, ...], most: int, max_depth: int | None) -> set
 
 
 def _order(nodes: tuple[TreeNode, ...]) -> Any:
-    """Every node right after its parent and what is below its elder siblings."""
+    """Depth first: every node after its parent and its earlier siblings' nodes."""
     rank: dict[int, int] = {}
     pending = [0]
     while pending:
@@ -156,16 +144,16 @@ def _order(nodes: tuple[TreeNode, ...]) -> Any:
 
 
 def _below(nodes: tuple[TreeNode, ...], n: int) -> int:
-    found, pending = 0, list(nodes[n].children)
+    count, pending = 0, list(nodes[n].children)
     while pending:
-        found += 1
+        count += 1
         pending += nodes[pending.pop()].children
-    return found
+    return count
 
 
 def _leaf_remarks(reading: Reading, node: int, n: int) -> tuple[Remark, ...]:
-    """What says most at a node; nothing where one class is all there is."""
+    """The values with most evidence at a node; none where it has a single class."""
     part = reading.part(node)
     if not part.scorer.speaks or (part.counts is not None and (part.counts.totals > 0).sum() < 2):
         return ()
-    return telling(evidence_of(reading, node), None, n=n)
+    return distinguishing_values(evidence_of(reading, node), None, n=n)

@@ -1,18 +1,18 @@
-"""What a report says: facts of the model and of the rows passed, in words and as plain data."""
+"""Contents of a report: facts of the model and of the rows, in words and as plain data."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from unnaive.answer import Answer, ClassTree, Foreign
+from unnaive.answer import Answer, ClassTree, Folded, Foreign
+from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
 from unnaive.explain.evidence import label_names
 from unnaive.explain.importance import Importance, importance_of
-from unnaive.explain.quality import quality_of
+from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
@@ -24,7 +24,7 @@ from unnaive.explain.report.rows import PageRows
 from unnaive.explain.tree import TreeNode, tree_of
 
 MOST_IMPORTANT = 20
-MOST_JUDGED = 50_000  # rows on which importance is measured
+MOST_MEASURED = 50_000  # rows on which importance is measured
 WORK = 200_000_000  # and fewer, if rows times columns times columns are more than this
 
 
@@ -45,8 +45,9 @@ class Contents:
         self.rows = PageRows.of(self.block, self.coders)
         self.quality = None if y is None else quality_of(model, X, y)
         self.folds = [] if y is None or cv is None else cross_validated(model, X, y, cv)
-        self.known = self.answer.probabilities(self.block)
-        self.truth = None if self.quality is None else _numbers(self.quality.classes, y)
+        self.probabilities = self.answer.probabilities(self.block)
+        rows = None if y is None else labelled_rows(model.classes_, self.block.n_rows, y, None)
+        self.truth = None if rows is None else rows.groups
         self.reading = None if self.foreign else read_model(model)
         self.nodes: tuple[TreeNode, ...] = ()
         if self.answer.tree is not None:
@@ -58,39 +59,41 @@ class Contents:
     def _importance(self, X: Any, y: Any) -> Importance | None:
         """On all rows, or on some spread over them where each column would take long.
 
-        None where nothing can be told: without labels, and of a tree without naive Bayes.
+        None for a tree without naive Bayes, if there are no labels.
         """
         if self.reading is None:
             return None
-        n, most = self.block.n_rows, max(500, min(MOST_JUDGED, WORK // len(self.names) ** 2))
+        n, most = self.block.n_rows, max(500, min(MOST_MEASURED, WORK // len(self.names) ** 2))
         if n > most:
             at = np.linspace(0, n - 1, most).astype(np.intp)
             X = _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), at)
             y = None if y is None else read_target(y)[at]
-        self.judging = min(n, most)
-        found = importance_of(self.reading, X, y)
-        return None if y is None and not found.evidence.any() else found
+        self.n_measured = min(n, most)
+        importance = importance_of(self.reading, X, y)
+        return None if y is None and not importance.evidence.any() else importance
 
     def _parts(self) -> list[dict[str, Any]]:
         if self.reading is None:
             return []
-        found = parts_data(self.reading, self._titles())
-        speaks = any(own["form"] != "nothing" for part in found for own in part["attributes"])
-        return found if speaks else []
+        parts = parts_data(self.reading, self._titles())
+        informative = any(
+            attribute["form"] != "nothing" for part in parts for attribute in part["attributes"]
+        )
+        return parts if informative else []
 
     def _titles(self) -> dict[int, str]:
-        """What to call the nodes of a tree."""
+        """Titles of the nodes of a tree."""
         return {
-            own.node: f"{'node' if own.children else 'leaf'} {own.node}: {own.condition}"
-            if own.condition
+            node.node: f"{'node' if node.children else 'leaf'} {node.node}: {node.condition}"
+            if node.condition
             else "the root, all rows"
-            for own in self.nodes
+            for node in self.nodes
         }
 
     # For the template ------------------------------------------------------------------------
 
     def template(self) -> dict[str, Any]:
-        """What fills the template."""
+        """The contents of the template."""
         several = len(self.class_names) > 1
         shown = {
             "importance": self.importance is not None,
@@ -114,45 +117,48 @@ class Contents:
             "quality": None if self.quality is None else quality_view(self.quality, self.folds),
             "importance": self._importance_view(),
             "tree_words": words.tree_words(tree) if self.nodes and tree else "",
-            "evidence_words": f" Of {every} parts, the {kept} with most rows are kept in this page."
+            "evidence_words": f" Of {every} parts, the {kept} with most rows are on this page."
             if 0 < kept < every
             else "",
             "try_words": words.foreign_words(self.answer)
             if self.foreign
             else words.try_words(self.answer),
             "can_try": not self.foreign,
+            "clusters": self.answer.find(Folded) is not None,
             "notes": self._notes(),
             "cite": words.citation(self.model),
         }
 
     def _importance_view(self) -> dict[str, Any] | None:
-        found = self.importance
-        if found is None:
+        importance = self.importance
+        if importance is None:
             return None
-        judged = not np.isnan(found.drop).any()
-        size = found.drop if judged else found.evidence
-        order = np.argsort(-size, kind="stable")[:MOST_IMPORTANT]
-        top = {"evidence": found.evidence.max() or 1.0, "drop": np.abs(found.drop).max() or 1.0}
+        labelled = not np.isnan(importance.log_loss)
+        order = np.argsort(-importance.size, kind="stable")[:MOST_IMPORTANT]
+        top = {
+            "evidence": importance.evidence.max() or 1.0,
+            "drop": np.abs(importance.drop).max() or 1.0,
+        }
         lines = [
             {
-                "name": found.features[j],
-                "evidence": f"{found.evidence[j]:.3f}",
-                "says": round(100 * float(found.evidence[j] / top["evidence"]), 1),
-                "drop": f"{found.drop[j]:+.4f}".replace("-", "\u2212") if judged else "",
-                "lost": round(100 * max(float(found.drop[j] / top["drop"]), 0.0), 1)
-                if judged
+                "name": importance.features[j],
+                "evidence": f"{importance.evidence[j]:.3f}",
+                "evidence_bar": round(100 * float(importance.evidence[j] / top["evidence"]), 1),
+                "drop": f"{importance.drop[j]:+.4f}".replace("-", "\u2212") if labelled else "",
+                "drop_bar": round(100 * max(float(importance.drop[j] / top["drop"]), 0.0), 1)
+                if labelled
                 else 0,
             }
             for j in order
         ]
-        rest = len(found.features) - len(order)
+        rest = len(importance.features) - len(order)
         return {
-            "judged": judged,
-            "speaks": bool(found.evidence.any()),
-            "rows": f"{self.judging:,}",
-            "all": self.judging == self.block.n_rows,
+            "labelled": labelled,
+            "has_evidence": bool(importance.evidence.any()),
+            "rows": f"{self.n_measured:,}",
+            "all": self.n_measured == self.block.n_rows,
             "lines": lines,
-            "rest": f"{rest} more attributes matter less." if rest else "",
+            "rest": f"{counted(rest, 'further attribute')} matter less." if rest else "",
         }
 
     def _notes(self) -> list[Any]:
@@ -160,28 +166,30 @@ class Contents:
             ColumnFacts.of(self.block, j, name, coder)
             for j, (name, coder) in enumerate(zip(self.names, self.coders, strict=True))
         ]
-        found = self.quality
-        names = self.class_names if found is None else label_names(found.classes)
-        rows = None if found is None else found.confusion.sum(axis=1).astype(np.intp)
+        quality = self.quality
+        names = self.class_names if quality is None else label_names(quality.classes)
+        rows = None if quality is None else quality.confusion.sum(axis=1).astype(np.intp)
         return notes_on(facts, self.schema.columns, self.block.n_rows, names, rows)
 
     # For the scripts ---------------------------------------------------------------------------
 
     def data(self) -> dict[str, Any]:
-        """What the scripts of the page work on."""
+        """The data of the page's scripts."""
         columns = self.rows.columns(self.block, self.names, self.coders)
         labels = self.class_names if self.reading is None else label_names(self.reading.labels)
+        owner = None if self.reading is None else self.reading.combiner.owner
         importance = self.importance
         return {
             "classes": self.class_names,
             "labels": list(labels),
+            "owner": None if owner is None else owner.tolist(),  # class of each label
             "columns": columns,
             "answer": None if self.foreign else scorer_payload(self.answer.root),
             "members": [] if self.foreign else words.members(self.answer),
-            "membersSay": words.members_words(self.answer.root),
-            "rows": self.rows.some(self.known, self.truth),
+            "membersTitle": words.members_words(self.answer.root),
+            "rows": self.rows.some(self.probabilities, self.truth),
             "typical": self.rows.typical(self.block),
-            "importance": [0.0] * len(columns) if importance is None else _sizes(importance),
+            "importance": [0.0] * len(columns) if importance is None else importance.size.tolist(),
             "calibration": [] if self.quality is None else calibration_data(self.quality),
             "tree": self._tree(),
             "parts": self.parts,
@@ -192,21 +200,8 @@ class Contents:
             return None
         name = "gain ratio" if self.answer.find(ClassTree) else "utility"
         return {
-            "labels": list(label_names(self.reading.labels)),
             "condition": [node.condition for node in self.nodes],
             "weight": pack(np.array([node.class_weight for node in self.nodes])),
-            "worth": [round(node.utility, 4) for node in self.nodes],
-            "worthName": name,
+            "utility": [round(node.utility, 4) for node in self.nodes],
+            "utilityName": name,
         }
-
-
-def _numbers(classes: NDArray[Any], y: Any) -> NDArray[np.intp]:
-    """Number of each label among classes that have them all."""
-    place = {label: c for c, label in enumerate(classes.tolist())}
-    return np.array([place[label] for label in read_target(y).tolist()], dtype=np.intp)
-
-
-def _sizes(importance: Importance) -> list[float]:
-    """One number for each attribute to sort by: what is lost without it, or what it says."""
-    judged = not np.isnan(importance.drop).any()
-    return [float(x) for x in (importance.drop if judged else importance.evidence)]

@@ -38,7 +38,7 @@ class Report:
         self._figures: list[dict[str, str]] = [] if quality is None else quality["figures"]
 
     def save(self, path: Any) -> Path:
-        """Write the page to a file, at once: nobody ever sees half of it.
+        """Write the page to a file, whole or not at all.
 
         Parameters
         ----------
@@ -80,9 +80,10 @@ class Report:
             where = f'<a href="{link}" target="_blank">{_text(self.path)}</a>, {size}'
         figures = "".join(
             f'<td style="padding:0 2em 0 0;text-align:left;vertical-align:top">'
-            f'<b style="font-size:1.5em">{_text(own["value"])}</b><br>{_text(own["name"])}<br>'
-            f'<span style="opacity:.7">{_text(own["beside"])}</span></td>'
-            for own in self._figures
+            f'<b style="font-size:1.5em">{_text(figure["value"])}</b><br>'
+            f"{_text(figure['name'])}<br>"
+            f'<span style="opacity:.7">{_text(figure["beside"])}</span></td>'
+            for figure in self._figures
         )
         table = f'<table style="margin:.5em 0"><tr>{figures}</tr></table>' if figures else ""
         rows = f"<div>Measured on the rows you passed: {_text(self._rows)}.</div>" if table else ""
@@ -111,13 +112,7 @@ class Frame:
 
 
 def report(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    path: Any = None,
-    cv: Any = None,
-    title: str | None = None,
+    model: Any, X: Any, y: Any = None, *, path: Any = None, cv: Any = None, title: str | None = None
 ) -> Report:
     """One self-contained HTML page that shows a fitted model: quality, evidence, what-if, tree.
 
@@ -128,7 +123,7 @@ def report(
     model : fitted classifier of this library
         A decomposition around a classifier of another library has no panels that look inside.
     X : table of shape (n_samples, n_features)
-        The rows to measure and show; held-out rows tell more than those of training. Some of them
+        The rows to measure and show, held-out rows rather than those of training. Some of them
         are kept in the page, to start what-if questions from.
     y : array-like of shape (n_samples,) or None, default=None
         Their labels; without them nothing is measured.
@@ -161,7 +156,7 @@ def report(
         )
     check_is_fitted(model)
     if cv is not None and y is None:
-        raise ValueError("cv needs labels to judge by; pass y as well.")
+        raise ValueError("cv needs labels; pass y as well.")
     contents = Contents(model, X, y, cv, title)
     made = Report(contents.template(), contents.data())
     if path is not None:

@@ -1,4 +1,4 @@
-"""What a reader should know about the rows before trusting anything learned from such ones."""
+"""Notes on the rows: what a reader should know before trusting the figures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from unnaive.encode import Bins, Categories
 from unnaive.encode.coding import column_slots
 from unnaive.table import Block, Column
 
-THIN_CLASS = 30  # rows of a class below which its evidence is a guess
-THIN_VALUE = 5  # rows of a category below which it tells little
-MANY = 20  # categories from which on thin ones are worth a remark
+THIN_CLASS = 30  # rows of a class below which its figures are uncertain
+THIN_VALUE = 5  # rows of a category below which it is rare
+MANY = 20  # categories from which on rare ones are worth a remark
 FEWEST = 20  # rows before anything looks like an identifier
-DISTINCT = 0.9  # share of rows with a value of their own that makes a column an identifier
-REPEATED = 12  # columns named one by one; more of a kind are counted
+DISTINCT = 0.9  # distinct values per row that make a column an identifier
+REPEATED = 12  # columns with a note each; further ones of a kind are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnFacts:
-    """What the rows passed hold in one column."""
+    """Facts about the rows passed in one column."""
 
     name: str
     missing: int
@@ -46,15 +46,15 @@ class ColumnFacts:
         column = block.schema[j]
         if column.kind == "numeric":
             values = block.numeric(j)
-            found = values[~np.isnan(values)]
-            distinct = np.unique(found)
+            present = values[~np.isnan(values)]
+            distinct = np.unique(present)
             n = len(distinct)
             steps = (
                 column.family == "number"
-                and n == len(found) >= FEWEST
+                and n == len(present) >= FEWEST
                 and bool(distinct[-1] - distinct[0] == n - 1)
             )
-            return cls(name, len(values) - len(found), 0, n, 0, steps)
+            return cls(name, len(values) - len(present), 0, n, 0, steps)
         return cls._of_categories(block, j, name, coder)
 
     @classmethod
@@ -62,12 +62,12 @@ class ColumnFacts:
         cls, block: Block, j: int, name: str, coder: Bins | Categories | None
     ) -> ColumnFacts:
         counts = np.bincount(block.categorical(j).slots)
-        missing, found = int(counts[0]), counts[1:][counts[1:] > 0]
+        missing, present = int(counts[0]), counts[1:][counts[1:] > 0]
         unseen = 0
         if isinstance(coder, Categories):
             unseen = int((column_slots(block, j, coder) == coder.size + 1).sum())
-        thin = int((found < THIN_VALUE).sum())
-        return cls(name, missing, unseen, len(found), thin, False)
+        thin = int((present < THIN_VALUE).sum())
+        return cls(name, missing, unseen, len(present), thin, False)
 
 
 def notes_on(
@@ -77,19 +77,19 @@ def notes_on(
     class_names: Sequence[str],
     class_rows: NDArray[Any] | None,
 ) -> list[Note]:
-    """Remarks, the gravest first: classes, then columns by what is wrong with them."""
+    """Remarks, the most serious first: classes, then columns by kind of problem."""
     notes = [] if class_rows is None else _on_classes(class_names, class_rows)
     kinds: list[list[Note]] = [[], [], [], [], []]
-    for own, column in zip(columns, schema, strict=True):
-        for rank, text in _remarks(own, column, n_rows):
-            kinds[rank].append(Note(own.name, text))
-    for found in kinds:
-        notes += found[:REPEATED]
-        if len(found) > REPEATED:
-            names = ", ".join(note.about for note in found[REPEATED : 2 * REPEATED])
-            dots = " and others" if len(found) > 2 * REPEATED else ""
-            text = f"The same kind of remark holds for {names}{dots}."
-            notes.append(Note(f"{len(found) - REPEATED} more columns", text))
+    for facts, column in zip(columns, schema, strict=True):
+        for rank, text in _remarks(facts, column, n_rows):
+            kinds[rank].append(Note(facts.name, text))
+    for kind in kinds:
+        notes += kind[:REPEATED]
+        if len(kind) > REPEATED:
+            names = ", ".join(note.about for note in kind[REPEATED : 2 * REPEATED])
+            dots = " and others" if len(kind) > 2 * REPEATED else ""
+            text = f"The same holds for {names}{dots}."
+            notes.append(Note(f"{len(kind) - REPEATED} more columns", text))
     return notes
 
 
@@ -97,48 +97,47 @@ def _on_classes(names: Sequence[str], rows: NDArray[Any]) -> list[Note]:
     notes = []
     for name, n in zip(names, rows.tolist(), strict=True):
         if n == 0:
-            notes.append(Note(name, "No row of this class was passed: nothing here judges it."))
+            notes.append(Note(name, "No row of this class was passed, so it is not measured here."))
         elif n < THIN_CLASS:
             few = counted(n, "row")
-            notes.append(Note(name, f"Only {few} of this class: its figures are unsure."))
+            notes.append(Note(name, f"Only {few} of this class: its figures are uncertain."))
     if len(notes) > REPEATED:
         thin = len(notes) - REPEATED
         notes = [*notes[:REPEATED], Note(f"{thin} more classes", "have few rows or none.")]
     return notes
 
 
-def _remarks(own: ColumnFacts, column: Column, n_rows: int) -> list[tuple[int, str]]:
-    """What to say about a column, with the rank of its kind."""
-    there = n_rows - own.missing
+def _remarks(facts: ColumnFacts, column: Column, n_rows: int) -> list[tuple[int, str]]:
+    """Remarks on a column, with the rank of their kind."""
+    there = n_rows - facts.missing
     if there == 0:
-        known = "" if column.kind == "empty" else " Training had values here."
-        return [(0, f"No value at all in these rows.{known}")]
-    found: list[tuple[int, str]] = []
-    if own.distinct == 1:
-        found.append((0, "One value in all rows: it tells no rows apart."))
-    own_values = own.distinct >= DISTINCT * there and there >= FEWEST
-    if column.kind == "categorical" and own_values:
-        text = f"{own.distinct:,} different values in {there:,} rows: it looks like an identifier."
-        found.append((1, f"{text} Leave it out, unless it means something."))
-    elif own.steps:
-        found.append(
-            (
-                1,
-                "Whole numbers without gap or repetition, as row numbers are. Leave it out.",
-            )
+        training = "" if column.kind == "empty" else " The training rows had values here."
+        return [(0, f"No value at all in these rows.{training}")]
+    remarks: list[tuple[int, str]] = []
+    if facts.distinct == 1:
+        remarks.append((0, "One value in all rows: it carries no information."))
+    identifier = facts.distinct >= DISTINCT * there and there >= FEWEST
+    if column.kind == "categorical" and identifier:
+        text = (
+            f"{facts.distinct:,} different values in {there:,} rows: it looks like an identifier."
         )
-    if own.unseen:
-        share, have = _percent(own.unseen / n_rows), "has" if own.unseen == 1 else "have"
-        text = f"{counted(own.unseen, 'row')} ({share}) {have} a value that training never had"
-        found.append((2, f"{text}; it is no evidence there."))
-    if own.missing:
-        found.append(
-            (3, f"Missing in {counted(own.missing, 'row')} ({_percent(own.missing / n_rows)}).")
+        remarks.append((1, f"{text} Leave it out, unless its values have a meaning."))
+    elif facts.steps:
+        remarks.append(
+            (1, "Whole numbers without gaps or repetition, like row numbers. Leave it out.")
         )
-    if own.distinct >= MANY and own.thin > own.distinct / 2 and not own_values:
-        text = f"{own.thin:,} of its {own.distinct:,} values have fewer than {THIN_VALUE} rows here"
-        found.append((4, f"{text}; max_categories= would group the rarest."))
-    return found
+    if facts.unseen:
+        share, have = _percent(facts.unseen / n_rows), "has" if facts.unseen == 1 else "have"
+        text = f"{counted(facts.unseen, 'row')} ({share}) {have} a value that training never had"
+        remarks.append((2, f"{text}; they count as no evidence."))
+    if facts.missing:
+        remarks.append(
+            (3, f"Missing in {counted(facts.missing, 'row')} ({_percent(facts.missing / n_rows)}).")
+        )
+    if facts.distinct >= MANY and facts.thin > facts.distinct / 2 and not identifier:
+        text = f"{facts.thin:,} of its {facts.distinct:,} values have fewer than {THIN_VALUE} rows"
+        remarks.append((4, f"{text}; max_categories= would group the rarest."))
+    return remarks
 
 
 def _percent(share: float) -> str:

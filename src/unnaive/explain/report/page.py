@@ -1,4 +1,4 @@
-"""Contents to one HTML file: the template filled, style and scripts put inside."""
+"""One HTML file: the template filled in, with style and scripts inside."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCRIPTS = (
 
 
 def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
-    """The whole page. ``contents`` fill the template, ``data`` are what its scripts work on."""
+    """The whole page: ``contents`` fill the template, ``data`` are for its scripts."""
     try:
         from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup
@@ -75,6 +75,6 @@ def _asset(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What the page's own rules allow to run: these very bytes."""
+    """Hash by which the page's content security policy allows exactly this text."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"

@@ -14,66 +14,65 @@ from unnaive.explain.report.arrays import Packed, pack, pack_short
 
 CELLS = 120_000  # values times labels of all parts that a page holds: about 1.5 MB
 MOST_PARTS = 200
-FARTHEST = 32.0  # evidence beyond it is shown as this
+FARTHEST = 32.0  # stronger evidence is shown as this
 
 
 def parts_data(reading: Reading, titles: dict[int, str]) -> list[dict[str, Any]]:
     """Evidence of the main part, then of the others by weight, as many as a page has room for."""
-    found = [_part(reading, reading.main, titles, whole=True)]
-    room = CELLS - _cells(found[0])
+    parts = [_part(reading, reading.main, titles, full=True)]
+    room = CELLS - _cells(parts[0])
     for k in _by_weight(reading):
         if k == reading.main:
             continue
-        own = _part(reading, k, titles, whole=False)
-        room -= _cells(own)
-        if room < 0 or len(found) >= MOST_PARTS:
+        part = _part(reading, k, titles, full=False)
+        room -= _cells(part)
+        if room < 0 or len(parts) >= MOST_PARTS:
             break
-        found.append(own)
-    return found
+        parts.append(part)
+    return parts
 
 
 def _by_weight(reading: Reading) -> list[int]:
-    """Parts that speak for classes, those with most training rows first, then as numbered."""
+    """Numbers of the parts, those with most training rows first, then as numbered."""
     weight = np.array([reading.part(k).weight for k in range(len(reading.names))])
     return [int(k) for k in np.argsort(-np.nan_to_num(weight), kind="stable")]
 
 
 def _cells(part: dict[str, Any]) -> int:
-    return sum(len(own["values"]) for own in part["attributes"]) * int(part["n_labels"])
+    return sum(len(attribute["values"]) for attribute in part["attributes"]) * int(part["n_labels"])
 
 
-def _part(reading: Reading, k: int, titles: dict[int, str], whole: bool) -> dict[str, Any]:
+def _part(reading: Reading, k: int, titles: dict[int, str], full: bool) -> dict[str, Any]:
     facts = evidence_of(reading, k)
-    own_labels = facts.role == "gate"
     return {
         "title": titles.get(k, facts.part),
         "role": facts.role,
         "node": k if facts.role == "node" else None,
-        "labels": list(facts.names) if own_labels else None,
+        "labels": list(facts.names) if facts.role == "gate" else None,
         "n_labels": len(facts.names),
-        "weight": _plain(facts.weight),
-        "label_weight": _known(facts.label_weight),
-        "attributes": [_attribute(own, whole) for own in facts.attributes],
+        "weight": None if np.isnan(facts.weight) else float(facts.weight),
+        "label_weight": None if np.isnan(facts.label_weight).any() else facts.label_weight.tolist(),
+        "attributes": [_attribute(attribute, full) for attribute in facts.attributes],
     }
 
 
-def _attribute(own: AttributeEvidence, whole: bool) -> dict[str, Any]:
-    """One attribute; what only the comparison of classes needs, for the main part alone."""
-    found: dict[str, Any] = {
-        "form": own.form,
-        "values": list(own.values),
-        "states": "".join(state[0] for state in own.states),
-        "importance": round(own.importance, 6),
-        "weights": _thousandths(own.weights),
-        "low": _thousandths(np.where(np.isnan(own.low), own.weights, own.low)),
-        "high": _thousandths(np.where(np.isnan(own.high), own.weights, own.high)),
-        "counts": _counts(own.counts),
+def _attribute(attribute: AttributeEvidence, full: bool) -> dict[str, Any]:
+    """One attribute; ``full`` adds what the comparison of classes needs, of the main part."""
+    data: dict[str, Any] = {
+        "form": attribute.form,
+        "values": list(attribute.values),
+        "states": "".join(state[0] for state in attribute.states),
+        "importance": round(attribute.importance, 6),
+        "weights": _thousandths(attribute.weights),
+        "low": _thousandths(np.where(np.isnan(attribute.low), attribute.weights, attribute.low)),
+        "high": _thousandths(np.where(np.isnan(attribute.high), attribute.weights, attribute.high)),
+        "counts": _counts(attribute.counts),
     }
-    if whole:
-        found |= {"logs": pack_short(own.logs), "shares": pack_short(own.shares)}
-        if own.form == "density":  # shares are then densities, for drawing
-            found["spread"] = pack_short(own.distribution())
-    return found
+    if full:
+        data |= {"logs": pack_short(attribute.logs), "shares": pack_short(attribute.shares)}
+        if attribute.form == "density":  # shares are then densities, for drawing
+            data["spread"] = pack_short(attribute.distribution())
+    return data
 
 
 def _thousandths(values: NDArray[np.float64]) -> Packed:
@@ -85,11 +84,3 @@ def _counts(counts: NDArray[np.float64]) -> Packed:
     whole = not np.isnan(counts).any() and (counts == np.rint(counts)).all()
     fits = whole and np.abs(counts).max(initial=0) < 2**31
     return pack(counts.astype(np.int64)) if fits else pack_short(counts)
-
-
-def _plain(number: float) -> float | None:
-    return None if np.isnan(number) else float(number)
-
-
-def _known(numbers: NDArray[np.float64]) -> list[float] | None:
-    return None if np.isnan(numbers).any() else numbers.tolist()

@@ -1,4 +1,4 @@
-"""An answer as plain data, enough to compute `predict_proba` outside Python.
+"""An answer as plain data, from which `predict_proba` can be computed outside Python.
 
 ``scorer.js`` is the other half: it reads exactly what is written here.
 """
@@ -31,7 +31,7 @@ Coders: TypeAlias = Sequence[Bins | Categories | None]
 
 @singledispatch
 def scorer_payload(node: Any) -> Payload:
-    """What computes the probabilities that a node of an answer gives."""
+    """A node of an answer as data that the page computes probabilities from."""
     raise TypeError(f"a page cannot compute what a {type(node).__name__} answers.")
 
 
@@ -85,7 +85,7 @@ def _(node: Folded) -> Payload:
 
 
 def _scorer(scorer: Scorer) -> Payload:
-    """Terms as they are; their classes may be those of several models, end to end."""
+    """A scorer; its classes may be those of several models, end to end."""
     return {"prior": pack(scorer.log_prior), "terms": [_term(term) for term in scorer.terms]}
 
 
@@ -101,16 +101,16 @@ def _term(term: Term) -> Payload | None:
             "missing": pack(term.missing),
         }
     if isinstance(term, KernelTerm):
-        own = term.densities
+        densities = term.densities
         return {
             "kind": "kernel",
-            "low": own.scale.low,
-            "half_range": own.scale.half_range,
-            "start": pack(own.start),
-            "per_step": pack(own.per_step),
-            "first": pack(own.first),
-            "last": pack(own.last),
-            "logs": pack(own.logs),
+            "low": densities.scale.low,
+            "half_range": densities.scale.half_range,
+            "start": pack(densities.start),
+            "per_step": pack(densities.per_step),
+            "first": pack(densities.first),
+            "last": pack(densities.last),
+            "logs": pack(densities.logs),
             "there": pack(term.log_weight),
             "missing": pack(term.missing),
         }
@@ -118,14 +118,14 @@ def _term(term: Term) -> Payload | None:
 
 
 def _routing(tree: Tree) -> Payload:
-    """What leads a row; see `Tree`."""
+    """The tests that route a row; see `Tree`."""
     names = ("attribute", "parent", "child_start", "child", "route_start", "route", "offsets")
     return {name: pack(getattr(tree, name)) for name in names}
 
 
 @scorer_payload.register
 def _(tree: BayesTree) -> Payload:
-    found: Payload = {
+    payload: Payload = {
         "kind": "bayes_tree",
         "tree": _routing(tree),
         "prior": pack(tree.log_prior),
@@ -133,12 +133,12 @@ def _(tree: BayesTree) -> Payload:
         "logs": pack(tree.logs),
     }
     if isinstance(tree, KernelTree):
-        found["scales"] = [
+        payload["scales"] = [
             None if scale is None else [scale.low, scale.half_range] for scale in tree.scales
         ]
         names = ("start", "per_step", "first", "last", "densities")
-        found |= {name: pack(getattr(tree, name)) for name in names}
-    return found
+        payload |= {name: pack(getattr(tree, name)) for name in names}
+    return payload
 
 
 @scorer_payload.register

@@ -1,4 +1,4 @@
-"""How good the model is, as the page shows it: on the rows passed, and cross-validated."""
+"""Quality of the model as the page shows it: on the rows passed, and cross-validated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TINTS = 9  # shades of the confusion matrix
 
 
 def cross_validated(model: Any, X: Any, y: Any, cv: Any) -> list[Quality]:
-    """Facts of copies of the model, each fitted without a fold and judged on it."""
+    """Quality of copies of the model, each fitted without a fold and measured on it."""
     from sklearn.model_selection import check_cv
 
     target = read_target(y)
@@ -25,11 +25,11 @@ def cross_validated(model: Any, X: Any, y: Any, cv: Any) -> list[Quality]:
     if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
         X = np.asarray(X)
     folds = check_cv(cv, groups, classifier=True).split(np.zeros(len(target)), groups)
-    found = []
+    qualities = []
     for train, test in folds:
-        own = clone(model).fit(_safe_indexing(X, train), target[train])
-        found.append(quality_of(own, _safe_indexing(X, test), target[test]))
-    return found
+        fitted = clone(model).fit(_safe_indexing(X, train), target[train])
+        qualities.append(quality_of(fitted, _safe_indexing(X, test), target[test]))
+    return qualities
 
 
 def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
@@ -41,49 +41,43 @@ def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
         "figures": _figures(facts, folds),
         "names": names,
         "confusion": _confusion(facts),
-        "chooses": len(facts.calibration.classes) > 2,
     }
 
 
 def _figures(facts: Quality, folds: list[Quality]) -> list[dict[str, str]]:
-    always = f"{_percent(facts.majority)} by always giving the most frequent class"
+    always = f"{_percent(facts.majority)} by always predicting the most frequent class"
     shares = facts.confusion.sum(axis=1) / facts.weight
     there = shares[shares > 0]
     chance = float((there * -np.log(there)).sum()) + 0.0  # of one class: 0, not -0
     passed = ", on the rows you passed" if folds else ""
     figures = [
-        _figure(_percent(facts.accuracy), f"of rows answered right{passed}", always),
-        _figure(f"{facts.log_loss:.3f}", f"log loss{passed}", f"{chance:.3f} by shares of classes"),
+        (_percent(facts.accuracy), f"accuracy{passed}", always),
+        (
+            f"{facts.log_loss:.3f}",
+            f"log loss{passed}",
+            f"{chance:.3f} by always predicting the class frequencies",
+        ),
     ]
-    if folds:
-        for name, text in (
-            ("accuracy", "answered right, cross-validated"),
-            ("log_loss", "log loss, cross-validated"),
-        ):
-            each = np.array([getattr(fold, name) for fold in folds])
-            weight = np.array([fold.weight for fold in folds])
-            mean, spread = float(weight @ each / weight.sum()), float(each.std())
-            show = _percent if name == "accuracy" else "{:.3f}".format
-            figures.append(
-                _figure(show(mean), text, f"deviation {show(spread)} over {len(folds)} folds")
-            )
-    return figures
-
-
-def _figure(value: str, name: str, beside: str) -> dict[str, str]:
-    return {"value": value, "name": name, "beside": beside}
+    weight = np.array([fold.weight for fold in folds])
+    for name in ("accuracy", "log_loss") if folds else ():
+        each = np.array([getattr(fold, name) for fold in folds])
+        show = _percent if name == "accuracy" else "{:.3f}".format
+        mean, spread = show(float(weight @ each / weight.sum())), show(float(each.std()))
+        title = f"{name.replace('_', ' ')}, cross-validated"
+        figures.append((mean, title, f"standard deviation {spread} over {len(folds)} folds"))
+    return [dict(zip(("value", "name", "beside"), figure, strict=True)) for figure in figures]
 
 
 def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
     """Cells with a shade by their share of the true class."""
-    names, whole = label_names(facts.classes), facts.confusion.sum(axis=1, keepdims=True)
-    share = np.divide(facts.confusion, whole, out=np.zeros_like(facts.confusion), where=whole > 0)
+    names, total = label_names(facts.classes), facts.confusion.sum(axis=1, keepdims=True)
+    share = np.divide(facts.confusion, total, out=np.zeros_like(facts.confusion), where=total > 0)
     return [
         [
             {
                 "text": f"{facts.confusion[i, j]:,.10g}" if facts.confusion[i, j] else "",
                 "tint": f"{'right' if i == j else 'wrong'} t{int(np.ceil(TINTS * share[i, j]))}",
-                "title": f"{_percent(share[i, j])} of {names[i]} taken for {names[j]}",
+                "title": f"{_percent(share[i, j])} of {names[i]} predicted as {names[j]}",
             }
             for j in range(len(names))
         ]
@@ -92,23 +86,19 @@ def _confusion(facts: Quality) -> list[list[dict[str, str]]]:
 
 
 def calibration_data(facts: Quality) -> list[dict[str, Any]]:
-    """Curves of the classes; of two classes the second, whose curve is the first's turned round."""
-    own, n = facts.calibration, len(facts.calibration.classes)
-    names = label_names(own.classes)
-    chosen = range(n) if n > 2 else range(n - 1, n)
-    found = []
-    for c in chosen:
-        there = own.weight[c] > 0
-        fields = {"said": own.predicted, "found": own.observed, "low": own.low, "high": own.high}
-        found.append(
-            {
-                "name": names[c],
-                "number": c,
-                "rows": own.weight[c][there].tolist(),
-                **{key: np.round(values[c][there], 5).tolist() for key, values in fields.items()},
-            }
-        )
-    return found
+    """Calibration curves of the classes; of two, the second: the first mirrors it."""
+    calibration, n = facts.calibration, len(facts.calibration.classes)
+    names = label_names(calibration.classes)
+    curves = []
+    for c in range(n) if n > 2 else range(n - 1, n):
+        filled = calibration.weight[c] > 0
+        curve = {
+            key: np.round(getattr(calibration, key)[c][filled], 5).tolist()
+            for key in ("predicted", "observed", "low", "high")
+        }
+        rows = calibration.weight[c][filled].tolist()
+        curves.append({"name": names[c], "number": c, "rows": rows, **curve})
+    return curves
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""The columns and some rows of the table that was passed, as the page takes them."""
+"""The columns and some rows of the table, as the page reads them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from unnaive.table import Block
 
 MOST_ROWS = 200
 MOST_CELLS = 40_000
-REMARKABLE = 20  # rows that are answered most wrongly, and as many that are most doubtful
+EXTREME_ROWS = 20  # rows with the worst predictions, and as many with the least certain ones
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageRows:
-    """Rows as the scorer of the page takes them: numbers, NaN for missing, and slots."""
+    """Rows as the page's scorer reads them: numbers, NaN for missing, and slots."""
 
     values: list[NDArray[Any]]
 
@@ -36,7 +36,7 @@ class PageRows:
         )
 
     def columns(self, block: Block, names: Sequence[str], coders: Coders) -> list[dict[str, Any]]:
-        """What the controls of the page need to know about each column."""
+        """Each column for the controls of the page."""
         return [
             {
                 "name": name,
@@ -51,22 +51,22 @@ class PageRows:
         ]
 
     def typical(self, block: Block) -> list[float | int | None]:
-        """The row of medians and of the most frequent values."""
-        found: list[float | int | None] = []
+        """The row of medians and most frequent values."""
+        row: list[float | int | None] = []
         for column, values in zip(block.schema, self.values, strict=True):
             if column.kind != "numeric":
                 counts = np.bincount(values)
                 counts[0] = 0  # missing only where there is nothing else
-                found.append(int(counts.argmax()))
+                row.append(int(counts.argmax()))
                 continue
             there = np.sort(values[~np.isnan(values)])
-            found.append(float(there[len(there) // 2]) if len(there) else None)
-        return found
+            row.append(float(there[len(there) // 2]) if len(there) else None)
+        return row
 
     def some(
         self, probabilities: NDArray[np.float64] | None, truth: NDArray[np.intp] | None
     ) -> dict[str, Any]:
-        """A bounded choice of rows: spread over the table, some most wrong and some doubtful."""
+        """Some rows: spread over the table, with the worst and the least certain predictions."""
         at = self._choice(probabilities, truth)
         wrong = None
         if truth is not None and probabilities is not None:
@@ -85,19 +85,23 @@ class PageRows:
         most = max(1, min(MOST_ROWS, n_rows, MOST_CELLS // len(self.values)))
         if probabilities is None:
             return np.unique(np.linspace(0, n_rows - 1, most).astype(np.intp))
-        extra = min(REMARKABLE, most // 4)
+        extra = min(EXTREME_ROWS, most // 4)
         doubt = np.argsort(probabilities.max(axis=1), kind="stable")[:extra]
         chosen = [doubt]
         if truth is not None:
-            chosen.append(np.argsort(_own(probabilities, truth), kind="stable")[:extra])
+            chosen.append(
+                np.argsort(_true_class_probability(probabilities, truth), kind="stable")[:extra]
+            )
         spread = np.linspace(0, n_rows - 1, max(1, most - extra * len(chosen))).astype(np.intp)
         return np.unique(np.concatenate((spread, *chosen)))
 
 
-def _own(probabilities: NDArray[np.float64], truth: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Probability of each row's own class; 0 for one that the model does not know."""
-    known = np.minimum(truth, probabilities.shape[1] - 1)
-    return probabilities[np.arange(len(truth)), known] * (truth == known)
+def _true_class_probability(
+    probabilities: NDArray[np.float64], truth: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Probability of each row's true class; 0 for one that the model does not know."""
+    column = np.minimum(truth, probabilities.shape[1] - 1)
+    return probabilities[np.arange(len(truth)), column] * (truth == column)
 
 
 def _coder(coder: Bins | Categories | None) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def _coder(coder: Bins | Categories | None) -> dict[str, Any]:
 
 
 def _range(values: NDArray[np.float64], coder: Bins | Categories | None) -> dict[str, Any]:
-    """From where to where a slider goes: over the rows passed and all cuts."""
+    """The range of a slider: over the rows passed and all cuts."""
     there = values[~np.isnan(values)]
     ends = there if len(there) else np.zeros(1)
     low, high = float(ends.min()), float(ends.max())

@@ -1,4 +1,4 @@
-"""Sentences of a report: what the model is, how its panels are read, how to cite it."""
+"""Sentences of a report: what the model is, how to read its panels, how to cite it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from unnaive.table.columns import as_objects
 LONG = 32  # letters of a class in the title
 SECTIONS = {
     "quality": "How good is it?",
-    "importance": "What matters?",
+    "importance": "Which attributes matter?",
     "tree": "The tree",
-    "evidence": "What speaks for which class?",
+    "evidence": "Evidence for each class",
     "try": "What if?",
     "compare": "How do classes differ?",
     "notes": "Notes on the data",
@@ -29,75 +29,76 @@ SECTIONS = {
 
 
 def title_of(names: Sequence[str], y: Any) -> str:
-    """What the model tells apart."""
+    """The target and its classes."""
     target = getattr(y, "name", None)
     short = [shortened(name, LONG) for name in names[:3]]
-    what = " or ".join(short) if len(names) <= 3 else f"{len(names)} classes"
+    what = f"{len(names)} classes"
+    if len(names) <= 3:
+        what = " or ".join(filter(None, (", ".join(short[:-1]), short[-1])))
     return f"{target}: {what}" if isinstance(target, str) and target else what
 
 
 def model_words(answer: Answer) -> str:
     """What the model is, in a sentence or two."""
     n, columns = len(answer.classes), counted(len(answer.schema), "attribute")
-    does = f"Tells {n} classes apart by" if n > 1 else "Knows one class, by"
-    return f"{does} {columns}. {describe(answer.root)}"
+    classes = f"Predicts {n} classes" if n > 1 else "Knows one class,"
+    return f"{classes} from {columns}. {describe(answer.root)}"
 
 
 @singledispatch
 def describe(node: Any) -> str:
     """What a node is, in a sentence."""
-    return f"Answers are those of a {type(node).__name__}."
+    return f"Predictions come from a {type(node).__name__}."
 
 
 @describe.register
 def _(node: EvidenceTable) -> str:
     if node.rounds is not None:
-        return "Boosted naive Bayes: the evidence of all rounds is added up."
-    return "Every attribute adds its evidence to that of the others."
+        return "Boosted naive Bayes: the evidence of all rounds and attributes adds up."
+    return "Naive Bayes: the evidence of all attributes adds up."
 
 
 @describe.register
 def _(node: Vote) -> str:
     members = counted(node.weights.size, node.member)
-    joins = "average their probabilities" if node.cast == "probabilities" else "vote"
-    return f"{members} of naive Bayes that {joins}."
+    does = "average their probabilities" if node.cast == "probabilities" else "vote"
+    return f"An ensemble of naive Bayes: {members} that {does}."
 
 
 @describe.register
 def _(node: GatedMixture) -> str:
     layers = "-".join(map(str, node.shape.layers))
     experts = counted(node.shape.n_experts, "expert")
-    return f"Gates share every row among {experts} (layers: {layers})."
+    return f"A mixture of naive Bayes: gates divide every row among {experts} (layers: {layers})."
 
 
 @describe.register
 def _(node: Tree) -> str:
-    what = "the shares of its classes" if isinstance(node, ClassTree) else "a naive Bayes"
-    if node.n_leaves == 1:
-        return f"A tree that is a single leaf, with {what}."
-    levels = counted(int(node.depth.max()), "level")
-    return f"A tree of {node.n_leaves:,} leaves, each with {what}, {levels} deep."
+    what = "class shares" if isinstance(node, ClassTree) else "a naive Bayes"
+    leaves = counted(node.n_leaves, "leaf", "leaves")
+    each = ", each" if node.n_leaves > 1 else ""
+    return f"A tree of {leaves}{each} with {what}; depth {int(node.depth.max())}."
 
 
 @describe.register
 def _(node: Folded) -> str:
     clusters = counted(len(node.owner), "cluster")
-    return f"Classes are learned as {clusters}, which are told apart so: {describe(node.inner)}"
+    return f"Classes are split into {clusters}, which are then predicted. {describe(node.inner)}"
 
 
 @describe.register
 def _(node: Foreign) -> str:
-    return f"Answers are those of a {type(node.estimator).__name__} of another library."
+    return f"Predictions come from a {type(node.estimator).__name__} of another library."
 
 
 def tree_words(tree: Tree) -> str:
     classes = isinstance(tree, ClassTree)
     what = "the class shares of its leaf" if classes else "the naive Bayes of its leaf"
-    stops = "is shared among all children" if classes else "is answered by the node itself"
+    stops = "goes to all children by their shares of rows" if classes else "stays at the node"
     return (
-        f"Every row follows the tests from left to right and is answered by {what}. "
-        f"A row whose value is missing or new {stops}. Lines are as wide as many rows take them; "
-        "the row of the what-if panel takes those marked."
+        f"Every row follows the tests from left to right and is predicted by {what}. "
+        f"A row whose value is missing or new {stops}. Lines are wider where more training rows "
+        "pass; the path of the what-if row is marked."
     )
 
 
@@ -107,39 +108,42 @@ def try_words(answer: Answer) -> str:
     if answer.root.ADDS_UP:
         return (
             f"Set the values of a row. Each line is the axis of one attribute{where}: marks are "
-            "its values, to the right if they speak for the class explained, to the left if "
-            "against it, and the dot is the value set. All evidence adds up to the log odds."
+            "its values, to the right with evidence for the class explained, to the left against "
+            "it, and the dot is the value set. All evidence adds up to the log odds."
         )
-    asks = isinstance(tree, ClassTree)
-    why = "a tree asks one value after another" if asks else "the parts of this model vote"
+    why = "the parts of this model vote"
+    if isinstance(answer.root, Folded):
+        why = "the probabilities of clusters are summed"
+    elif isinstance(tree, ClassTree):
+        why = "a tree tests one value after another"
     return (
-        "Set the values of a row. Each line is the axis of one attribute: marks show by how much "
-        "each of its values would move the log odds, compared with its being missing, while all "
-        f"others stay. These moves do not add up, for {why}."
+        "Set the values of a row. Each line is the axis of one attribute: marks show the change in "
+        "log odds by each of its values, compared with a missing one, while all others stay. "
+        f"These changes do not add up, because {why}."
     )
 
 
 @singledispatch
 def members_words(node: Any) -> str:  # noqa: ARG001
-    """What the small bars beside the answer are."""
+    """Heading of the small bars beside the prediction."""
     return ""
 
 
 @members_words.register
 def _(node: Vote) -> str:
     if node.join == "softmax":
-        return f"The class that each {node.member} votes for, and its weight."
-    return f"What each {node.member} adds to the probabilities."
+        return f"Vote of each {node.member}: its class and weight"
+    return f"Share of each {node.member} in the probabilities"
 
 
 @members_words.register
 def _(node: GatedMixture) -> str:  # noqa: ARG001
-    return "Responsibility of each expert for the row, and the class it predicts."
+    return "Responsibility of each expert for the row, and its prediction"
 
 
 @members_words.register
 def _(node: Folded) -> str:  # noqa: ARG001
-    return "Probability of each cluster."
+    return "Probability of each cluster"
 
 
 def members(answer: Answer) -> list[str]:
@@ -157,23 +161,22 @@ def members(answer: Answer) -> list[str]:
 def foreign_words(answer: Answer) -> str:
     inside = type(getattr(answer.core, "estimator", answer.core)).__name__
     return (
-        f"This model is built around a {inside} of another library, whose inside this page does "
-        "not know: there is nothing to try, and no evidence to show. The figures above were "
-        "computed by the model itself."
+        f"This model is built around a {inside} of another library, which has no evidence to show "
+        "and cannot be computed on this page. The figures above were computed by the model itself."
     )
 
 
 def citation(model: Any) -> dict[str, str]:
-    """How to cite the software and the papers behind the model and those inside it."""
-    found = [f"unnaive, version {release()}. Python package, BSD-3-Clause."]
+    """How to cite the software and the papers behind the model and its parts."""
+    entries = [f"unnaive, version {release()}. Python package, BSD-3-Clause."]
     while model is not None:
-        found += [ref for ref in references(type(model)) if ref not in found]
+        entries += [ref for ref in references(type(model)) if ref not in entries]
         model = getattr(model, "best_estimator_", getattr(model, "estimator_", None))
-    papers = len(found) - 1
+    papers = len(entries) - 1
     words = "If this report helps your work, please cite the software"
     if papers:
         words += " and the paper" + ("s" if papers > 1 else "") + " that the model comes from"
-    return {"words": f"{words}.", "text": "\n".join(found)}
+    return {"words": f"{words}.", "text": "\n".join(entries)}
 
 
 def references(cls: type) -> list[str]:

@@ -13,7 +13,7 @@ from unnaive.counts import CountTable, Summary
 from unnaive.counts.coded import CodedRows, code_rows
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
-from unnaive.models._base import ScorerAttributes, TableClassifier
+from unnaive.models._base import TableClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.table import Source
 
@@ -45,7 +45,7 @@ class Start:
         return build_scorer(self.summary.schema, self.coarse.coders, counts, prior, smoothing)
 
 
-class EnsembleClassifier(ScorerAttributes, TableClassifier, RuledEstimator):
+class EnsembleClassifier(TableClassifier, RuledEstimator):
     """A classifier of many naive Bayes models over the same intervals, which are cut once."""
 
     class_weight: Any

@@ -1,4 +1,4 @@
-"""Models as SQL: one statement that answers inside the database."""
+"""Models as SQL: one statement that predicts inside the database."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def to_sql(
     """A fitted model as one SQL statement that computes the probability of every class.
 
     The statement selects from a table of the database and needs nothing else: no function to
-    install, no table to create. Its answers are those of ``predict_proba`` up to rounding, missing
-    and unseen values included.
+    install, no table to create. Its probabilities are those of ``predict_proba`` up to rounding,
+    with missing and unseen values.
 
     Parameters
     ----------
@@ -36,15 +36,15 @@ default="duckdb"
     keep : str or sequence of str, default=()
         Columns of the table to pass on, such as its key: rows come in no certain order.
     columns : sequence of str, mapping or None, default=None
-        What the table calls the model's columns, where it is not what they were called in fitting:
-        all names in order, or some by the name in fitting.
+        Names of the model's columns in the table, where they differ from those in fitting: all
+        names in order, or some by their name in fitting.
     names : sequence of str or None, default=None
         Names of the columns of probabilities, in the order of ``classes_``; None is
         ``probability_`` and the class.
     prediction : str or None, default="prediction"
         Name of the column with the most probable class; None leaves it out.
     tolerance : float, default=0.0
-        By how much a probability may differ so that tables of kernel densities become shorter.
+        Allowed error of a probability, which makes tables of kernel densities shorter.
     pretty : bool, default=True
         Whether to break the statement into lines.
 

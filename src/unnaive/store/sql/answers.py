@@ -35,7 +35,7 @@ from unnaive.store.sql.scores import (
 from unnaive.store.sql.statement import add_up
 from unnaive.store.sql.trees import answer_tree, score_tree
 
-AT_ONCE = 240  # scores of models that answer together, in one step
+AT_ONCE = 240  # scores of members in one step
 
 
 def sql_answer(model: Any) -> Answer:
@@ -76,7 +76,7 @@ def _(node: ClassTree, columns: Columns, thinning: Thinning) -> list[str]:  # no
 
 @probabilities.register
 def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
-    """Members some at a time, their votes added up in order."""
+    """Members some at a time, their votes added in order."""
     n, members, double = node.n_outputs, node.weights.size, columns.dialect.double
     whole_weight = double(float(node.weights.sum()))
     at_once = max(1, AT_ONCE // n)
@@ -89,8 +89,8 @@ def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: A
         votes: list[list[exp.Expr]]
         if node.cast == "probabilities":
             votes = [
-                [_times(ref(p), weight, double) for p in own]
-                for own, weight in zip(shares(columns, models), weights, strict=True)
+                [_times(ref(p), weight, double) for p in member]
+                for member, weight in zip(shares(columns, models), weights, strict=True)
             ]
         else:
             votes = [
@@ -99,8 +99,8 @@ def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: A
             ]
         if node.join == "mean":
             votes = [
-                [exp.Div(this=v, expression=whole_weight.copy(), typed=True) for v in own]
-                for own in votes
+                [exp.Div(this=v, expression=whole_weight.copy(), typed=True) for v in member]
+                for member in votes
             ]
         totals = _add(columns, totals, votes)
     names = [str(total[0].name) for total in totals]
@@ -119,23 +119,23 @@ def _if_won(columns: Columns, won: str, c: int, vote: float) -> exp.Expr:
 def _add(
     columns: Columns, totals: list[list[exp.Expr]], parts: Sequence[Sequence[exp.Expr]]
 ) -> list[list[exp.Expr]]:
-    """Votes so far, and those of some more models."""
+    """Totals with the votes of some more members."""
     step = columns.statement.step("votes")
     return [
-        [ref(step.define("v", add_up([*total, *(own[c] for own in parts)])))]
+        [ref(step.define("v", add_up([*total, *(votes[c] for votes in parts)])))]
         for c, total in enumerate(totals)
     ]
 
 
 @probabilities.register
 def _(node: GatedMixture, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
-    """Gates and experts: logs of shares on the way to each expert, then a sum over experts."""
+    """Log responsibility of each expert along its gates, then a sum over experts."""
     shape = node.shape
     scores = score(columns, node.scorer)
     models = [[scores[unit] for unit in units] for units in shape.models()]
     wholes = log_sums(columns, models)
-    step = columns.statement.step("trust")
-    ways: list[list[exp.Expr]] = [[]]  # to every node: its gate's way, and its own share
+    step = columns.statement.step("responsibility")
+    ways: list[list[exp.Expr]] = [[]]  # to every node: those of its gate, and its own share
     for g in range(shape.n_gates):
         for s in models[g]:
             share = exp.Paren(this=exp.Sub(this=ref(s), expression=ref(wholes[g])))
@@ -155,13 +155,16 @@ def _(node: GatedMixture, columns: Columns, thinning: Thinning) -> list[str]:  #
         ]
         for e, total in enumerate(wholes[shape.n_gates :])
     ]
-    best = tops(columns, [[s for own in both for s in own]])[0]
+    best = tops(columns, [[s for expert in both for s in expert]])[0]
     step = columns.statement.step("raised")
     parts = [
         step.define(
             "e",
             add_up(
-                [raised(columns, exp.Sub(this=ref(own[c]), expression=ref(best))) for own in both]
+                [
+                    raised(columns, exp.Sub(this=ref(expert[c]), expression=ref(best)))
+                    for expert in both
+                ]
             ),
         )
         for c in range(shape.n_classes)
@@ -174,10 +177,12 @@ def _(node: Folded, columns: Columns, thinning: Thinning) -> list[str]:
     pairs = probabilities(node.inner, columns, thinning)
     owners = [np.flatnonzero(node.owner == c) for c in range(node.n_outputs)]
     step = columns.statement.step("classes")
-    own = [[ref(pairs[k]) for k in ks] for ks in owners]
+    class_pairs = [[ref(pairs[k]) for k in ks] for ks in owners]
     dialect = columns.dialect
     if node.method == "sum":
         one = dialect.double(1.0)
-        return [step.define("p", dialect.least([add_up(parts), one.copy()])) for parts in own]
-    best = [step.define("e", dialect.greatest(parts)) for parts in own]
+        return [
+            step.define("p", dialect.least([add_up(parts), one.copy()])) for parts in class_pairs
+        ]
+    best = [step.define("e", dialect.greatest(parts)) for parts in class_pairs]
     return normalized(columns, [best])[0]

@@ -1,4 +1,4 @@
-"""Columns of the user's table as a model sees them: values and slots."""
+"""Columns of the user's table as the model reads them: values and slots."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ FEW_CUTS = 8  # compared one after the other; more are halved
 
 
 def column_names(schema: Schema, given: Any) -> list[str]:
-    """What the table calls each of the model's columns."""
+    """Names of the model's columns in the table."""
     if isinstance(given, Mapping):
-        stray = [key for key in given if key not in schema.names]
-        if stray:
-            raise ValueError(f"columns names {stray[0]!r}, which is not a column of the model.")
-        names = [given.get(known, known) for known in schema.names]
+        unknown = [key for key in given if key not in schema.names]
+        if unknown:
+            raise ValueError(
+                f"columns has the key {unknown[0]!r}, which is no column of the model."
+            )
+        names = [given.get(name, name) for name in schema.names]
     elif given is not None:
         names = [given] if isinstance(given, str) else list(given)
         if len(names) != len(schema):
@@ -33,16 +35,16 @@ def column_names(schema: Schema, given: Any) -> list[str]:
             )
     elif not schema.named:
         raise ValueError(
-            "the model was fitted on a table without column names; say with columns=[...] what "
-            "the table in the database calls them, in the order of fitting."
+            "the model was fitted on a table without column names; pass the names in the database "
+            "with columns=[...], in the order of fitting."
         )
     else:
         names = schema.names
-    return [check_text(str(own), f"the name of column {own!r}") for own in names]
+    return [check_text(str(name), f"the name of column {name!r}") for name in names]
 
 
 def check_text(value: str, what: str) -> str:
-    """Refuse what no SQL text can hold."""
+    """Check that SQL text can hold a value."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -68,7 +70,7 @@ class Columns:
         return self._read.define("k", ref(given, TABLE))
 
     def value(self, j: int) -> str:
-        """Column j as the model reads it: a float, or what categories are told by."""
+        """Column j as the model reads it: a float, or a category."""
         if j not in self._values:
             read = self.dialect.read(self.schema[j], self.names[j], TABLE)
             self._values[j] = self._read.define("x", read)
@@ -82,25 +84,25 @@ class Columns:
         if key not in self._slots:
             if self._number.is_full:
                 self._number = self.statement.step("slots")
-            own = self.value(j)
+            value = self.value(j)
             numbered = (
-                self._interval(own, coder)
+                self._interval(value, coder)
                 if isinstance(coder, Bins)
-                else self._category(self._number, own, self.schema[j], coder)
+                else self._category(self._number, value, self.schema[j], coder)
             )
             self._slots[key] = self._number.define("c", numbered)
         return self._slots[key]
 
-    def _interval(self, own: str, bins: Bins) -> exp.Expr:
+    def _interval(self, value: str, bins: Bins) -> exp.Expr:
         self.statement.count(len(bins.cuts))
-        inside = self._halve(own, bins.cuts.tolist(), 1)
-        return case([(is_null(ref(own)), whole(0))], inside)
+        inside = self._halve(value, bins.cuts.tolist(), 1)
+        return case([(is_null(ref(value)), whole(0))], inside)
 
-    def _halve(self, own: str, cuts: list[float], first: int) -> exp.Expr:
-        """The slot between cuts, of which the lowest is the first."""
+    def _halve(self, value: str, cuts: list[float], first: int) -> exp.Expr:
+        """The slot of a value by binary search, counted from ``first`` below all cuts."""
 
         def below(cut: float) -> exp.Expr:
-            return exp.LTE(this=ref(own), expression=self.dialect.cut(cut))
+            return exp.LTE(this=ref(value), expression=self.dialect.cut(cut))
 
         if not cuts:
             return whole(first)
@@ -111,21 +113,25 @@ class Columns:
             )
         half = len(cuts) // 2
         return case(
-            [(below(cuts[half]), self._halve(own, cuts[:half], first))],
-            self._halve(own, cuts[half + 1 :], first + half + 1),
+            [(below(cuts[half]), self._halve(value, cuts[:half], first))],
+            self._halve(value, cuts[half + 1 :], first + half + 1),
         )
 
-    def _category(self, step: Step, own: str, column: Column, coder: Categories) -> exp.Expr:
+    def _category(
+        self, step: Step, column_value: str, column: Column, coder: Categories
+    ) -> exp.Expr:
         unseen = whole(coder.size + 1)
-        known = [(self._literal(column, v), slot) for v, slot in coder.index.items()]
-        self.statement.count(len(known))
-        if len(known) <= MOST_BRANCHES:
-            found = case([(value, whole(slot)) for value, slot in known], unseen, ref(own))
+        literals = [(self._literal(column, v), slot) for v, slot in coder.index.items()]
+        self.statement.count(len(literals))
+        if len(literals) <= MOST_BRANCHES:
+            slot_of = case(
+                [(value, whole(slot)) for value, slot in literals], unseen, ref(column_value)
+            )
         else:
-            rows = [[value, whole(slot)] for value, slot in known]
-            joined = step.join(ref(own), rows)[0]
-            found = exp.Coalesce(this=joined, expressions=[unseen])
-        return case([(is_null(ref(own)), whole(0))], found)
+            rows = [[value, whole(slot)] for value, slot in literals]
+            joined = step.join(ref(column_value), rows)[0]
+            slot_of = exp.Coalesce(this=joined, expressions=[unseen])
+        return case([(is_null(ref(column_value)), whole(0))], slot_of)
 
     def _literal(self, column: Column, value: Any) -> exp.Expr:
         """A category as the database would hold it."""

@@ -1,4 +1,4 @@
-"""What database engines call things, and how each reads a column as the model does."""
+"""SQL dialects: what engines call things, and how each reads a column as the model does."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cast(value: exp.Expr, kind: str) -> exp.Expr:
 
 
 class SmallTable(NamedTuple):
-    """A table that a statement carries along: what it is called, and its rows."""
+    """A table inside a statement: its name and its rows."""
 
     alias: exp.TableAlias
     rows: exp.Select
@@ -69,7 +69,7 @@ class Dialect:
     """One engine. The methods here suit engines that refuse to compare text with numbers."""
 
     name = ""
-    word = ""  # what people call it
+    word = ""  # in messages
     materialized = False  # whether steps must be told not to be copied into each other
     most_columns: int | None = None
     longest_name: int | None = None  # bytes
@@ -101,11 +101,11 @@ class Dialect:
         return self._of_many("LEAST", values)
 
     def _of_many(self, function: str, values: Sequence[exp.Expr]) -> exp.Expr:
-        found = list(values)
-        while len(found) > 1:  # SQLite takes 100 arguments
-            parts = [found[k : k + 50] for k in range(0, len(found), 50)]
-            found = [part[0] if len(part) == 1 else call(function, *part) for part in parts]
-        return found[0]
+        values_left = list(values)
+        while len(values_left) > 1:  # SQLite takes 100 arguments
+            parts = [values_left[k : k + 50] for k in range(0, len(values_left), 50)]
+            values_left = [part[0] if len(part) == 1 else call(function, *part) for part in parts]
+        return values_left[0]
 
     def floor(self, value: exp.Expr) -> exp.Expr:
         """The whole part of a number that is not negative, as an integer."""
@@ -154,8 +154,8 @@ class Dialect:
     def _no_durations(self, column: Column) -> None:
         if column.family == "duration":
             raise ValueError(
-                f"{column} holds durations, which {self.word} has no column for that this "
-                "statement could read; fit the model on them as numbers."
+                f"{column} holds durations, for which {self.word} has no column type that this "
+                "statement can read; fit the model on numbers instead."
             )
 
     # Tables of the statement itself ------------------------------------------------------------
@@ -163,13 +163,13 @@ class Dialect:
     def rows(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expr]]
     ) -> SmallTable:
-        """A small table that the statement carries along."""
+        """A small table inside the statement."""
         values = _values(rows, columns)
         return SmallTable(exp.TableAlias(this=name(table)), exp.select("*").from_(values))
 
 
-class _Watchful(Dialect):
-    """An engine that would convert between text and numbers, but says a column's type."""
+class _TypeChecked(Dialect):
+    """An engine that converts between text and numbers, but has a function for a value's type."""
 
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
@@ -207,7 +207,7 @@ class _Watchful(Dialect):
         return self._guard(value, column, self.bools, cast(value(), "boolean"))
 
 
-class DuckDB(_Watchful):
+class DuckDB(_TypeChecked):
     name, word = "duckdb", "DuckDB"
     texts, bools = ("VARCHAR", "ENUM%"), ("BOOLEAN",)
     numbers = ("%INT", "%INTEGER", "DECIMAL%", "DOUBLE", "FLOAT")
@@ -321,7 +321,7 @@ class SQLite(Dialect):
         return SmallTable(named, exp.select("*").from_(_values(rows)))
 
 
-class Spark(_Watchful):
+class Spark(_TypeChecked):
     name, word = "spark", "Spark SQL"
     texts, bools = ("string%", "varchar%", "char%"), ("boolean",)
     numbers = ("%int", "float", "double", "decimal%")
@@ -343,8 +343,8 @@ class BigQuery(Dialect):
     ) -> SmallTable:
         # The first row names the columns.
         first = [
-            exp.PropertyEQ(this=name(own), expression=value)
-            for own, value in zip(columns, rows[0], strict=True)
+            exp.PropertyEQ(this=name(column), expression=value)
+            for column, value in zip(columns, rows[0], strict=True)
         ]
         tuples = [exp.Tuple(expressions=list(row)) for row in rows[1:]]
         listed = exp.Array(expressions=[exp.Struct(expressions=first), *tuples])
@@ -359,7 +359,7 @@ class BigQuery(Dialect):
         return call("UNIX_MICROS", cast(value(), "timestamptz"))
 
 
-class Snowflake(_Watchful):
+class Snowflake(_TypeChecked):
     name, word = "snowflake", "Snowflake"
     longest_name = 255
     texts, bools = ("VARCHAR%",), ("BOOLEAN%",)
@@ -386,10 +386,10 @@ ALIASES = {"postgres": "postgresql"}
 
 
 def find_dialect(word: Any) -> Dialect:
-    """The dialect that a user names."""
+    """A dialect by its name."""
     asked = word.lower() if isinstance(word, str) else word
     asked = ALIASES.get(asked, asked) if isinstance(asked, str) else asked
     if asked not in DIALECTS:
-        choices = ", ".join(repr(known) for known in DIALECTS)
+        choices = ", ".join(repr(name) for name in DIALECTS)
         raise ValueError(f"dialect must be one of {choices}; got {word!r}.")
     return DIALECTS[asked]

@@ -1,4 +1,4 @@
-"""A model and a user's options to a statement."""
+"""A model and options to a statement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from unnaive.store.sql.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class SqlOptions:
-    """What a user wants to see; see `to_sql`."""
+    """Options of `to_sql`."""
 
     keep: str | Sequence[str]
     columns: Any
@@ -39,16 +39,18 @@ def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
         raise ValueError(f"tolerance must be a number, 0 or more; got {tolerance!r}.")
     statement = Statement(engine, _parts(table))
     columns = Columns(statement, answer.schema, column_names(answer.schema, options.columns))
-    kept = [check_text(own, "keep") for own in _listed("keep", options.keep)]
+    kept = [check_text(name, "keep") for name in _listed("keep", options.keep)]
     names = _output_names(answer.classes, kept, options, engine)
-    outputs: list[tuple[exp.Expr, str]] = [(ref(columns.keep(own)), own) for own in kept]
+    outputs: list[tuple[exp.Expr, str]] = [(ref(columns.keep(name)), name) for name in kept]
     # A class's log-odds shift by at most twice the error of a score, its probability by a quarter.
-    found = probabilities(answer.root, columns, Thinning(2.0 * float(tolerance)))
-    outputs += [(ref(p), own) for p, own in zip(found, names, strict=True)]
+    probability_columns = probabilities(answer.root, columns, Thinning(2.0 * float(tolerance)))
+    outputs += [(ref(p), name) for p, name in zip(probability_columns, names, strict=True)]
     if options.prediction is not None:
         step = statement.step("best")
-        best = step.define("m", engine.greatest([ref(p) for p in found]))
-        outputs.append((_winner(answer.classes, found, best, engine), options.prediction))
+        best = step.define("m", engine.greatest([ref(p) for p in probability_columns]))
+        outputs.append(
+            (_winner(answer.classes, probability_columns, best, engine), options.prediction)
+        )
     select = statement.select(outputs, TABLE)
     return select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
 
@@ -64,10 +66,10 @@ def _parts(table: Any) -> list[str]:
 
 
 def _listed(parameter: str, given: Any) -> list[str]:
-    found = [given] if isinstance(given, str) else list(given)
-    if not all(isinstance(own, str) for own in found):
+    names = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(name, str) for name in names):
         raise ValueError(f"{parameter} must hold names of columns; got {given!r}.")
-    return found
+    return names
 
 
 def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Dialect) -> list[str]:
@@ -79,26 +81,26 @@ def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Di
             raise ValueError(f"names has {len(names)} names, but there are {len(classes)} classes.")
     every = [*kept, *names, *([] if options.prediction is None else [options.prediction])]
     seen: set[str] = set()
-    for own in every:
-        check_text(own, f"the output column {own!r}")
-        size = len(own.encode())
+    for name in every:
+        check_text(name, f"the output column {name!r}")
+        size = len(name.encode())
         if engine.longest_name is not None and size > engine.longest_name:
             raise ValueError(
-                f"the output column {own!r} has {size} bytes, and names in {engine.word} have at "
+                f"the output column {name!r} has {size} bytes, and names in {engine.word} have at "
                 f"most {engine.longest_name}; choose shorter ones with names=[...]."
             )
-        if not own or own.lower() in seen:  # most engines do not tell upper from lower case
+        if not name or name.lower() in seen:  # most engines do not tell upper from lower case
             raise ValueError(
-                f"two output columns would be called {own!r}; choose others with names=[...], "
+                f"two output columns would be called {name!r}; choose others with names=[...], "
                 "keep= or prediction=."
-                if own
+                if name
                 else "an output column needs a name; got ''."
             )
-        seen.add(own.lower())
+        seen.add(name.lower())
     return names
 
 
-def _winner(classes: Any, found: list[str], best: str, engine: Dialect) -> exp.Expr:
+def _winner(classes: Any, columns: list[str], best: str, engine: Dialect) -> exp.Expr:
     """The first of the most probable classes."""
     labels = _labels(classes, engine)
     if len(labels) == 1:
@@ -106,14 +108,14 @@ def _winner(classes: Any, found: list[str], best: str, engine: Dialect) -> exp.E
     return case(
         [
             (exp.EQ(this=ref(p), expression=ref(best)), label)
-            for p, label in zip(found[:-1], labels[:-1], strict=True)
+            for p, label in zip(columns[:-1], labels[:-1], strict=True)
         ],
         labels[-1],
     )
 
 
 def _labels(classes: Any, engine: Dialect) -> list[exp.Expr]:
-    """Classes as the database would write them: one type for all, text if need be."""
+    """Classes as literals of one type for all, text if need be."""
     values = classes.tolist()
     if all(isinstance(v, bool) for v in values):
         return [exp.Boolean(this=v) for v in values]

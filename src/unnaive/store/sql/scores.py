@@ -1,4 +1,4 @@
-"""Scores of a naive Bayes as columns, and what becomes of scores: shares, winners."""
+"""Scores of a naive Bayes as columns, and what is made of them: probabilities, winners."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, is_null, ref, whole
 from unnaive.store.sql.statement import MOST_TERMS, Statement, Step, add_up
 
-NOTHING = -700.0  # logs below the best by more are zero: some engines call an underflow an error
+NOTHING = -700.0  # exp of less is written as 0: some engines raise an error on underflow
 
 
 @dataclass(frozen=True, slots=True)
 class Thinning:
-    """How far tables of kernel densities may be off, in logs: a row's score in all columns."""
+    """Allowed error of tables of kernel densities: of the log score of a row, over all columns."""
 
     allowed: float
 
     def __call__(self, logs: NDArray[np.float64], columns: int) -> tuple[int, NDArray[np.float64]]:
-        """Every how manieth node is kept, and the logs there.
+        """Step between the nodes that are kept, and the logs there.
 
         Lines between nodes that are kept bend at nodes only, so the error is greatest at one.
         """
@@ -83,12 +83,12 @@ def score(
     kernels = sum(isinstance(term, KernelTerm) for term in scorer.terms)
     if any(isinstance(term, (KernelTerm, GaussianTerm)) for term in scorer.terms):
         step = columns.statement.step("places")
-        for own in terms:
-            own.prepare(step, thinning or Thinning(0.0), kernels)
+        for term in terms:
+            term.prepare(step, thinning or Thinning(0.0), kernels)
     double = columns.dialect.double
     adder = Adder(columns.statement, [double(p) for p in scorer.log_prior[groups]], "scores")
-    for own in terms:
-        own.add_to(adder)
+    for term in terms:
+        term.add_to(adder)
     for pair, (first, second) in zip(scorer.pairs, slots, strict=True):
         logs = pair.logs[:, :, groups]
         row = exp.Mul(this=ref(first), expression=whole(logs.shape[1]))
@@ -99,7 +99,7 @@ def score(
 
 
 class _Evidence:
-    """One term of a scorer: first what its columns need, then what it adds."""
+    """One term of a scorer: first the columns it needs, then its evidence."""
 
     def __init__(self, columns: Columns, j: int, term: Term, groups: slice) -> None:
         self.columns, self.j, self.term, self.groups = columns, j, term, groups
@@ -117,21 +117,23 @@ class _Evidence:
         if isinstance(term, GaussianTerm):
             deviation = np.sqrt(term.variance)
             self.places = [
-                step.define("z", self._distance(mean, own))
-                for mean, own in zip(term.mean, deviation, strict=True)
+                step.define("z", self._distance(mean, densities))
+                for mean, densities in zip(term.mean, deviation, strict=True)
             ][self.groups]
         elif isinstance(term, KernelTerm):
-            own = term.densities
-            for c in range(len(own.start)):
-                every, logs = thinning(own.logs[own.first[c] : own.last[c]], kernels)
-                scale = 1.0 / own.scale.half_range * own.per_step[c] / every
-                shift = own.start[c] * own.per_step[c] / every
-                place = self._place(own.scale.low, scale, shift, len(logs) - 1)
+            densities = term.densities
+            for c in range(len(densities.start)):
+                every, logs = thinning(
+                    densities.logs[densities.first[c] : densities.last[c]], kernels
+                )
+                scale = 1.0 / densities.scale.half_range * densities.per_step[c] / every
+                shift = densities.start[c] * densities.per_step[c] / every
+                place = self._place(densities.scale.low, scale, shift, len(logs) - 1)
                 self.places.append(step.define("z", place))
                 self.tables.append(logs)
 
     def _distance(self, mean: float, deviation: float) -> exp.Expr:
-        """Standard deviations from the mean, as far as they count."""
+        """Standard deviations from the mean, up to the farthest that count."""
         dialect, far = self.columns.dialect, np.sqrt(2.0 * FARTHEST) * deviation
         near = dialect.least(
             [
@@ -167,19 +169,19 @@ class _Evidence:
             ]
             adder.add(self._unless_missing(there, term.missing))
         elif isinstance(term, KernelTerm):
-            found = []
+            densities = []
             for z, logs, weight in zip(self.places, self.tables, term.log_weight, strict=True):
                 density = between(self.columns, adder.step, z, dialect.floor(ref(z)), logs)
-                found.append(exp.Add(this=dialect.double(weight), expression=density))
-            adder.add(self._unless_missing(found, term.missing))
+                densities.append(exp.Add(this=dialect.double(weight), expression=density))
+            adder.add(self._unless_missing(densities, term.missing))
 
     def _unless_missing(
         self, there: Sequence[exp.Expr], missing: NDArray[np.float64]
     ) -> list[exp.Expr | None]:
         double = self.columns.dialect.double
         return [
-            case([(is_null(ref(self.value)), double(absent))], own)
-            for own, absent in zip(there, missing[self.groups], strict=True)
+            case([(is_null(ref(self.value)), double(absent))], present)
+            for present, absent in zip(there, missing[self.groups], strict=True)
         ]
 
 
@@ -219,11 +221,11 @@ def between(
     return exp.Paren(this=exp.Add(this=log, expression=step_up))
 
 
-# What becomes of scores --------------------------------------------------------------------------
+# What is made of scores --------------------------------------------------------------------------
 
 
 def raised(columns: Columns, score: exp.Expr) -> exp.Expr:
-    """E to a score that is at most 0."""
+    """exp(score), for score <= 0."""
     dialect = columns.dialect
     least = exp.LT(this=score, expression=dialect.number(NOTHING))
     return case([(least, dialect.double(0.0))], exp.Exp(this=score.copy()))
@@ -291,8 +293,8 @@ def log_sums(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
     """The logarithm of the sum of each model's probabilities, given by their logs."""
     best = tops(columns, models)
     step = columns.statement.step("log_sums")
-    found = []
+    sums = []
     for scores, top in zip(models, best, strict=True):
         total = add_up([raised(columns, _less(s, top)) for s in scores])
-        found.append(step.define("l", exp.Add(this=ref(top), expression=exp.Ln(this=total))))
-    return found
+        sums.append(step.define("l", exp.Add(this=ref(top), expression=exp.Ln(this=total))))
+    return sums

@@ -30,16 +30,16 @@ class Step:
 
     def define(self, prefix: str, value: exp.Expr) -> str:
         """A new column; returns its name."""
-        own = self.statement.fresh(prefix)
-        self.columns[own] = value
-        return own
+        column = self.statement.fresh(prefix)
+        self.columns[column] = value
+        return column
 
     @property
     def is_full(self) -> bool:
         return len(self.joins) >= MOST_JOINS
 
     def join(self, key: exp.Expr, rows: Sequence[Sequence[exp.Expr]]) -> list[exp.Expr]:
-        """What the row of the key says, the keys being the first column; NULL without a row."""
+        """The row of a small table with the key (its first column); NULL without one."""
         statement = self.statement
         statement.count((len(rows[0]) - 1) * len(rows))
         table = statement.fresh("list_") + statement.ending
@@ -51,17 +51,17 @@ class Step:
     def look_up(
         self, key: exp.Expr, keys: NDArray[Any], values: NDArray[np.float64]
     ) -> list[exp.Expr | None]:
-        """What integer keys stand for (keys x columns), 0 without one; None where all are 0."""
+        """Values of integer keys (keys x columns), 0 without a key; None where all are 0."""
         dialect = self.statement.dialect
-        speaking = values.any(axis=1)
-        keys, values = keys[speaking], values[speaking]
+        nonzero = values.any(axis=1)
+        keys, values = keys[nonzero], values[nonzero]
         if len(keys) > MOST_BRANCHES or values.size > MOST_CASES:
             rows = [
                 [whole(k), *(dialect.number(v) for v in row)]
                 for k, row in zip(keys, values.tolist(), strict=True)
             ]
-            found = self.join(key, rows)
-            return [exp.Coalesce(this=own, expressions=[dialect.double(0.0)]) for own in found]
+            joined = self.join(key, rows)
+            return [exp.Coalesce(this=value, expressions=[dialect.double(0.0)]) for value in joined]
         self.statement.count(values.size)
         return [
             case(
@@ -95,12 +95,12 @@ class Statement:
         return self.steps[-1]
 
     def fresh(self, prefix: str) -> str:
-        """A name that nothing else has."""
+        """A new name."""
         self._names[prefix] += 1
         return f"{prefix}{self._names[prefix]}"
 
     def count(self, numbers: int) -> None:
-        """Refuse what no engine would read."""
+        """Count numbers of the statement, and raise if they are too many."""
         self._numbers += numbers
         if self._numbers > MOST_NUMBERS:
             raise ValueError(
@@ -111,17 +111,19 @@ class Statement:
     def select(self, outputs: Sequence[tuple[exp.Expr, str]], alias: str) -> exp.Select:
         """The whole statement. The first step reads the user's table under its alias.
 
-        A step passes on the columns that a later one asks for, and nothing else.
+        A step passes on the columns that a later one needs, and nothing else.
         """
-        asked = _names_in([value for value, _ in outputs])
+        needed = _names_in([value for value, _ in outputs])
         selects: list[exp.Select] = []
         for k in range(len(self.steps) - 1, -1, -1):
             step = self.steps[k]
-            own = {n: value for n, value in step.columns.items() if n in asked}
-            passed = sorted(asked - own.keys())
-            asked = set(passed) | _names_in([*own.values(), *(on for _, on in step.joins)])
+            defined = {n: value for n, value in step.columns.items() if n in needed}
+            passed = sorted(needed - defined.keys())
+            needed = set(passed) | _names_in([*defined.values(), *(on for _, on in step.joins)])
             values: list[exp.Expr] = [ref(n) for n in passed]
-            values += [exp.alias_(value, n, quoted=True, copy=False) for n, value in own.items()]
+            values += [
+                exp.alias_(value, n, quoted=True, copy=False) for n, value in defined.items()
+            ]
             self._check_width(len(values))
             if not values:  # answers that need no column
                 values = [exp.alias_(whole(1), "one", quoted=True)]
@@ -157,18 +159,16 @@ class Statement:
 
 
 def _select(
-    values: Sequence[exp.Expr],
-    source: exp.Expr,
-    joins: Sequence[tuple[str, exp.Expr]] = (),
+    values: Sequence[exp.Expr], source: exp.Expr, joins: Sequence[tuple[str, exp.Expr]] = ()
 ) -> exp.Select:
-    found = exp.select(*values, copy=False).from_(source, copy=False)
+    select = exp.select(*values, copy=False).from_(source, copy=False)
     for table, on in joins:
-        found.join(exp.Table(this=name(table)), on=on, join_type="left", copy=False)
-    return found
+        select.join(exp.Table(this=name(table)), on=on, join_type="left", copy=False)
+    return select
 
 
 def _names_in(values: Sequence[exp.Expr]) -> set[str]:
-    """Columns of earlier steps that expressions ask for; those of joined tables are qualified."""
+    """Columns of earlier steps that expressions need; those of joined tables are qualified."""
     return {
         column.name for value in values for column in value.find_all(exp.Column) if not column.table
     }
@@ -176,13 +176,13 @@ def _names_in(values: Sequence[exp.Expr]) -> set[str]:
 
 def add_up(values: Sequence[exp.Expr]) -> exp.Expr:
     """A sum in the order of the values, or in parts where they are many."""
-    found = list(values)
-    while len(found) > 1:
-        parts = [found[k : k + MOST_TERMS] for k in range(0, len(found), MOST_TERMS)]
-        found = [_chain(part) for part in parts]
-        if len(found) > 1:
-            found = [exp.Paren(this=part) for part in found]
-    return found[0]
+    sums = list(values)
+    while len(sums) > 1:
+        parts = [sums[k : k + MOST_TERMS] for k in range(0, len(sums), MOST_TERMS)]
+        sums = [_chain(part) for part in parts]
+        if len(sums) > 1:
+            sums = [exp.Paren(this=part) for part in sums]
+    return sums[0]
 
 
 def _chain(values: Sequence[exp.Expr]) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""Trees in SQL: the node where a row stops, its naive Bayes, or the answers it shares in."""
+"""Trees in SQL: the node where a row stops, its naive Bayes or its class shares."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from unnaive.store.sql.dialects import case, is_null, ref, whole
 from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of
 from unnaive.store.sql.statement import Statement, Step, add_up
 
-Said = exp.Expr | None  # None where there is nothing to say
-Below = Sequence[Said]  # what the children of a node say
+Value = exp.Expr | None  # None for zero
+Below = Sequence[Value]  # the values of a node's children
 
 
 class Folder:
-    """Folds trees from the leaves up, in as many steps as their depth asks for."""
+    """Folds trees from the leaves up, in as many steps as their depth needs."""
 
     def __init__(self, statement: Statement, tree: Tree) -> None:
         self.statement, self.tree = statement, tree
@@ -30,28 +30,28 @@ class Folder:
     def fold(
         self,
         prefix: str,
-        combine: Callable[[int, Below], Said],
-        finish: Callable[[exp.Expr], exp.Expr] = lambda said: said,
+        combine: Callable[[int, Below], Value],
+        finish: Callable[[exp.Expr], exp.Expr] = lambda value: value,
     ) -> str | None:
-        """What the root says, as a column; None if nothing. Deep below it are other columns.
+        """The value of the root, as a column; None for zero. Deep below it are other columns.
 
-        ``finish`` is what is made of an expression before it becomes a column.
+        ``finish`` is applied to an expression before it becomes a column.
         """
         deepest = self.statement.dialect.deepest
-        found: dict[int, exp.Expr | None] = {}
+        folded: dict[int, exp.Expr | None] = {}
         height: dict[int, int] = {}
         level: dict[int, int] = {}
         for node in range(self.tree.n_nodes - 1, -1, -1):
             children = self.tree.children(node)
-            said = combine(node, [found.pop(child) for child in children])
+            value = combine(node, [folded.pop(child) for child in children])
             level[node] = max((level[child] for child in children), default=0)
             height[node] = max((height[child] for child in children), default=0) + 1
-            if said is not None and height[node] >= deepest and node > 0:
-                column = self._step(level[node]).define(prefix, finish(said))
-                said, height[node] = ref(column), 0
+            if value is not None and height[node] >= deepest and node > 0:
+                column = self._step(level[node]).define(prefix, finish(value))
+                value, height[node] = ref(column), 0
                 level[node] += 1
-            found[node] = said
-        root = found[0]
+            folded[node] = value
+        root = folded[0]
         return None if root is None else self._step(level[0]).define(prefix, finish(root))
 
     def _step(self, level: int) -> Step:
@@ -60,13 +60,13 @@ class Folder:
         return self.steps[level]
 
 
-def _asked(columns: Columns, tree: Tree) -> dict[int, str]:
-    """The column that each node asks: a value for numbers, a slot for categories."""
-    found = {}
+def _tested(columns: Columns, tree: Tree) -> dict[int, str]:
+    """The column of each attribute that nodes test: a value for numbers, a slot for categories."""
+    tested = {}
     for j in sorted({int(j) for j in tree.attribute if j >= 0}):
         coder = tree.coders[j]
-        found[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
-    return found
+        tested[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
+    return tested
 
 
 def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
@@ -99,30 +99,31 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
     ``divided`` is added to the number where the row stops because its value is missing or was never
     seen, not because the node has no child for it.
     """
-    asked, cut = _asked(columns, tree), columns.dialect.cut
+    tested, cut = _tested(columns, tree), columns.dialect.cut
 
     def combine(node: int, below: Below) -> exp.Expr:
         if not below:
             return whole(node)
-        own = asked[int(tree.attribute[node])]
+        column = tested[int(tree.attribute[node])]
         ways: list[tuple[exp.Expr, exp.Expr]] = []
         if isinstance(tree.coders[tree.attribute[node]], Bins):
-            ways.append((is_null(ref(own)), whole(node + divided)))
+            ways.append((is_null(ref(column)), whole(node + divided)))
             limits = [
-                exp.LTE(this=ref(own), expression=cut(limit)) for limit in tree.cuts(node).tolist()
+                exp.LTE(this=ref(column), expression=cut(limit))
+                for limit in tree.cuts(node).tolist()
             ]
             ways += zip(limits, below[:-1], strict=True)  # type: ignore[arg-type]
             return case(ways, below[-1])
         for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
             assert child is not None
-            ways.append((_among(own, slots), child))
+            ways.append((_among(column, slots), child))
         if divided:
-            ways.append((_among(own, _no_value(tree, node)), whole(node + divided)))
+            ways.append((_among(column, _no_value(tree, node)), whole(node + divided)))
         return case(ways, whole(node))
 
-    found = Folder(columns.statement, tree).fold("node", combine)
-    assert found is not None
-    return found
+    node = Folder(columns.statement, tree).fold("node", combine)
+    assert node is not None
+    return node
 
 
 def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[str]:
@@ -138,7 +139,7 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
     adder = Adder(columns.statement, first if alone else [double(0.0)] * 0, "scores")
     if node is not None:
         prior = adder.step.look_up(ref(node), np.arange(tree.n_nodes), tree.log_prior)
-        adder.totals = [double(0.0) if own is None else own for own in prior]
+        adder.totals = [double(0.0) if log is None else log for log in prior]
     for j, slot in slots.items():
         place = tree.place[:, tree.offsets[j] : tree.offsets[j + 1]]
         logs = tree.logs[place].reshape(-1, tree.log_prior.shape[1])
@@ -146,10 +147,10 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
         if node is not None:
             row = exp.Mul(this=ref(node), expression=whole(place.shape[1]))
             key = exp.Add(this=row, expression=ref(slot))
-        found = adder.step.look_up(key, np.arange(len(logs)), logs)
+        evidence = adder.step.look_up(key, np.arange(len(logs)), logs)
         if densities is not None:
-            found = densities.join(adder.step, j, found)
-        adder.add(found)
+            evidence = densities.join(adder.step, j, evidence)
+        adder.add(evidence)
     return adder.finish()
 
 
@@ -183,11 +184,11 @@ class _Densities:
         self.tables[j] = []
         for c in range(tree.last.shape[2]):
             tables, filled = [], 0
-            for own, n in zip(parts, having, strict=True):
+            for numbers, n in zip(parts, having, strict=True):
                 table = tree.densities[tree.first[j, n, c] : tree.last[j, n, c]]
                 every, logs = self.thinning(table, len(self.numbers))
                 per_step = tree.per_step[j, n, c]
-                own += [
+                numbers += [
                     1.0 / scale.half_range * per_step / every,
                     tree.start[j, n, c] * per_step / every,
                     float(len(logs) - 1),
@@ -199,34 +200,36 @@ class _Densities:
             self.tables[j].append(np.concatenate(tables))
         key = whole(int(having[0])) if node is None else ref(node)
         rows = [
-            [whole(int(n)), *(dialect.number(v) for v in own)]
-            for n, own in zip(having, parts, strict=True)
+            [whole(int(n)), *(dialect.number(v) for v in numbers)]
+            for n, numbers in zip(having, parts, strict=True)
         ]
         given = step.join(key, rows)
         self.places[j], self.keys[j] = [], []
         for c in range(tree.last.shape[2]):
             widen, shift, last, first = given[4 * c : 4 * c + 4]
             place = place_of(self.columns, self.values[j], scale.low, widen, shift)
-            found = inside(self.columns, self.values[j], place, last)
-            self.places[j].append(step.define("z", found))
+            limited = inside(self.columns, self.values[j], place, last)
+            self.places[j].append(step.define("z", limited))
             self.keys[j].append(step.define("o", first))
 
-    def join(self, step: Step, j: int, found: Sequence[exp.Expr | None]) -> list[exp.Expr | None]:
+    def join(
+        self, step: Step, j: int, evidence: Sequence[exp.Expr | None]
+    ) -> list[exp.Expr | None]:
         """The evidence of one attribute, with that of its density where it has one."""
         if j not in self.places:
-            return list(found)
+            return list(evidence)
         dialect = self.columns.dialect
         out: list[exp.Expr | None] = []
-        for own, z, first, logs in zip(
-            found, self.places[j], self.keys[j], self.tables[j], strict=True
+        for log, z, first, logs in zip(
+            evidence, self.places[j], self.keys[j], self.tables[j], strict=True
         ):
             # The sum of both would round up just below a node.
             key = exp.Add(this=dialect.floor(ref(z)), expression=ref(first))
             density = between(self.columns, step, z, key, logs)
-            known: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
-            if own is not None:
-                known = exp.Paren(this=exp.Add(this=own, expression=known))
-            out.append(known)
+            term: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
+            if log is not None:
+                term = exp.Paren(this=exp.Add(this=log, expression=term))
+            out.append(term)
         return out
 
 
@@ -236,46 +239,44 @@ class _Densities:
 def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     """Probabilities of the classes.
 
-    Most rows come to one node, whose answer is looked up. Others have a share in every node that
-    they may have come to. What all classes of a node have in common is added up once, so that a
-    class's own sum visits only the nodes that know it.
+    Most rows stop at one node, whose probabilities are looked up. Others have a share in every node
+    that they may stop at. The least probability of a node's classes is summed once for all of them,
+    so that the sum of a class visits only the nodes where it has more.
     """
     statement, double = columns.statement, columns.dialect.double
-    n, asked = tree.n_nodes, _asked(columns, tree)
+    n, tested = tree.n_nodes, _tested(columns, tree)
     if n == 1:
         step = statement.step("answers")
-        return [step.define("p", double(own)) for own in tree.answer[0]]
+        return [step.define("p", double(sum_of_class)) for sum_of_class in tree.answer[0]]
     node = route(columns, tree, divided=n)
 
-    def if_divided(said: exp.Expr) -> exp.Expr:
-        return case([(exp.GTE(this=ref(node), expression=whole(n)), said)], double(0.0))
+    def if_divided(value: exp.Expr) -> exp.Expr:
+        return case([(exp.GTE(this=ref(node), expression=whole(n)), value)], double(0.0))
 
     folder = Folder(statement, tree)
     common = tree.answer.min(axis=1)
     sums = []
     for answer in [common, *(tree.answer - common[:, None]).T]:
-        sharing = _Sharing(columns, tree, asked, answer)
+        sharing = _Sharing(columns, tree, tested, answer)
         sums.append(folder.fold("d", sharing.combine, if_divided))
     step = statement.step("answers")
-    found = []
-    for own, said in zip(sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True):
-        parts: list[exp.Expr] = [] if said is None else [said]
-        parts += [ref(part) for part in (sums[0], own) if part is not None]
-        found.append(step.define("p", add_up(parts) if parts else double(0.0)))
-    return found
+    probabilities = []
+    for sum_of_class, looked_up in zip(
+        sums[1:], step.look_up(ref(node), np.arange(n), tree.answer), strict=True
+    ):
+        parts: list[exp.Expr] = [] if looked_up is None else [looked_up]
+        parts += [ref(part) for part in (sums[0], sum_of_class) if part is not None]
+        probabilities.append(step.define("p", add_up(parts) if parts else double(0.0)))
+    return probabilities
 
 
 class _Sharing:
-    """One number of every node, added up over the nodes that a row comes to, by its shares."""
+    """One number of every node, summed over the nodes where a row stops, by its shares."""
 
     def __init__(
-        self,
-        columns: Columns,
-        tree: ClassTree,
-        asked: dict[int, str],
-        answer: NDArray[np.float64],
+        self, columns: Columns, tree: ClassTree, tested: dict[int, str], answer: NDArray[np.float64]
     ) -> None:
-        self.dialect, self.tree, self.asked = columns.dialect, tree, asked
+        self.dialect, self.tree, self.tested = columns.dialect, tree, tested
         self.shares, self.answer = tree.share, answer
         self.statement = columns.statement
 
@@ -287,53 +288,53 @@ class _Sharing:
         numeric = isinstance(self.tree.coders[j], Bins)
         ways = self._limits(node) if numeric else self._values(node)
         parts = []
-        for child, said, way in zip(self.tree.children(node), below, ways, strict=False):
-            if said is not None:
-                parts.append(self._part(node, float(self.shares[child]), said, way))
+        for child, value, way in zip(self.tree.children(node), below, ways, strict=False):
+            if value is not None:
+                parts.append(self._part(node, float(self.shares[child]), value, way))
         if not numeric and self.answer[node]:
             staying = _slots_to(self.tree, node)[-1]
             if len(staying):
                 value = self.dialect.double(self.answer[node])
-                here = _among(self.asked[j], staying)
+                here = _among(self.tested[j], staying)
                 parts.append(case([(here, value)], self.dialect.double(0.0)))
         return exp.Paren(this=add_up(parts)) if parts else None
 
     def _limits(self, node: int) -> list[exp.Expr]:
         """When a number leads to each child."""
-        own, cuts = self.asked[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
+        column, cuts = self.tested[int(self.tree.attribute[node])], self.tree.cuts(node).tolist()
         cut = self.dialect.cut
         ways: list[exp.Expr] = []
         for k in range(len(cuts) + 1):
             sides: list[exp.Expr] = []
             if k > 0:
-                sides.append(exp.GT(this=ref(own), expression=cut(cuts[k - 1])))
+                sides.append(exp.GT(this=ref(column), expression=cut(cuts[k - 1])))
             if k < len(cuts):
-                sides.append(exp.LTE(this=ref(own), expression=cut(cuts[k])))
+                sides.append(exp.LTE(this=ref(column), expression=cut(cuts[k])))
             ways.append(exp.and_(*sides))
         return ways
 
     def _values(self, node: int) -> list[exp.Expr]:
-        own = self.asked[int(self.tree.attribute[node])]
-        return [_among(own, slots) for slots in _slots_to(self.tree, node)[:-1]]
+        column = self.tested[int(self.tree.attribute[node])]
+        return [_among(column, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
-    def _part(self, node: int, share: float, said: exp.Expr, way: exp.Expr) -> exp.Expr:
-        """What a child says, if the row goes there; its share, if the row goes everywhere."""
+    def _part(self, node: int, share: float, value: exp.Expr, way: exp.Expr) -> exp.Expr:
+        """The value of a child if the row goes there; times its share, if it goes everywhere."""
         double = self.dialect.double
-        if isinstance(said, (exp.Literal, exp.Cast)):
+        if isinstance(value, (exp.Literal, exp.Cast)):
             return case(
                 [
-                    (self._everywhere(node), exp.Mul(this=double(share), expression=said.copy())),
-                    (way, said),
+                    (self._everywhere(node), exp.Mul(this=double(share), expression=value.copy())),
+                    (way, value),
                 ],
                 double(0.0),
             )
         factor = case([(self._everywhere(node), double(share))], double(1.0))
         either = exp.or_(way, self._everywhere(node))
-        return case([(either, exp.Mul(this=factor, expression=said))], double(0.0))
+        return case([(either, exp.Mul(this=factor, expression=value))], double(0.0))
 
     def _everywhere(self, node: int) -> exp.Expr:
         """Whether the value is missing, or was never seen."""
         j = int(self.tree.attribute[node])
         if isinstance(self.tree.coders[j], Bins):
-            return is_null(ref(self.asked[j]))
-        return _among(self.asked[j], _no_value(self.tree, node))
+            return is_null(ref(self.tested[j]))
+        return _among(self.tested[j], _no_value(self.tree, node))

@@ -1,55 +1,61 @@
-// How classes differ: profiles of attributes, and two classes against each other.
+// How classes differ: one class against another, and the distribution of an attribute in each.
 U.compare = (place, data) => {
-  const own = data.parts[0], labels = own.labels || data.labels, n = labels.length, MOST = 20;
+  const part = data.parts[0], labels = part.labels || data.labels, n = labels.length, MOST = 20;
   if (n < 2) return null;
+  const owner = data.owner || labels.map((_, c) => c);
   const state = { a: n - 1, b: 0, attribute: 0, all: false };
-  if (own.label_weight && n > 2) {
-    const order = labels.map((_, c) => c).sort((i, j) => own.label_weight[j] - own.label_weight[i]);
-    [state.a, state.b] = order;
+  if (part.label_weight && n > 2) {
+    // The largest label, and the largest of another class: labels may be clusters.
+    const order = labels.map((_, c) => c).sort((i, j) => part.label_weight[j] - part.label_weight[i]);
+    state.a = order[0];
+    state.b = order.find((c) => owner[c] !== owner[state.a]) ?? order[1];
   }
   const list = U.el("div", { class: "versus" }), more = U.el("p", {}), profile = U.el("div", {});
 
-  // Values that speak for one class against the other, the strongest first: evidence times how
-  // often the value comes with either.
+  // Values with evidence for one class against the other, ranked by evidence times frequency.
   const strongest = () => {
-    const found = [];
-    own.attributes.forEach((attribute) => {
+    const values = [];
+    part.attributes.forEach((attribute) => {
       if (attribute.form === "nothing") return;
       const logs = attribute.logs(), shares = (attribute.spread || attribute.shares)();
       attribute.values.forEach((value, v) => {
-        const says = logs[v * n + state.a] - logs[v * n + state.b];
-        const often = 0.5 * (shares[v * n + state.a] + shares[v * n + state.b]);
-        if (says) found.push({ text: `${attribute.name}: ${value}`, says, order: Math.abs(says) * often });
+        const weight = logs[v * n + state.a] - logs[v * n + state.b];
+        const frequency = 0.5 * (shares[v * n + state.a] + shares[v * n + state.b]);
+        if (weight) values.push({ text: `${attribute.name}: ${value}`, weight, order: Math.abs(weight) * frequency });
       });
     });
-    return found.sort((one, two) => two.order - one.order);
+    return values.sort((one, two) => two.order - one.order);
   };
 
+  // Clusters have the colour of their class, unless both are of the same one.
+  const color = (first) => (data.classes.length > 8 || owner[state.a] === owner[state.b]
+    ? (first ? "var(--for)" : "var(--against)") : U.color(owner[first ? state.a : state.b], data.classes.length));
+
   const render = () => {
-    const found = strongest();
-    const shown = found.slice(0, state.all ? 200 : MOST);
-    const reach = Math.max(0.5, ...shown.map((each) => Math.abs(each.says)).filter((size) => size < U.FAR));
-    const lines = shown.flatMap(({ text, says }) => {
-      const size = 48 * Math.min(Math.abs(says) / reach, 1), first = says > 0;
+    const values = strongest();
+    const shown = values.slice(0, state.all ? 200 : MOST);
+    const reach = Math.max(0.5, ...shown.map((each) => Math.abs(each.weight)).filter((size) => size < U.FAR));
+    const lines = shown.flatMap(({ text, weight }) => {
+      const size = 48 * Math.min(Math.abs(weight) / reach, 1), first = weight > 0;
       return [
         U.el("span", { class: "name" }, U.short(text)),
-        U.el("div", { class: "lanes", title: U.signed(says) }, U.el("div", { class: "lane" }, U.el("i", {
-          style: { left: `${first ? 50 - size : 50}%`, width: `${size}%`, background: U.color(first ? state.a : state.b, n) === "var(--other)" ? (first ? "var(--for)" : "var(--against)") : U.color(first ? state.a : state.b, n) },
+        U.el("div", { class: "lanes", title: U.signed(weight) }, U.el("div", { class: "lane" }, U.el("i", {
+          style: { left: `${first ? 50 - size : 50}%`, width: `${size}%`, background: color(first) },
         }))),
       ];
     });
     list.replaceChildren(
-      U.el("span", {}), U.el("div", { class: "heads" }, U.el("span", {}, "speaks for ", U.name(labels[state.a])), U.el("span", {}, "for ", U.name(labels[state.b]))),
+      U.el("span", {}), U.el("div", { class: "heads" }, U.el("span", {}, "\u2190 evidence for ", U.name(labels[state.a])), U.el("span", {}, "evidence for ", U.name(labels[state.b]), " \u2192")),
       ...lines);
     more.replaceChildren();
-    if (shown.length < found.length && !state.all) {
-      more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show more of ${found.length} values`));
+    if (shown.length < values.length && !state.all) {
+      more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show more of ${values.length} values`));
     }
   };
 
   // Distribution of one attribute in every class.
   const renderProfile = () => {
-    const attribute = own.attributes[state.attribute], shares = attribute.shares();
+    const attribute = part.attributes[state.attribute], shares = attribute.shares();
     const rows = attribute.values.map((_, v) => v);
     if (attribute.form === "density") { profile.replaceChildren(densities(attribute, shares)); return; }
     const most = rows.slice().sort((u, v) => sum(shares, v) - sum(shares, u)).slice(0, 8);
@@ -67,7 +73,7 @@ U.compare = (place, data) => {
         U.el("span", { class: "dot", style: { background: tint(k), "border-radius": "2px" } }), " ", U.name(attribute.values[v]), k < kept.length - 1 ? "\u2003" : ""]),
         kept.length < rows.filter((v) => sum(shares, v) > 0).length ? "\u2003(the most frequent values)" : ""));
   };
-  const sum = (shares, v) => { let total = 0; for (let c = 0; c < n; c++) total += shares[v * n + c]; return total; };
+  const sum = (shares, v) => U.sum(shares.subarray(v * n, (v + 1) * n));
 
   const densities = (attribute, shares) => {
     const width = 640, height = 180, points = attribute.values.length - 1;
@@ -76,7 +82,7 @@ U.compare = (place, data) => {
     const x = (k) => 8 + (k / Math.max(points - 1, 1)) * (width - 16), y = (d) => height - 26 - (d / (top || 1)) * (height - 40);
     const picture = U.svg("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", style: { "max-width": "48rem" }, role: "img", "aria-label": `densities of ${attribute.name}` },
       U.svg("line", { class: "axis", x1: 8, x2: width - 8, y1: y(0), y2: y(0) }));
-    for (const k of [0, Math.floor((points - 1) / 2), points - 1]) picture.append(U.svg("text", { class: "tick", x: x(k), y: height - 8, "text-anchor": k === 0 ? "start" : k === points - 1 ? "end" : "middle" }, attribute.values[k + 1]));
+    U.pointNames(picture, attribute.values, x, height - 8);
     labels.forEach((label, c) => {
       const line = Array.from({ length: points }, (_, k) => `${x(k)},${y(shares[(k + 1) * n + c])}`);
       picture.append(U.svg("polyline", { points: line.join(" "), style: { fill: "none", stroke: U.color(c, n), "stroke-width": 1.75 } }, U.svg("title", {}, label)));
@@ -86,15 +92,15 @@ U.compare = (place, data) => {
   };
 
   const pick = (which) => (k) => { state[which] = k; state.all = false; render(); };
-  const order = own.attributes.map((_, j) => j).sort((i, j) => own.attributes[j].importance - own.attributes[i].importance || i - j);
+  const order = part.attributes.map((_, j) => j).sort((i, j) => part.attributes[j].importance - part.attributes[i].importance || i - j);
   state.attribute = order[0];
   place.append(
     U.el("div", { class: "bar" },
-      U.field("One class", U.select(labels, state.a, pick("a"), { id: "versus-a" })),
-      U.field("and another", U.select(labels, state.b, pick("b"), { id: "versus-b" }))),
+      U.field(data.owner ? "Cluster" : "Class", U.select(labels, state.a, pick("a"), { id: "versus-a" })),
+      U.field("against", U.select(labels, state.b, pick("b"), { id: "versus-b" }))),
     list, more,
-    U.el("h3", { style: { "margin-top": "2.5rem" } }, "How one attribute is spread in each class"),
-    U.el("div", { class: "bar" }, U.field("Attribute", U.select(order.map((j) => own.attributes[j].name), 0, (k) => { state.attribute = order[k]; renderProfile(); }, { id: "profile-attribute" }))),
+    U.el("h3", { style: { "margin-top": "2.5rem" } }, data.owner ? "Distribution of one attribute in each cluster" : "Distribution of one attribute in each class"),
+    U.el("div", { class: "bar" }, U.field("Attribute", U.select(order.map((j) => part.attributes[j].name), 0, (k) => { state.attribute = order[k]; renderProfile(); }, { id: "profile-attribute" }))),
     profile);
   render();
   renderProfile();

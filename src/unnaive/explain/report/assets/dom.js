@@ -9,7 +9,7 @@ U.svg = (tag, given = {}, ...children) =>
 U.fill = (node, given, children) => {
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || value === null || value === false) continue;
-    if (name === "style") for (const [key, own] of Object.entries(value)) node.style.setProperty(key, own);
+    if (name === "style") for (const [key, text] of Object.entries(value)) node.style.setProperty(key, text);
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : value);
   }
@@ -22,7 +22,7 @@ U.refill = (node, ...children) => { node.replaceChildren(); return U.fill(node, 
 // A name of the user's: kept apart from the text around it, whatever its direction.
 U.name = (text, given = {}) => U.el("bdi", { title: text, ...given }, text);
 
-// The same in one line: where room is short, the middle is left out. Long names often differ at their ends.
+// The same on one line: where room is short, the middle is left out, as long names often differ at their ends.
 U.TAIL = 6; // letters
 U.short = (text) => {
   const letters = [...text];
@@ -46,10 +46,18 @@ U.check = (label, on, change) => {
   return U.el("label", { class: "check" }, box, label);
 };
 
-// Colours of classes: eight that colour-blind eyes tell apart; with more classes, grey.
+// Colours of classes: eight that are safe for colour-blind readers; with more classes, grey.
 U.color = (c, n) => (n <= 8 ? `var(--c${c})` : "var(--other)");
 
 U.dot = (c, n) => U.el("span", { class: "dot", style: { background: U.color(c, n) } });
+
+// Three names below a curve over the points of a density.
+U.pointNames = (picture, values, x, y) => {
+  const last = values.length - 2;
+  for (const k of [0, Math.floor(last / 2), last]) {
+    picture.append(U.svg("text", { class: "tick", x: x(k), y, "text-anchor": k === 0 ? "start" : k === last ? "end" : "middle" }, values[k + 1]));
+  }
+};
 
 // Numbers as text ----------------------------------------------------------------------------
 
@@ -61,7 +69,10 @@ U.number = (x, digits = 4) => {
   return String(Number(x.toPrecision(digits)));
 };
 
-U.rows = (weight) => `${U.number(weight, 6)} ${weight === 1 ? "row" : "rows"}`;
+// Weight of rows: whole, or by responsibility.
+U.count = (weight) => (Number.isInteger(weight) || weight >= 100 ? Math.round(weight).toLocaleString("en") : String(Number(weight.toPrecision(2))));
+
+U.rows = (weight) => `${U.count(weight)} ${weight === 1 ? "row" : "rows"}`;
 
 U.percent = (p) => {
   if (p > 0 && p < 0.0005) return "< 0.1 %";
@@ -75,9 +86,8 @@ U.signed = (x) => {
   return Math.abs(x) < 0.005 ? "0" : `${x > 0 ? "+" : "\u2212"}${Math.abs(x).toFixed(2)}`;
 };
 
-// Evidence beyond this is that of a value which a class never had.
-U.RULED = 1000;
-U.FAR = 25; // evidence that no scale reaches to
+U.RULED = 1000; // stronger evidence is that of a value that a class never had
+U.FAR = 25; // evidence beyond all scales
 
 U.moment = (microseconds, family) => {
   if (Number.isNaN(microseconds)) return "missing";

@@ -1,4 +1,4 @@
-// Opens the page: reads the data, then fills the sections that the template has left room for.
+// Opens the page: reads the data, then fills the sections of the template.
 U.open = () => {
   const data = JSON.parse(U.byId("data").textContent);
   U.data = data;
@@ -6,11 +6,11 @@ U.open = () => {
   data.rows.values = data.rows.values.map(U.array);
   data.typical = data.typical.map((value) => (value === null ? NaN : value));
   for (const part of data.parts) {
-    part.attributes.forEach((own, j) => {
-      own.name = data.columns[j].name;
-      for (const name of ["logs", "shares", "spread"]) {
-        const packed = own[name];
-        own[name] = packed ? U.lazy(() => U.array(packed)) : null;
+    part.attributes.forEach((attribute, j) => {
+      attribute.name = data.columns[j].name;
+      for (const name of ["weights", "low", "high", "counts", "logs", "shares", "spread"]) {
+        const packed = attribute[name];
+        attribute[name] = packed ? U.lazy(() => U.array(packed)) : null;
       }
     });
   }
@@ -21,11 +21,11 @@ U.open = () => {
   fill("calibration", (place) => U.calibration(place, data.calibration, data.classes));
   const evidence = data.parts.length ? fill("evidence-view", (place) => U.evidence(place, data)) : null;
   U.evidenceView = evidence;
-  // A decomposition may have a tree inside, whose classes are clusters.
+  // The tree may be inside a decomposition; its labels are then clusters.
   let rooted = model;
-  while (rooted && !rooted.way && rooted.inner) rooted = rooted.inner;
+  while (rooted && !rooted.routing && rooted.inner) rooted = rooted.inner;
   if (data.tree) {
-    U.treeView = fill("tree-view", (place) => U.tree(place, data, rooted.way, (node) => {
+    U.treeView = fill("tree-view", (place) => U.tree(place, data, rooted.routing, (node) => {
       evidence.show(data.parts.findIndex((part) => part.node === node));
       U.byId("evidence").scrollIntoView();
     }));
@@ -43,17 +43,17 @@ U.open = () => {
   document.documentElement.dataset.ready = "true";
 };
 
-// Light or dark: as the system says, until the reader says otherwise.
+// Light or dark: as the system is set, until the reader chooses.
 U.theme = () => {
   const button = U.byId("theme"), root = document.documentElement;
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
-  const say = () => { button.textContent = dark() ? "Light colours" : "Dark colours"; };
-  button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; say(); });
+  const label = () => { button.textContent = dark() ? "Light colours" : "Dark colours"; };
+  button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; label(); });
   button.hidden = false;
-  say();
+  label();
 };
 
-// The contents mark the section that is being read.
+// Marks the section being read in the table of contents.
 U.follow = () => {
   const links = Array.from(document.querySelectorAll(".contents a"));
   const watch = new IntersectionObserver((entries) => {

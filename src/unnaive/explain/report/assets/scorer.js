@@ -1,15 +1,15 @@
 // From a row to probabilities, as predict_proba computes them. A row is an array: numbers with NaN
 // for missing, slots of categories (0 missing, 1 to V the values, V + 1 never seen).
 
-U.FARTHEST = 0.5 * 100 ** 2; // standard deviations beyond 100 tell classes apart no further
+U.FARTHEST = 0.5 * 100 ** 2; // more than 100 standard deviations add nothing
 
 U.softmax = (joint) => {
-  let largest = -Infinity, total = 0;
-  for (const score of joint) largest = Math.max(largest, score);
-  const out = Float64Array.from(joint, (score) => Math.exp(score - largest));
-  for (const part of out) total += part;
+  const largest = joint.reduce((most, score) => Math.max(most, score), -Infinity);
+  const out = Float64Array.from(joint, (score) => Math.exp(score - largest)), total = U.sum(out);
   return out.map((part) => part / total);
 };
+
+U.sum = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
 
 U.best = (scores) => {
   let best = 0;
@@ -28,7 +28,7 @@ U.slot = (cuts, value) => {
   return low + 1;
 };
 
-// Log density between the nodes logs[first] to logs[last - 1]; beyond them it is theirs.
+// Log density, linear between the nodes logs[first] to logs[last - 1], constant beyond them.
 U.lookUp = (place, logs, first, last) => {
   if (place <= 0) return logs[first];
   if (place >= last - first - 1) return logs[last - 1];
@@ -100,40 +100,40 @@ U.scorer = (data, columns) => {
 };
 
 U.routing = (data, columns) => {
-  const way = {};
+  const routing = {};
   for (const name of ["attribute", "parent", "child_start", "child", "route_start", "route",
-    "offsets"]) way[name] = U.array(data[name]);
-  way.children = (node) =>
-    Array.from(way.child.subarray(way.child_start[node], way.child_start[node + 1]));
+    "offsets"]) routing[name] = U.array(data[name]);
+  routing.children = (node) =>
+    Array.from(routing.child.subarray(routing.child_start[node], routing.child_start[node + 1]));
   // The child that a slot of the node's attribute leads to, -1 where it has none.
-  way.follow = (node, slot) => {
-    const j = way.attribute[node];
-    if (slot === 0 || slot === way.offsets[j + 1] - way.offsets[j] - 1) return -1;
-    let start = way.route_start[node], first = way.child_start[node];
+  routing.follow = (node, slot) => {
+    const j = routing.attribute[node];
+    if (slot === 0 || slot === routing.offsets[j + 1] - routing.offsets[j] - 1) return -1;
+    let start = routing.route_start[node], first = routing.child_start[node];
     if (!columns[j].cuts) {
-      const place = way.route[start + slot - 1];
-      return place < 0 ? -1 : way.child[first + place];
+      const place = routing.route[start + slot - 1];
+      return place < 0 ? -1 : routing.child[first + place];
     }
-    const end = way.child_start[node + 1];
-    while (first < end - 1 && slot > way.route[start]) { first++; start++; }
-    return way.child[first];
+    const end = routing.child_start[node + 1];
+    while (first < end - 1 && slot > routing.route[start]) { first++; start++; }
+    return routing.child[first];
   };
   // The node where a row stops: a leaf, or one that has no child for its value.
-  way.arrive = (slots) => {
+  routing.arrive = (slots) => {
     let node = 0;
-    while (way.attribute[node] >= 0) {
-      const child = way.follow(node, slots[way.attribute[node]]);
+    while (routing.attribute[node] >= 0) {
+      const child = routing.follow(node, slots[routing.attribute[node]]);
       if (child < 0) break;
       node = child;
     }
     return node;
   };
-  way.path = (node) => {
+  routing.path = (node) => {
     const out = [];
-    for (let at = node; at >= 0; at = way.parent[at]) out.unshift(at);
+    for (let at = node; at >= 0; at = routing.parent[at]) out.unshift(at);
     return out;
   };
-  return way;
+  return routing;
 };
 
 // Nodes of an answer. proba(row) is predict_proba; nodes whose evidence adds up have
@@ -148,9 +148,9 @@ U.NODES = {
   },
 
   bayes_tree(data, columns, classes) {
-    const way = U.routing(data.tree, columns);
+    const routing = U.routing(data.tree, columns);
     const [prior, place, logs] = [data.prior, data.place, data.logs].map(U.array);
-    const width = way.offsets[way.offsets.length - 1], nodes = way.attribute.length;
+    const width = routing.offsets[routing.offsets.length - 1], nodes = routing.attribute.length;
     const dense = data.scales &&
       [data.start, data.per_step, data.first, data.last, data.densities].map(U.array);
     const addDensity = (node, j, value, out) => {
@@ -163,19 +163,18 @@ U.NODES = {
       }
     };
     const add = (node, j, value, slot, out) => {
-      const at = place[node * width + way.offsets[j] + slot] * classes;
-      const own = new Float64Array(classes);
-      for (let c = 0; c < classes; c++) own[c] = logs[at + c];
-      if (dense && data.scales[j] && slot !== 0) addDensity(node, j, value, own);
-      for (let c = 0; c < classes; c++) out[c] += own[c];
+      const at = place[node * width + routing.offsets[j] + slot] * classes;
+      const evidence = Float64Array.from(logs.subarray(at, at + classes));
+      if (dense && data.scales[j] && slot !== 0) addDensity(node, j, value, evidence);
+      evidence.forEach((log, c) => { out[c] += log; });
     };
     const base = (node) => prior.subarray(node * classes, (node + 1) * classes);
-    const arrive = (row) => way.arrive(U.slotsOf(columns, row));
+    const arrive = (row) => routing.arrive(U.slotsOf(columns, row));
     return {
-      way,
+      routing,
       arrive,
       proba(row) {
-        const slots = U.slotsOf(columns, row), node = way.arrive(slots);
+        const slots = U.slotsOf(columns, row), node = routing.arrive(slots);
         const out = Float64Array.from(base(node));
         for (let j = 0; j < columns.length; j++) add(node, j, row[j], slots[j], out);
         return U.softmax(out);
@@ -196,101 +195,95 @@ U.NODES = {
   },
 
   class_tree(data, columns, classes) {
-    const way = U.routing(data.tree, columns);
+    const routing = U.routing(data.tree, columns);
     const [share, answer] = [data.share, data.answer].map(U.array);
-    // The nodes that answer, with the share of the row that each has.
+    // The nodes where a row ends, with the share of the row at each.
     const ends = (row) => {
-      const slots = U.slotsOf(columns, row), pending = [[0, 1]], found = [];
+      const slots = U.slotsOf(columns, row), pending = [[0, 1]], reached = [];
       while (pending.length) {
-        let [node, own] = pending.pop(), split = false;
-        while (way.attribute[node] >= 0) {
-          const j = way.attribute[node], child = way.follow(node, slots[j]);
+        let [node, weight] = pending.pop(), split = false;
+        while (routing.attribute[node] >= 0) {
+          const j = routing.attribute[node], child = routing.follow(node, slots[j]);
           if (child < 0) {
-            split = slots[j] === 0 || slots[j] === way.offsets[j + 1] - way.offsets[j] - 1;
+            split = slots[j] === 0 || slots[j] === routing.offsets[j + 1] - routing.offsets[j] - 1;
             break;
           }
           node = child;
         }
-        if (split) for (const child of way.children(node)) pending.push([child, own * share[child]]);
-        else found.push([node, own]);
+        if (split) for (const child of routing.children(node)) pending.push([child, weight * share[child]]);
+        else reached.push([node, weight]);
       }
-      return found;
+      return reached;
     };
     return {
-      way,
+      routing,
       ends,
-      arrive: (row) => way.arrive(U.slotsOf(columns, row)),
+      arrive: (row) => routing.arrive(U.slotsOf(columns, row)),
       proba(row) {
         const out = new Float64Array(classes);
-        for (const [node, own] of ends(row)) {
-          for (let c = 0; c < classes; c++) out[c] += own * answer[node * classes + c];
+        for (const [node, weight] of ends(row)) {
+          for (let c = 0; c < classes; c++) out[c] += weight * answer[node * classes + c];
         }
         return out;
       },
     };
   },
 
-  // Members that vote: their probabilities or their best classes, by weight; votes that are log
-  // odds become probabilities by softmax.
+  // Members that vote with their probabilities or their best classes, by weight; the softmax of
+  // votes on the log scale are probabilities.
   vote(data, columns, classes) {
     const scorer = U.scorer(data.scorer, columns), weights = U.array(data.weights);
-    const mean = data.join === "mean", whole = weights.reduce((sum, own) => sum + own, 0);
+    const mean = data.join === "mean", total = U.sum(weights);
     const members = (row) => {
       const joint = scorer.joint(row);
       return Array.from(weights, (weight, k) => {
-        const own = joint.subarray(k * classes, (k + 1) * classes);
-        const cast = data.cast === "probabilities" ? U.softmax(own)
-          : Float64Array.from(own, (_, c) => Number(c === U.best(own)));
-        return cast.map((part) => (mean ? part * weight / whole : part * weight));
+        const scores = joint.subarray(k * classes, (k + 1) * classes);
+        const cast = data.cast === "probabilities" ? U.softmax(scores)
+          : Float64Array.from(scores, (_, c) => Number(c === U.best(scores)));
+        return cast.map((part) => (mean ? part * weight / total : part * weight));
       });
     };
-    const total = (row) => U.total(members(row), classes);
-    return { members, proba: (row) => (mean ? total(row) : U.softmax(total(row))) };
+    const votes = (row) => U.total(members(row), classes);
+    return { members, proba: (row) => (mean ? votes(row) : U.softmax(votes(row))) };
   },
 
-  // Gates share a row among experts; every expert answers for its share.
+  // Gates divide a row among experts; an expert's share is its responsibility.
   mixture(data, columns, classes) {
     const scorer = U.scorer(data.scorer, columns), gates = data.first.length;
     const start = gates - 1 + data.experts;
     const members = (row) => {
-      const joint = scorer.joint(row), trust = new Float64Array(gates + data.experts);
-      trust[0] = 1;
+      const joint = scorer.joint(row), responsibility = new Float64Array(gates + data.experts);
+      responsibility[0] = 1;
       for (let g = 0; g < gates; g++) {
         const from = data.first[g];
         const shares = U.softmax(joint.subarray(from - 1, from - 1 + data.width[g]));
-        shares.forEach((share, k) => { trust[from + k] = trust[g] * share; });
+        shares.forEach((share, k) => { responsibility[from + k] = responsibility[g] * share; });
       }
       return Array.from({ length: data.experts }, (_, e) => {
-        const own = Float64Array.from({ length: classes }, (_, c) => joint[start + c * data.experts + e]);
-        return U.softmax(own).map((part) => part * trust[gates + e]);
+        const scores = Float64Array.from({ length: classes }, (_, c) => joint[start + c * data.experts + e]);
+        return U.softmax(scores).map((part) => part * responsibility[gates + e]);
       });
     };
     return { members, proba: (row) => U.total(members(row), classes) };
   },
 
-  // Clusters of classes, folded back: their sum, or the best one.
+  // Clusters folded to their classes: the sum, or the best one.
   folded(data, columns, classes) {
     const inner = U.node(data.inner, columns, data.owner.length);
-    const members = (row) => {
-      const found = inner.proba(row);
-      return Array.from(found, (part, p) => {
-        const out = new Float64Array(classes);
-        out[data.owner[p]] = part;
-        return out;
-      });
-    };
+    const members = (row) => Array.from(inner.proba(row), (part, p) =>
+      Float64Array.from({ length: classes }, (_, c) => (c === data.owner[p] ? part : 0)));
     return {
       inner,
       members,
       proba(row) {
-        const found = inner.proba(row), out = new Float64Array(classes);
-        found.forEach((part, p) => {
+        const out = new Float64Array(classes);
+        inner.proba(row).forEach((part, p) => {
           const c = data.owner[p];
           out[c] = data.method === "sum" ? out[c] + part : Math.max(out[c], part);
         });
         if (data.method === "sum") return out.map((part) => Math.min(part, 1));
-        const whole = out.reduce((sum, part) => sum + part, 0);
-        return out.map((part) => part / whole);
+        const total = U.sum(out);
+        return out.map((part) => part / total);
       },
     };
   },
@@ -298,7 +291,7 @@ U.NODES = {
 
 U.total = (members, classes) => {
   const out = new Float64Array(classes);
-  for (const own of members) for (let c = 0; c < classes; c++) out[c] += own[c];
+  for (const part of members) for (let c = 0; c < classes; c++) out[c] += part[c];
   return out;
 };
 

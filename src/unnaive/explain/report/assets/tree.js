@@ -1,42 +1,41 @@
 // The tree: nodes from left to right, opened and closed, one of them chosen.
-U.tree = (place, data, way, choose) => {
-  const tree = data.tree, labels = tree.labels, n = labels.length;
-  const weights = U.array(tree.weight), nodes = way.attribute.length;
+U.tree = (place, data, routing, choose) => {
+  const tree = data.tree, labels = data.labels, n = labels.length;
+  // Clusters have the colour of their class.
+  const color = (c) => (data.owner ? U.color(data.owner[c], data.classes.length) : U.color(c, n));
+  const weights = U.array(tree.weight), nodes = routing.attribute.length;
   const WIDE = 262, HIGH = 42, BAR = 52, AT_FIRST = 30, LETTERS = 30;
-  const weightOf = (node) => {
-    let sum = 0;
-    for (let c = 0; c < n; c++) sum += weights[node * n + c];
-    return sum;
-  };
+  const weightsAt = (node) => weights.subarray(node * n, (node + 1) * n);
+  const weightOf = (node) => U.sum(weightsAt(node));
   const open = new Set();
   let chosen = 0, passed = new Set(), zoom = 1, spots = [], drawn = new Map();
 
   const openTo = (depth) => {
     open.clear();
     for (let node = 0; node < nodes; node++) {
-      if (way.attribute[node] >= 0 && way.path(node).length <= depth) open.add(node);
+      if (routing.attribute[node] >= 0 && routing.path(node).length <= depth) open.add(node);
     }
   };
-  // Level by level, as many nodes as are easily overseen; at least the root is open.
+  // Level by level, as many nodes as fit the view; at least the root is open.
   const openSome = () => {
     open.clear();
     let level = [0], seen = 1;
     while (level.length) {
-      const next = level.flatMap((node) => way.children(node));
+      const next = level.flatMap((node) => routing.children(node));
       if (!next.length || (seen + next.length > AT_FIRST && open.size)) break;
-      level.forEach((node) => { if (way.attribute[node] >= 0) open.add(node); });
+      level.forEach((node) => { if (routing.attribute[node] >= 0) open.add(node); });
       seen += next.length;
       level = next;
     }
     // Then the largest of those that are still closed.
-    const closed = level.filter((node) => way.attribute[node] >= 0);
+    const closed = level.filter((node) => routing.attribute[node] >= 0);
     while (closed.length) {
       closed.sort((one, two) => weightOf(two) - weightOf(one));
-      const own = way.children(closed[0]);
-      if (seen + own.length > AT_FIRST) break;
-      seen += own.length;
+      const children = routing.children(closed[0]);
+      if (seen + children.length > AT_FIRST) break;
+      seen += children.length;
       open.add(closed.shift());
-      closed.push(...own.filter((node) => way.attribute[node] >= 0));
+      closed.push(...children.filter((node) => routing.attribute[node] >= 0));
     }
   };
 
@@ -49,8 +48,8 @@ U.tree = (place, data, way, choose) => {
       spots.push(spot);
       deepest = Math.max(deepest, depth);
       if (!open.has(node)) { spot.y = row++ * HIGH + 30; return spot; }
-      const own = way.children(node).map((child) => visit(child, depth + 1));
-      spot.y = (own[0].y + own[own.length - 1].y) / 2;
+      const children = routing.children(node).map((child) => visit(child, depth + 1));
+      spot.y = (children[0].y + children[children.length - 1].y) / 2;
       return spot;
     };
     visit(0, 0);
@@ -64,40 +63,38 @@ U.tree = (place, data, way, choose) => {
   };
 
   const answerOf = (node) => {
-    let best = 0;
-    for (let c = 1; c < n; c++) if (weights[node * n + c] > weights[node * n + best]) best = c;
-    const whole = weightOf(node);
-    return [best, whole ? weights[node * n + best] / whole : 0];
+    const best = U.best(weightsAt(node)), total = weightOf(node);
+    return [best, total ? weightsAt(node)[best] / total : 0];
   };
 
   const shareBar = (node, x, y, width, height) => {
-    const whole = weightOf(node) || 1, out = [];
+    const total = weightOf(node) || 1, out = [];
     let at = x;
-    for (let c = 0; c < n; c++) {
-      const part = (width * weights[node * n + c]) / whole;
-      if (part > 0.05) out.push(U.svg("rect", { x: at, y, width: part, height, style: { fill: U.color(c, n), "fill-opacity": n > 8 ? 0.25 + 0.75 * (part / width) : 1 } }));
+    weightsAt(node).forEach((weight, c) => {
+      const part = (width * weight) / total;
+      if (part > 0.05) out.push(U.svg("rect", { x: at, y, width: part, height, style: { fill: color(c), "fill-opacity": n > 8 ? 0.25 + 0.75 * (part / width) : 1 } }));
       at += part;
-    }
+    });
     return out;
   };
 
   const drawNode = (spot) => {
-    const { node, x, y } = spot, inner = way.attribute[node] >= 0;
+    const { node, x, y } = spot, inner = routing.attribute[node] >= 0;
     const [best, share] = answerOf(node), rows = U.rows(weightOf(node));
-    const said = inner && open.has(node)
-      ? `${rows}; asks ${data.columns[way.attribute[node]].name}`
+    const summary = inner && open.has(node)
+      ? `${rows}; tests ${data.columns[routing.attribute[node]].name}`
       : `${labels[best]} ${U.percent(share)} of ${rows}`;
     const group = U.svg("g", {
       class: "tree-node", role: "treeitem", tabindex: node === chosen ? 0 : -1, "data-node": node,
       "aria-level": spot.depth + 1, "aria-selected": node === chosen,
       "aria-expanded": inner ? open.has(node) : undefined,
-      "aria-label": `${tree.condition[node] || "root"}: ${said}`,
+      "aria-label": `${tree.condition[node] || "root"}: ${summary}`,
     });
     group.classList.toggle("passed", passed.has(node));
     const text = inner && open.has(node) ? rows : `${shorten(labels[best], 14)} ${Math.round(100 * share)} %, ${rows}`;
     const below = inner && !open.has(node) ? ` +${count(node)}` : "";
     group.append(
-      U.svg("title", {}, `${tree.condition[node] || "all rows"}\n${said}`),
+      U.svg("title", {}, `${tree.condition[node] || "all rows"}\n${summary}`),
       U.svg("rect", { class: "hit", x: x - 6, y: y - 19, width: WIDE - 46, height: HIGH - 4, rx: 3 }),
       U.svg("rect", { class: "frame-line", x: x - 6, y: y - 19, width: WIDE - 46, height: HIGH - 4, rx: 3 }),
       U.svg("text", { class: "condition", x, y: y - 5 }, node ? shorten(tree.condition[node], LETTERS) : "all rows"),
@@ -109,13 +106,13 @@ U.tree = (place, data, way, choose) => {
     return group;
   };
 
-  const count = (node) => way.children(node).reduce((sum, child) => sum + 1 + count(child), 0);
+  const count = (node) => routing.children(node).reduce((sum, child) => sum + 1 + count(child), 0);
 
   const draw = () => {
     const [width, height] = lay();
     const at = new Map(spots.map((spot) => [spot.node, spot]));
     const edges = spots.slice(1).map(({ node, x, y }) => {
-      const from = at.get(way.parent[node]), x1 = from.x + BAR + 12 + 6.1 * U.rows(weightOf(from.node)).length, y1 = from.y + 8;
+      const from = at.get(routing.parent[node]), x1 = from.x + BAR + 12 + 6.1 * U.rows(weightOf(from.node)).length, y1 = from.y + 8;
       const path = U.svg("path", {
         class: "tree-edge", d: `M${x1} ${y1} C${x1 + 50} ${y1} ${x - 70} ${y + 8} ${x - 8} ${y + 8}`,
         style: { "stroke-width": Math.max(1, 7 * Math.sqrt(weightOf(node) / (weightOf(0) || 1))), opacity: 0.55 },
@@ -134,7 +131,7 @@ U.tree = (place, data, way, choose) => {
 
   const pick = (node, focus) => {
     chosen = node;
-    for (let at = way.parent[node]; at >= 0; at = way.parent[at]) open.add(at);
+    for (let at = routing.parent[node]; at >= 0; at = routing.parent[at]) open.add(at);
     draw();
     describe();
     if (focus) {
@@ -146,19 +143,19 @@ U.tree = (place, data, way, choose) => {
   };
 
   const describe = () => {
-    const whole = weightOf(chosen) || 1, inner = way.attribute[chosen] >= 0;
+    const total = weightOf(chosen) || 1, inner = routing.attribute[chosen] >= 0;
     const order = labels.map((_, c) => c).sort((i, j) => weights[chosen * n + j] - weights[chosen * n + i]);
-    const path = way.path(chosen).slice(1);
-    U.refill(side, 
+    const path = routing.path(chosen).slice(1);
+    U.refill(side,
       U.el("h3", {}, inner ? (chosen ? "An inner node" : "The root") : nodes > 1 ? "A leaf" : "The only node"),
       path.length ? U.el("ol", {}, path.map((node) => U.el("li", {}, U.name(tree.condition[node])))) : null,
       U.el("p", {}, `${U.rows(weightOf(chosen))} of training`,
-        inner ? ["; asks ", U.name(data.columns[way.attribute[chosen]].name)] : null,
-        tree.worth ? `; ${tree.worthName} ${U.number(tree.worth[chosen], 3)}` : null, "."),
+        inner ? ["; tests ", U.name(data.columns[routing.attribute[chosen]].name)] : null,
+        `; ${tree.utilityName} ${U.number(tree.utility[chosen], 3)}`, "."),
       U.el("div", { class: "bars" }, order.slice(0, 8).flatMap((c) => [
         U.el("span", { class: "name" }, U.short(labels[c])),
-        U.el("span", { class: "track" }, U.el("i", { style: { width: `${(100 * weights[chosen * n + c]) / whole}%`, background: U.color(c, n) } })),
-        U.el("span", { class: "value" }, U.percent(weights[chosen * n + c] / whole)),
+        U.el("span", { class: "track" }, U.el("i", { style: { width: `${(100 * weights[chosen * n + c]) / total}%`, background: color(c) } })),
+        U.el("span", { class: "value" }, U.percent(weights[chosen * n + c] / total)),
       ])),
       data.parts.some((part) => part.node === chosen)
         ? U.el("p", {}, U.el("button", { type: "button", class: "plain no-print", onclick: () => choose(chosen) }, "Its evidence"))
@@ -167,17 +164,17 @@ U.tree = (place, data, way, choose) => {
 
   const keys = (event) => {
     const visible = spots.map((spot) => spot.node), at = visible.indexOf(chosen);
-    const inner = way.attribute[chosen] >= 0;
+    const inner = routing.attribute[chosen] >= 0;
     const moves = {
       ArrowDown: () => visible[at + 1], ArrowUp: () => visible[at - 1],
       Home: () => 0, End: () => visible[visible.length - 1],
       ArrowRight: () => {
         if (inner && !open.has(chosen)) { open.add(chosen); return chosen; }
-        return inner ? way.children(chosen)[0] : undefined;
+        return inner ? routing.children(chosen)[0] : undefined;
       },
       ArrowLeft: () => {
         if (open.has(chosen)) { open.delete(chosen); return chosen; }
-        return way.parent[chosen] >= 0 ? way.parent[chosen] : undefined;
+        return routing.parent[chosen] >= 0 ? routing.parent[chosen] : undefined;
       },
       Enter: () => { if (inner) toggle(chosen); return chosen; },
       " ": () => { if (inner) toggle(chosen); return chosen; },
@@ -198,10 +195,7 @@ U.tree = (place, data, way, choose) => {
   const fit = () => {
     const [width, height] = lay();
     zoom = Math.max(0.35, Math.min(1, (view.clientWidth - 4) / width, (view.clientHeight - 4) / height));
-    draw();
-    const root = spots[0];
-    view.scrollTop = root.y * zoom - view.clientHeight / 2;
-    view.scrollLeft = 0;
+    home();
   };
   const home = () => {
     draw();
@@ -240,13 +234,14 @@ U.tree = (place, data, way, choose) => {
     U.el("div", { class: "tree-pane" }, view, side));
   openSome();
   home();
+  if (view.scrollWidth > view.clientWidth && view.scrollWidth < 1.5 * view.clientWidth) fit();
   describe();
   return {
     pick: (node) => pick(node, false),
     chosen: () => chosen,
     follow(node) {
-      passed = new Set(way.path(node));
-      for (const [own, group] of drawn) group.classList.toggle("passed", passed.has(own));
+      passed = new Set(routing.path(node));
+      for (const [at, group] of drawn) group.classList.toggle("passed", passed.has(at));
       picture.querySelectorAll(".tree-edge").forEach((edge, k) => edge.classList.toggle("passed", passed.has(spots[k + 1].node)));
     },
   };

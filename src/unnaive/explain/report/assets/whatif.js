@@ -4,13 +4,13 @@ U.whatIf = (place, data, model) => {
   const state = {
     row: data.typical.slice(),
     of: n === 2 ? 1 : -1, // class to explain; -1 is the most probable one
-    against: -1, // its rival; -1 is the most probable other one
-    order: 0, all: false, search: "", from: "the typical row",
+    against: -1, // the class to compare with; -1 is the most probable other one
+    order: 0, all: false, search: "",
   };
   const MOST = 24; // attributes shown at first
   const additive = Boolean(model.parts);
 
-  // What one attribute says for class a against class b, for any value -------------------------
+  // Evidence of one attribute for class a against class b -----------------------------------------
   const logOdds = (p, a, b) => {
     const tiny = 1e-12;
     return Math.log(Math.max(p[a], tiny)) - Math.log(Math.max(p[b], tiny));
@@ -18,10 +18,10 @@ U.whatIf = (place, data, model) => {
   const missing = (j) => (columns[j].kind === "numeric" ? NaN : 0);
   const withValue = (j, value) => { const row = state.row.slice(); row[j] = value; return row; };
 
-  // A function from a value to its evidence; evidence of models that only vote is the change
-  // that the value makes.
+  // A function from a value to its evidence; where parts vote, to the change in log odds
+  // compared with a missing value.
   const evidenceOf = (j, a, b, parts) => {
-    if (additive) return (value) => { const own = parts.term(j, value); return own[a] - own[b]; };
+    if (additive) return (value) => { const term = parts.term(j, value); return term[a] - term[b]; };
     const without = logOdds(model.proba(withValue(j, missing(j))), a, b);
     return (value) => logOdds(model.proba(withValue(j, value)), a, b) - without;
   };
@@ -48,10 +48,10 @@ U.whatIf = (place, data, model) => {
   const heads = U.el("span", { class: "axis-lane" });
   const rowBox = U.el("select", { id: "try-row", onchange: () => start(Number(rowBox.value)) });
   const rowNames = data.rows.at.map((at, i) => {
-    const said = data.rows.truth ? `, ${classes[data.rows.truth[i]]}` : "";
-    return `row ${at}${said}${data.rows.wrong && data.rows.wrong[i] ? " (answered wrongly)" : ""}`;
+    const truth = data.rows.truth ? `, ${classes[data.rows.truth[i]]}` : "";
+    return `row ${at}${truth}${data.rows.wrong && data.rows.wrong[i] ? " (predicted wrongly)" : ""}`;
   });
-  rowBox.append(U.el("option", { value: -1 }, "a typical row"), U.el("option", { value: -2 }, "nothing known"));
+  rowBox.append(U.el("option", { value: -1 }, "a typical row"), U.el("option", { value: -2 }, "all values missing"));
   rowNames.forEach((text, i) => rowBox.append(U.el("option", { value: i }, text)));
 
   const start = (i) => {
@@ -80,7 +80,7 @@ U.whatIf = (place, data, model) => {
     const lane = U.el("div", { class: "axis-lane", "aria-hidden": "true" });
     const effect = U.el("div", { class: "effect" });
     const label = `in-${j}`;
-    const asked = U.el("small", { hidden: true }, " in the path");
+    const onPath = U.el("small", { hidden: true }, " on the path");
     let show = () => {};
     let reader = "";
     if (column.kind === "numeric") [reader, show] = numberControl(j, column, control, label);
@@ -91,7 +91,7 @@ U.whatIf = (place, data, model) => {
       show = () => { box.value = state.row[j]; };
     } else control.append(U.el("small", {}, "no value in training"));
     const node = U.el("div", { class: "input" },
-      U.el("label", { class: "name", for: reader || label }, U.name(column.name), asked), control, lane, effect);
+      U.el("label", { class: "name", for: reader || label }, U.name(column.name), onPath), control, lane, effect);
     lane.addEventListener("click", (event) => {
       const box = lane.getBoundingClientRect(), at = (event.clientX - box.left) / box.width;
       const here = lines[j].places;
@@ -99,7 +99,7 @@ U.whatIf = (place, data, model) => {
       const best = here.reduce((one, two) => (Math.abs(one[1] - at) <= Math.abs(two[1] - at) ? one : two));
       set(j, best[0]);
     });
-    return { node, lane, effect, asked, show: () => { show(); node.classList.toggle("absent", Number.isNaN(state.row[j])); } };
+    return { node, lane, effect, onPath, show: () => { show(); node.classList.toggle("absent", Number.isNaN(state.row[j])); } };
   };
 
   const numberControl = (j, column, control, label) => {
@@ -113,15 +113,15 @@ U.whatIf = (place, data, model) => {
     const box = plain
       ? U.el("input", { type: "number", step: "any", "aria-label": `${column.name}, exact value` })
       : U.el("small", {});
-    const gone = U.el("button", { type: "button", title: "set to missing", "aria-label": `${column.name} missing` }, "NA");
+    const clear = U.el("button", { type: "button", title: "set to missing", "aria-label": `${column.name} missing` }, "NA");
     slider.addEventListener("input", () => set(j, Number(slider.value)));
     // Arrow keys on a slider of any step move it by a hundredth.
     slider.addEventListener("keydown", (event) => {
-      const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (!way || whole) return;
+      const direction = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (!direction || whole) return;
       event.preventDefault();
       const now = Number.isNaN(state.row[j]) ? (low + high) / 2 : state.row[j];
-      set(j, Math.min(Math.max(now + (way * (high - low)) / 100, low), high));
+      set(j, Math.min(Math.max(now + (direction * (high - low)) / 100, low), high));
     });
     if (plain) {
       box.addEventListener("input", () => {
@@ -130,13 +130,13 @@ U.whatIf = (place, data, model) => {
         if (Number.isFinite(value) || Number.isNaN(value)) { state.typing = box; set(j, value); state.typing = null; }
       });
     }
-    gone.addEventListener("click", () => set(j, NaN));
-    control.append(slider, box, gone);
+    clear.addEventListener("click", () => set(j, NaN));
+    control.append(slider, box, clear);
     return [label, () => {
       const value = state.row[j];
       slider.value = Number.isNaN(value) ? (low + high) / 2 : value;
       slider.setAttribute("aria-valuetext", U.value(column, value));
-      gone.setAttribute("aria-pressed", Number.isNaN(value));
+      clear.setAttribute("aria-pressed", Number.isNaN(value));
       if (!plain) box.textContent = U.value(column, value);
       else if (state.typing !== box) box.value = Number.isNaN(value) ? "" : Number(value.toPrecision(12));
     }];
@@ -156,13 +156,13 @@ U.whatIf = (place, data, model) => {
       order.sort((i, j) => size[j] - size[i] || i - j);
     }
     if (state.order === 3) order.sort((i, j) => columns[i].name.localeCompare(columns[j].name));
-    const found = order.filter((j) => columns[j].name.toLowerCase().includes(state.search));
-    shown = state.all ? found : found.slice(0, MOST);
+    const matching = order.filter((j) => columns[j].name.toLowerCase().includes(state.search));
+    shown = state.all ? matching : matching.slice(0, MOST);
     inputs.replaceChildren(...shown.map((j) => lineOf(j).node));
     more.replaceChildren();
-    if (found.length > shown.length) {
+    if (matching.length > shown.length) {
       more.append(U.el("button", { type: "button", onclick: () => { state.all = true; arrange(); update(); } },
-        `Show all ${found.length} attributes`));
+        `Show all ${matching.length} attributes`));
     }
   };
 
@@ -180,33 +180,32 @@ U.whatIf = (place, data, model) => {
 
   const update = () => {
     const now = standing(), { a, b, parts } = now;
-    // Evidence of the shown attributes: first all numbers, then one scale for all of them.
-    // Where evidence adds up, the marks of an axis stay where they are until the classes change, or
-    // the leaf.
+    // One scale for the evidence of all shown attributes. Where evidence adds up, the marks of an
+    // axis stay in place until the classes or the leaf change.
     const key = additive ? `${parts.node} ${a} ${b}` : "";
-    const found = shown.map((j) => {
+    const current = shown.map((j) => {
       const of = evidenceOf(j, a, b, parts), line = lines[j];
       if (!key || line.key !== key) {
         line.at = marks[j].map((value) => [value, of(value)]);
         line.key = key;
         line.drawn = "";
       }
-      return { j, own: of(state.row[j]), at: line.at };
+      return { j, evidence: of(state.row[j]), at: line.at };
     });
     let reach = 1;
-    for (const { own, at } of found) {
-      for (const x of [own, ...at.map((pair) => pair[1])]) if (Math.abs(x) < U.FAR) reach = Math.max(reach, Math.abs(x));
+    for (const { evidence, at } of current) {
+      for (const x of [evidence, ...at.map((pair) => pair[1])]) if (Math.abs(x) < U.FAR) reach = Math.max(reach, Math.abs(x));
     }
-    // Evidence has the colour of the class that it speaks for.
+    // Evidence has the colour of the class it favours.
     if (n <= 8) {
       place.style.setProperty("--for", U.color(a, n));
       place.style.setProperty("--against", U.color(b, n));
     }
     const left = (x) => 0.5 + 0.48 * Math.min(Math.max(x / reach, -1), 1);
-    const path = model.way ? model.way.path(model.arrive(state.row)).map((node) => model.way.attribute[node]) : [];
-    for (const { j, own, at } of found) {
-      paint(lines[j], own, at, left, key && `${key} ${reach}`);
-      lines[j].asked.hidden = !path.includes(j);
+    const path = model.routing ? model.routing.path(model.arrive(state.row)).map((node) => model.routing.attribute[node]) : [];
+    for (const { j, evidence, at } of current) {
+      paint(lines[j], evidence, at, left, key && `${key} ${reach}`);
+      lines[j].onPath.hidden = !path.includes(j);
     }
     paintHeads(a, b, reach, left);
     paintAnswer(now);
@@ -223,7 +222,7 @@ U.whatIf = (place, data, model) => {
   };
 
   const side = (x) => `${100 * x}%`;
-  const paint = (line, own, at, left, key) => {
+  const paint = (line, evidence, at, left, key) => {
     if (!key || line.drawn !== key) {
       const ends = at.map((pair) => left(pair[1]));
       const low = Math.min(...ends, 0.5), high = Math.max(...ends, 0.5);
@@ -237,13 +236,13 @@ U.whatIf = (place, data, model) => {
         line.fill, line.dot);
       line.drawn = key;
     }
-    const here = left(own), sign = own >= 0 ? "positive" : "negative";
+    const here = left(evidence), sign = evidence >= 0 ? "positive" : "negative";
     line.fill.className = `fill ${sign}`;
     line.fill.style.left = side(Math.min(here, 0.5));
     line.fill.style.width = side(Math.abs(here - 0.5));
     line.dot.className = `at ${sign}`;
     line.dot.style.left = side(here);
-    line.effect.textContent = U.signed(own);
+    line.effect.textContent = U.signed(evidence);
   };
 
   const paintAnswer = ({ p, a, b, parts }) => {
@@ -257,25 +256,25 @@ U.whatIf = (place, data, model) => {
       U.el("span", { class: "value", "data-class": c, "data-p": p[c] }, U.percent(p[c])),
     ]);
     const best = U.best(p);
-    U.refill(answer, 
+    U.refill(answer,
       U.el("p", { class: "verdict" }, U.name(classes[best]), `: ${U.percent(p[best])}`),
       U.el("div", { class: "chances", role: "img", "aria-label": order.slice(0, 8).map((c) => `${classes[c]} ${U.percent(p[c])}`).join(", ") }, rows),
-      top.length < n ? U.el("p", { class: "small" }, n - top.length === 1 ? "and a class that is less probable" : `and ${n - top.length} classes that are less probable`) : null);
+      top.length < n ? U.el("p", { class: "small" }, `and ${n - top.length} less probable ${n - top.length === 1 ? "class" : "classes"}`) : null);
     U.refill(reasons,
-      model.way && data.tree ? pathOf() : null,
+      model.routing && data.tree ? pathOf() : null,
       n > 1 ? scale(p, a, b, parts) : null,
-      model.members ? membersOf(a, b) : null);
+      model.members ? membersOf() : null);
   };
 
   // Where the row goes in a tree.
   const pathOf = () => {
-    const node = model.arrive(state.row), path = model.way.path(node).slice(1);
-    const stays = model.way.attribute[node] >= 0;
+    const node = model.arrive(state.row), path = model.routing.path(node).slice(1);
+    const stays = model.routing.attribute[node] >= 0;
     const ends = model.ends ? model.ends(state.row).length : 1;
     const items = path.map((step) => U.el("li", {}, U.name(data.tree.condition[step])));
     if (stays) {
-      const asked = columns[model.way.attribute[node]].name;
-      items.push(U.el("li", {}, ends > 1 ? `shared among ${ends} leaves: ` : "stays at this node: ", U.name(asked), " leads nowhere"));
+      const tested = columns[model.routing.attribute[node]].name;
+      items.push(U.el("li", {}, ends > 1 ? `divided among ${ends} leaves: no branch for the value of ` : "stays at this node: no branch for the value of ", U.name(tested)));
     }
     return U.el("ol", { class: "path", "aria-label": "path in the tree" },
       items.length ? items : U.el("li", {}, "the root"));
@@ -297,24 +296,24 @@ U.whatIf = (place, data, model) => {
     picture.append(
       U.svg("rect", { x: Math.min(x(0), x(sum)), y: 18, width: Math.abs(x(sum) - x(0)), height: 8, style: { fill } }),
       U.svg("circle", { cx: x(sum), cy: 22, r: 6, style: { fill, stroke: "var(--paper)", "stroke-width": 2 } }));
-    const lines = parts ? [["before any value is known", parts.base[a] - parts.base[b]], ["evidence of all values", sum - parts.base[a] + parts.base[b]]] : [];
+    const lines = parts ? [["before any evidence", parts.base[a] - parts.base[b]], ["evidence of all values", sum - parts.base[a] + parts.base[b]]] : [];
     return U.el("div", {},
-      U.el("p", { class: "small" }, "Chance of ", U.name(classes[a]), n > 2 ? [" rather than ", U.name(classes[b])] : "", ", in percent"),
+      U.el("p", { class: "small" }, "Probability of ", U.name(classes[a]), n > 2 ? [" rather than ", U.name(classes[b])] : "", ", %"),
       picture,
       U.el("table", { class: "sum" }, [...lines, ["log odds", sum]].map(([text, x]) => U.el("tr", {}, U.el("td", {}, text), U.el("td", {}, U.signed(x))))));
   };
 
   const membersOf = () => {
-    const said = model.members(state.row), names = data.members;
-    const most = Math.max(...said.map((own) => own.reduce((s, x) => s + x, 0)), 1e-300);
-    const list = said.slice(0, 40).flatMap((own, k) => [
+    const members = model.members(state.row), names = data.members;
+    const most = Math.max(...members.map(U.sum), 1e-300);
+    const list = members.slice(0, 40).flatMap((votes, k) => [
       U.el("span", { class: "name" }, U.short(names[k])),
-      U.el("span", { class: "stack" }, Array.from(own, (x, c) => U.el("i", {
+      U.el("span", { class: "stack" }, Array.from(votes, (x, c) => U.el("i", {
         title: `${classes[c]}: ${U.number(x, 3)}`,
         style: { width: `${(100 * x) / most}%`, background: U.color(c, n) },
       }))),
     ]);
-    return U.el("div", {}, U.el("p", { class: "small" }, data.membersSay), U.el("div", { class: "members" }, list));
+    return U.el("div", {}, U.el("p", { class: "small" }, data.membersTitle), U.el("div", { class: "members" }, list));
   };
 
   // Frame --------------------------------------------------------------------------------------
@@ -326,8 +325,8 @@ U.whatIf = (place, data, model) => {
       U.el("button", { type: "button", "aria-label": "next row", onclick: () => step(1) }, "\u203a"))),
     n > 2 ? U.field("Explain", U.select(["the most probable class", ...classes], 0, (k) => { state.of = k - 1; update(); }, { id: "try-of" })) : null,
     n === 2 ? U.field("Explain", U.select(classes, 1, (k) => { state.of = k; update(); }, { id: "try-of" })) : null,
-    n > 2 ? U.field("against", U.select(["its strongest rival", ...classes], 0, (k) => { state.against = k - 1; update(); }, { id: "try-against" })) : null,
-    U.field("Order", U.select(["by importance", "by evidence now", "as in the table", "by name"], 0, (k) => { state.order = k; arrange(); update(); })),
+    n > 2 ? U.field("against", U.select(["the next most probable", ...classes], 0, (k) => { state.against = k - 1; update(); }, { id: "try-against" })) : null,
+    U.field("Order", U.select(["by importance", "by evidence", "as in the table", "by name"], 0, (k) => { state.order = k; arrange(); update(); })),
     columns.length > 12 ? U.field("Search", search) : null);
   U.fill(place, {}, [bar, U.el("div", { class: "try" }, U.el("div", {},
     U.el("div", { class: "input heads", "aria-hidden": "true" }, U.el("span", {}), U.el("span", {}), heads, U.el("span", { class: "effect" }, "log odds")),

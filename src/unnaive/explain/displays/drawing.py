@@ -1,4 +1,4 @@
-"""What all displays share: matplotlib where it is needed, colours, text drawn as it is."""
+"""Shared by all displays: matplotlib imported on use, colours, text drawn literally."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from unnaive.common.wording import shortened
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 FOR, AGAINST, NEUTRAL = "#0072B2", "#D55E00", "#8C8C8C"
 DIVERGING = ("#A63603", "#E6A16B", "#F7F7F7", "#7FB2D6", "#084B83")
-LEAST_SCALE = 0.1  # log odds: axes are not drawn finer, so that next to nothing looks so
+LEAST_SCALE = 0.1  # log odds: axes are not drawn finer, so that tiny evidence looks tiny
 SMALL = 8.0  # points of ordinary text
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or an error that says how to get it."""
+    """matplotlib.pyplot, or an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "displays are drawn with matplotlib, which is not installed: "
-            "pip install 'unnaive[plot]'"
+            "displays need matplotlib, which is not installed; install it with: "
+            "pip install 'unnaive[plot]'."
         ) from error
     return plt
 
@@ -58,7 +58,7 @@ def diverging() -> Any:
 
 
 def plain(text: Any, limit: int | None = None) -> str:
-    """Text on one line, without characters that no font has, shortened in the middle."""
+    """Text on one line, without characters that fonts lack, shortened in the middle."""
     words = " ".join(str(text).split())
     shown = "".join(_drawable(letter) for letter in words)
     return shown if limit is None else shortened(shown, limit)
@@ -85,21 +85,20 @@ def _fonts() -> list[Any]:
     """The fonts that text is drawn with."""
     from matplotlib import font_manager, rcParams
 
-    found = []
+    fonts = []
     for family in rcParams["font.family"]:
         properties = font_manager.FontProperties(family=[family])
-        found.append(font_manager.get_font(font_manager.findfont(properties)))
-    return found
+        fonts.append(font_manager.get_font(font_manager.findfont(properties)))
+    return fonts
 
 
 def write(ax: Any, x: float, y: float, text: str, **how: Any) -> Any:
-    """Text that is drawn as it is: a dollar is no formula."""
-    given = {"fontsize": SMALL, "va": "center", **how}
-    return ax.text(x, y, text, parse_math=False, **given)
+    """Text drawn literally: a dollar sign is no formula."""
+    return ax.text(x, y, text, parse_math=False, **{"fontsize": SMALL, "va": "center", **how})
 
 
 def name_ticks(axis: Any, places: Any, names: Sequence[str], **how: Any) -> list[Any]:
-    """Tick labels that are drawn as they are."""
+    """Tick labels drawn literally."""
     axis.set_ticks(places, labels=list(names), **{"fontsize": SMALL, **how})
     labels: list[Any] = axis.get_ticklabels()
     for label in labels:
@@ -123,21 +122,21 @@ def legend(ax: Any, names: Sequence[str], colours: Sequence[str], **where: Any) 
 
     patches = [Patch(color=c, label=plain(n, 30)) for n, c in zip(names, colours, strict=True)]
     given = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.5, **where}
-    found = ax.legend(handles=patches, frameon=False, fontsize=SMALL, **given)
-    for text in found.get_texts():
+    drawn = ax.legend(handles=patches, frameon=False, fontsize=SMALL, **given)
+    for text in drawn.get_texts():
         text.set_parse_math(False)
-    return found
+    return drawn
 
 
 def bare(ax: Any, *kept: str) -> None:
-    """No frame but the sides that are kept."""
+    """Remove the frame but for the sides that are kept."""
     for side, spine in ax.spines.items():
         spine.set_visible(side in kept)
     ax.tick_params(length=0 if "left" not in kept else 3, axis="y")
 
 
 def rows_text(weight: float) -> str:
-    """How many rows, in few letters."""
+    """A number of rows in few letters."""
     if np.isnan(weight):
         return ""
     return f"{weight:,.0f}" if weight == round(weight) or weight >= 100 else f"{weight:.3g}"
