@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from unnaive.answer import (
 )
 from unnaive.answer.mixture_shape import Shape
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
+from unnaive.bayes.scoring import PairTerm
 from unnaive.counts import CountTable, Wanted
 from unnaive.encode import Bins, Categories
 from unnaive.estimator.registry import register
@@ -88,6 +90,20 @@ def table(rng: np.random.Generator, units: int, dense: bool = False) -> Scorer:
     return Scorer(np.log(rng.dirichlet(np.ones(units))), tuple(terms))
 
 
+def pairs(rng: np.random.Generator, n: int) -> tuple[PairTerm, ...]:
+    """Evidence of some pairs of columns, numbers in intervals of their own."""
+    _, coders = columns()
+    known = [j for j, coder in enumerate(coders) if coder is not None]
+    terms = []
+    for _ in range(int(rng.integers(0, 3))):
+        a, b = sorted(rng.choice(known, 2, replace=False).tolist())
+        own = tuple(Bins(coders[j].cuts[:1]) if isinstance(coders[j], Bins) else coders[j]
+                    for j in (a, b))  # fmt: skip
+        logs = rng.normal(size=(own[0].size + 2, own[1].size + 2, n))
+        terms.append(PairTerm(a, b, own, logs))
+    return tuple(terms)
+
+
 def counts(units: int) -> CountTable:
     _, coders = columns()
     sizes = [0 if coder is None else coder.size for coder in coders]
@@ -112,7 +128,8 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
     """A random node that tells n labels apart."""
     kind = rng.integers(0, 6 if depth else 5)
     if kind == 0:
-        return EvidenceTable(table(rng, n, dense=True))
+        scorer = table(rng, n, dense=True)
+        return EvidenceTable(replace(scorer, pairs=pairs(rng, n)))
     if kind in (1, 2):
         members = int(rng.integers(1, 5))
         cast = str(rng.choice(["probabilities", "winner"]))

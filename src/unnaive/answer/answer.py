@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from unnaive.answer import predict
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.evidence import Evidence, evidence
-from unnaive.answer.nodes import Folded, Foreign, Node
+from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, Node
 from unnaive.answer.tree import BayesTree
+from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
 from unnaive.encode import Labels
 from unnaive.table import Block, Schema
@@ -81,6 +82,12 @@ class Answer:
     def find(self, kind: type[T]) -> T | None:
         """The outermost node of a kind, if there is one."""
         return next((node for node in self.nodes() if isinstance(node, kind)), None)
+
+    @property
+    def pairs(self) -> tuple[PairTerm, ...]:
+        """The pairs of columns that have evidence of their own."""
+        core = self.core
+        return core.scorer.pairs if isinstance(core, EvidenceTable) else ()
 
     @property
     def tree(self) -> BayesTree | ClassTree | None:

@@ -135,8 +135,8 @@ def _without_each(reading: Reading, block: KeptBlock) -> Iterator[NDArray[np.flo
     """Probabilities of the classes if one column is missing in every row, for each column."""
     part = reading.part(reading.main)
     joint = part.scorer.joint(block) if part.role == "model" else None
-    if joint is not None and np.abs(joint).max() > LARGE:
-        joint = None  # differences would round
+    if joint is not None and (part.scorer.pairs or np.abs(joint).max() > LARGE):
+        joint = None  # pairs go with their columns; large differences would round
     for j, term in enumerate(part.scorer.terms):
         gone = block.without(j)
         if joint is None:

@@ -192,16 +192,26 @@ def _explain(
                 )
             )
     texts, gone = _texts(block)
-    features = tuple(block.schema.label(j) for j in range(len(block.schema)))
+    features = [block.schema.label(j) for j in range(len(block.schema))]
+    states: list[list[State]] = [
+        [
+            "missing" if gone[i, j] else "unseen" if unseen[i, j] else "value"
+            for j in range(len(features))
+        ]
+        for i in range(block.n_rows)
+    ]
+    for pair in reading.answer.pairs:  # bars of pairs come after those of the columns
+        a, b = pair.first, pair.second
+        features.append(f"{features[a]} x {features[b]}")
+        texts.append([f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)])
+        for row in states:
+            row.append(max(row[a], row[b], key=("value", "unseen", "missing").index))
     tree = reading.tree
     return [
         Explanation(
-            features,
+            tuple(features),
             tuple(column[i] for column in texts),
-            tuple(
-                "missing" if gone[i, j] else "unseen" if unseen[i, j] else "value"
-                for j in range(len(features))
-            ),
+            tuple(states[i]),
             reading.classes,
             probabilities[i],
             tuple(pieces[i]),

@@ -22,6 +22,7 @@ from unnaive.answer import (
 )
 from unnaive.answer.tree import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
+from unnaive.bayes.scoring import PairTerm
 from unnaive.encode import Bins, Categories
 from unnaive.explain.report.arrays import pack
 
@@ -86,7 +87,35 @@ def _(node: Folded) -> Payload:
 
 def _scorer(scorer: Scorer) -> Payload:
     """A scorer; its classes may be those of several models, end to end."""
-    return {"prior": pack(scorer.log_prior), "terms": [_term(term) for term in scorer.terms]}
+    return {
+        "prior": pack(scorer.log_prior),
+        "terms": [_term(term) for term in scorer.terms],
+        "pairs": [_pair(pair, scorer.terms) for pair in scorer.pairs],
+    }
+
+
+def _pair(pair: PairTerm, terms: Sequence[Term]) -> Payload:
+    """Evidence of two columns, whose numbering may be coarser than that of the columns."""
+    return {
+        "columns": [pair.first, pair.second],
+        "slots": [_pair_slots(coder, terms[j]) for j, coder in pair.columns],
+        "width": pair.logs.shape[1],
+        "logs": pack(pair.logs.reshape(-1, pair.n_classes)),
+    }
+
+
+def _pair_slots(coder: Bins | Categories, term: Term) -> Payload:
+    """Cuts of a number, or the slot in the pair of each slot of a category."""
+    if isinstance(coder, Bins):
+        return {"cuts": pack(coder.cuts)}
+    column = term.coder if isinstance(term, TableTerm) else None
+    if not isinstance(column, Categories):
+        return {"slots": pack(np.zeros(1, dtype=np.int64))}
+    slots = np.full(column.size + 2, coder.size + 1, dtype=np.int64)
+    slots[0] = 0
+    for value, slot in column.index.items():
+        slots[slot] = coder.index.get(value, coder.size + 1)
+    return {"slots": pack(slots)}
 
 
 def _term(term: Term) -> Payload | None:

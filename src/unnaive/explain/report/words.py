@@ -53,6 +53,9 @@ def describe(node: Any) -> str:
 
 @describe.register
 def _(node: EvidenceTable) -> str:
+    if node.scorer.pairs:
+        pairs = counted(len(node.scorer.pairs), "pair")
+        return f"The evidence of all attributes, and of {pairs} of attributes, adds up."
     if node.rounds is not None:
         return "Boosted naive Bayes: the evidence of all rounds and attributes adds up."
     return "Naive Bayes: the evidence of all attributes adds up."
@@ -105,7 +108,7 @@ def tree_words(tree: Tree) -> str:
 def try_words(answer: Answer) -> str:
     tree = answer.tree
     where = "" if tree is None else " of the leaf where the row stops"
-    if answer.root.ADDS_UP:
+    if answer.root.ADDS_UP and not answer.pairs:
         return (
             f"Set the values of a row. Each line is the axis of one attribute{where}: marks are "
             "its values, to the right with evidence for the class explained, to the left against "
@@ -116,6 +119,8 @@ def try_words(answer: Answer) -> str:
         why = "the probabilities of clusters are summed"
     elif isinstance(tree, ClassTree):
         why = "a tree tests one value after another"
+    elif answer.pairs:
+        why = "pairs of attributes have evidence of their own"
     return (
         "Set the values of a row. Each line is the axis of one attribute: marks show the change in "
         "log odds by each of its values, compared with a missing one, while all others stay. "

@@ -78,16 +78,32 @@ U.TERMS = {
   },
 };
 
+// add(row, out) adds the evidence of two columns together.
+U.pair = (data, units) => {
+  const logs = U.array(data.logs);
+  const [first, second] = data.slots.map((own, k) => {
+    const j = data.columns[k], cuts = own.cuts && U.array(own.cuts), slots = own.slots && U.array(own.slots);
+    return (row) => (cuts ? U.slot(cuts, row[j]) : slots[Math.min(row[j], slots.length - 1)]);
+  });
+  return (row, out) => {
+    const at = (first(row) * data.width + second(row)) * units;
+    for (let c = 0; c < units; c++) out[c] += logs[at + c];
+  };
+};
+
 // One naive Bayes, or several side by side: `units` scores in all.
 U.scorer = (data, columns) => {
   const prior = U.array(data.prior), units = prior.length;
   const terms = data.terms.map((term) => term && U.TERMS[term.kind](term, units));
+  const pairs = data.pairs.map((pair) => U.pair(pair, units));
   return {
     prior,
     units,
+    pairs,
     joint(row) {
       const out = Float64Array.from(prior), slots = U.slotsOf(columns, row);
       terms.forEach((add, j) => { if (add) add(row[j], slots[j], out, 0); });
+      for (const add of pairs) add(row, out);
       return out;
     },
     // Evidence of one attribute for one value.
@@ -143,7 +159,8 @@ U.NODES = {
     const scorer = U.scorer(data.scorer, columns);
     return {
       proba: (row) => U.softmax(scorer.joint(row)),
-      parts: () => ({ base: scorer.prior, term: scorer.term }),
+      // Evidence of pairs belongs to no single column: then moves are shown instead of sums.
+      parts: scorer.pairs.length ? undefined : () => ({ base: scorer.prior, term: scorer.term }),
     };
   },
 
