@@ -19,7 +19,9 @@ class SplitSource:
         self.storage = Storage()
         self.blocks = [block.slice(a, b) for a, b in pairwise(edges)]
 
-    def watch(self, watch):
+    check = None
+
+    def report_passes(self, hook):
         pass
 
     def reduce(self, fn, add, name=""):

@@ -22,7 +22,6 @@ from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Bins, Categories
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import ScorerAttributes
 from unnaive.models._seeding import draw_seed
 from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
 from unnaive.models.latent.rows import Latent, Scale, read_rows
@@ -31,7 +30,7 @@ from unnaive.table import Block, Schema, scan_of
 
 
 @register()
-class LatentClassClusterer(ScorerAttributes, ClusterMixin, TableEstimator):  # type: ignore[misc]
+class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     """Clusters of a table with numbers, categories and missing values in any mix.
 
     A cluster is a class that nobody wrote down: within it the columns are independent, numbers are
@@ -358,6 +357,13 @@ class LatentClassClusterer(ScorerAttributes, ClusterMixin, TableEstimator):  # t
         """
         found = self.score_samples(X)
         return float(self.n_parameters_ * np.log(len(found)) - 2.0 * found.sum())
+
+    @property
+    def scorer_(self) -> Scorer:
+        """Evidence of every cluster."""
+        root = self.answer_.root
+        assert isinstance(root, EvidenceTable)
+        return root.scorer
 
     @property
     def n_parameters_(self) -> int:

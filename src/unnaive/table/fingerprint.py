@@ -11,8 +11,6 @@ have no numbers (Spark and DuckDB without ``row_id``) the row's label takes thei
 come in another order, but every label must come with the same values, each as often.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +18,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from unnaive.common.compile import kernel
 from unnaive.table.columns import RawCodes, is_missing
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
 from unnaive.table.scan import Scan
@@ -303,7 +301,7 @@ def _label_bits(target: NDArray[Any] | RawCodes) -> NDArray[np.uint64]:
     return target.astype(np.int64).view(np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mix(bits: np.uint64) -> np.uint64:
     """Bits that all depend on all others."""
     bits = (bits ^ (bits >> np.uint64(32))) * _FIRST
@@ -311,13 +309,13 @@ def _mix(bits: np.uint64) -> np.uint64:
     return bits ^ (bits >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _key(number: np.uint64) -> np.uint64:
     """A row's number, far from those of its neighbours."""
     return (number + np.uint64(1)) * _STEP
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_values(
     bits: NDArray[np.uint64], first: np.uint64, keys: NDArray[np.uint64], floats: bool
 ) -> np.uint64:
@@ -336,7 +334,7 @@ def _sum_values(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_codes(
     codes: NDArray[Any],
     hashes: NDArray[np.uint64],
@@ -356,7 +354,7 @@ def _sum_codes(
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hash_texts(
     letters: NDArray[np.uint8], ends: NDArray[np.intp], hashes: NDArray[np.uint64]
 ) -> None:
