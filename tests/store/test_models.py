@@ -583,7 +583,7 @@ TERM = (*SCORER, "terms", "$tuple", 0)
         (TREE, put((*ROOT, "route_start"), 1, 10**6), "route_start does not match"),
         (TREE, put((*ROOT, "offsets"), 1, 10**6), "offsets do not match the coders"),
         (TREE, put((*ROOT, "answer"), (0, 0), 0.99), "answer does not sum to 1"),
-        (TREE, put((*ROOT, "class_weight"), slice(1, None), 0.0), "the children of a node have no rows"),
+        (TREE, put((*ROOT, "class_weight"), slice(1, None), 0.0), "children of a node have no"),
     ],
 )  # fmt: skip
 def test_a_file_that_was_changed_inside_is_refused_for_its_reason(estimator, change, words):

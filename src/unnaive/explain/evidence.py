@@ -36,6 +36,8 @@ class PartEvidence:
         Probability of the credible intervals.
     attributes : tuple of AttributeEvidence
         In the order of the table's columns.
+    n_pairs : int
+        Pairs of attributes that have evidence of their own, which is not here.
     """
 
     part: str
@@ -47,6 +49,7 @@ class PartEvidence:
     label_weight: NDArray[np.float64]
     level: float
     attributes: tuple[AttributeEvidence, ...]
+    n_pairs: int = 0
 
     def __getitem__(self, name: str) -> AttributeEvidence:
         for attribute in self.attributes:
@@ -118,6 +121,7 @@ def part_evidence(part: Part, schema: Schema, level: float) -> PartEvidence:
         totals,
         level,
         attributes,
+        len(scorer.pairs),
     )
 
 

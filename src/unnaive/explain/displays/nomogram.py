@@ -200,6 +200,8 @@ class NomogramDisplay:
             notes.append(f"P({drawing.plain(self.label_, 24)}) among the two classes")
         if hidden > 0:
             notes.append(f"{counted(hidden, 'attribute')} with narrower scales left out")
+        if self.facts.n_pairs:
+            notes.append(f"{counted(self.facts.n_pairs, 'pair')} of attributes left out")
         where = "" if self.facts.role == "model" else f" at {self.facts.part}"
         drawing.title(
             ax,
