@@ -17,7 +17,7 @@ from unnaive import (
     HierarchicalMixtureClassifier,
 )
 from unnaive.answer.mixture_shape import Shape
-from unnaive.models.mixture.training import Counters, Manner, SlotRows, first_table
+from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, first_table
 
 MODELS = 10
 SMALLER = 5  # the peers take minutes on all rows: both sides get a fifth of them
@@ -103,8 +103,8 @@ def mixture_rows() -> Iterator[Row]:
     for layers in ((4,), (2, 2)):
         shape = Shape.of(layers, 2)
         counters = Counters.of_table(shape, coders, first_table(shape, coders, 0.01, 0))
-        visits, manner = np.arange(n), Manner(0.1, 0.1, 0.01, batch=False, shuffle=False)
-        taken = cpu_seconds(7, lambda: counters.sweep(coded, visits, manner))
+        visits, options = np.arange(n), TrainingOptions(0.1, 0.1, 0.01, batch=False, shuffle=False)
+        taken = cpu_seconds(7, lambda: counters.sweep(coded, visits, options))
         name = "-".join(str(b) for b in ((1, *layers) if len(layers) == 1 else layers))
         yield Row(
             f"HM {name} online, {COLUMNS} attributes: million row updates a second",

@@ -177,7 +177,7 @@ def test_what_is_learned_is_declared_and_what_is_declared_is_learned(estimator):
     found = {name for name in vars(model) if is_learned(name)}
     declared = set(learned_hints(type(model)))
     assert found <= declared, f"declare in the class, with its type: {found - declared}"
-    assert declared - found <= model._sometimes
+    assert declared - found <= model._optional_attributes
     others = [n for n in vars(model) if not is_learned(n) and n not in model.get_params()]
     # A choice among models keeps what it compared, but not in its file.
     assert others in ([], ["_comparison"]), "kept by the model, but not in its file"

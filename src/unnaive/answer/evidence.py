@@ -16,7 +16,7 @@ from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
 from unnaive.table import Block
-from unnaive.table.columns import as_objects
+from unnaive.table.codes import as_objects
 
 
 @dataclass(frozen=True, slots=True, eq=False)

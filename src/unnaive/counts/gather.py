@@ -26,7 +26,7 @@ from unnaive.encode.grid import number_values
 from unnaive.encode.joint import joint_runs
 from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column, Schema, Source
-from unnaive.table.columns import RawCodes
+from unnaive.table.codes import RawCodes
 from unnaive.table.passes import COUNTING
 
 JOINT_COLUMNS = 4  # columns counted with one increment

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unnaive.common.checks import check_ascending
 from unnaive.encode import kernels
 from unnaive.table import Column
-from unnaive.table.columns import code_dtype
+from unnaive.table.codes import code_dtype
 
 
 @dataclass(frozen=True, slots=True, eq=False)

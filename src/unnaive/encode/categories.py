@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import expect
-from unnaive.table.columns import is_missing
+from unnaive.table.codes import is_missing
 
 
 @dataclass(frozen=True, slots=True)

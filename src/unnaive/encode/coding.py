@@ -13,7 +13,7 @@ from unnaive.encode.bins import Bins
 from unnaive.encode.categories import Categories
 from unnaive.encode.grid import Grid
 from unnaive.table import Block, Schema
-from unnaive.table.columns import code_dtype
+from unnaive.table.codes import code_dtype
 
 AnyCoder: TypeAlias = Grid | Bins | Categories | None
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from unnaive.common.checks import expect
 from unnaive.common.compile import kernel
 from unnaive.encode.categories import sort_values
-from unnaive.table.columns import RawCodes, as_objects, code_dtype, is_missing
+from unnaive.table.codes import RawCodes, as_objects, code_dtype, is_missing
 from unnaive.table.fingerprint import FIRST_PASS, changed_rows
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted

@@ -75,7 +75,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _progress: FitProgress | None = None  # in a fit with callbacks
     _refuses_identifiers = True
     _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
-    _sometimes = frozenset({"feature_names_in_"})  # learned, but not by every fit
+    _optional_attributes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
     # Where scikit-learn's HTML repr links to.
     _doc_link_module = "unnaive"

@@ -15,7 +15,7 @@ from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
 from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
-from unnaive.table.columns import as_objects
+from unnaive.table.codes import as_objects
 
 LEAST_WORTH = 0.01  # evidence times frequency that is worth a remark
 

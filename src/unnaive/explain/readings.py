@@ -20,7 +20,7 @@ from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import add_scorers
 from unnaive.explain.parts import ActivePart, Combiner, Part, Parts, Reading, Role
 from unnaive.table import Block
-from unnaive.table.columns import as_objects
+from unnaive.table.codes import as_objects
 
 
 def read_model(model: Any) -> Reading:

@@ -18,7 +18,7 @@ from unnaive.explain.parts import Combiner, Part, Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.tree import Step, path_to
 from unnaive.table import Block
-from unnaive.table.columns import is_missing
+from unnaive.table.codes import is_missing
 from unnaive.table.kept import KeptBlock
 
 ROWS = 1024  # rows explained at a time

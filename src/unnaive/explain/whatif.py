@@ -14,7 +14,7 @@ from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, explain_rows
 from unnaive.table import Block
-from unnaive.table.columns import as_objects
+from unnaive.table.codes import as_objects
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -93,7 +93,10 @@ max_categories, grid_limit :
     True
     """
 
-    _sometimes = EnsembleClassifier._sometimes | {"oob_score_", "oob_decision_function_"}
+    _optional_attributes = EnsembleClassifier._optional_attributes | {
+        "oob_score_",
+        "oob_decision_function_",
+    }
     _adds_up = False
     bag_weights_: NDArray[np.float64]
     oob_score_: float

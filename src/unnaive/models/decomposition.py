@@ -31,7 +31,7 @@ from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
 from unnaive.models.decompose.profile import describe_class, summarize_pairs
-from unnaive.models.decompose.relabel import ClassRows, Clustering, Known, number_parameter
+from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels, number_parameter
 from unnaive.models.decompose.relabel import join as join_pairs
 from unnaive.models.decompose.routing import refuse_foreign, route
 from unnaive.models.latent_class import LatentClassClusterer
@@ -178,7 +178,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         source, summary = self._read(X, y, sample_weight)
         classes = summary.labels.classes
         known = join(
-            source, lambda b: Known.of(b, summary.labels), summary.n_rows, "reading classes"
+            source, lambda b: RowLabels.of(b, summary.labels), summary.n_rows, "reading classes"
         )
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
@@ -219,7 +219,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         return self
 
     def _judge(
-        self, rows: ClassRows, estimator: Any, params: Any, known: Known, seed: int
+        self, rows: ClassRows, estimator: Any, params: Any, known: RowLabels, seed: int
     ) -> Judge:
         weight, room = known.weight, rows.storage
         if weight is None:

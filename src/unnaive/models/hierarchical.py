@@ -29,8 +29,8 @@ from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
 from unnaive.models.mixture.training import (
     Counters,
-    Manner,
     SlotRows,
+    TrainingOptions,
     first_table,
     slot_rows,
     train,
@@ -220,13 +220,13 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             "training", n, "sweeps", n_rows=len(rows.groups), step="sweep", steps=n, hook=self._hook
         )
         counters = train(
-            rows, shape, coders, self._manner(), n, start.seed, n_jobs=self.n_jobs,
+            rows, shape, coders, self._options(), n, start.seed, n_jobs=self.n_jobs,
             progress=progress,
         )  # fmt: skip
         progress.finish()
         self.growth_, self.n_sweeps_ = growth, counters.n_sweeps
-        self._know(start)
-        return self._settle(shape, counters)
+        self._store_first_pass(start)
+        return self._finalize(shape, counters)
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
     @reports_progress
@@ -261,7 +261,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             announced = None if classes is None else label_groups(read_target(classes))[0]
             start = self._begin(X, y, sample_weight, announced)
             rows = self._rows(start)
-            self._know(start)
+            self._store_first_pass(start)
             self.growth_, self.n_sweeps_ = [], 0
             shape = Shape.of(layers, start.n_classes)
             table = first_table(shape, self.coders_, self.noise, start.seed)
@@ -274,11 +274,11 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
                     "back, or fit again."
                 )
             table = self.table_
-        counters, manner = Counters.of_table(shape, self.coders_, table), self._manner()
+        counters, options = Counters.of_table(shape, self.coders_, table), self._options()
         seed = branch_seed(self.seed_, self.n_sweeps_)
         self.n_sweeps_ += 1
-        counters.sweep(rows, manner.visits(rows, seed), manner, self.n_jobs)
-        return self._settle(shape, counters)
+        counters.sweep(rows, options.visits(rows, seed), options, self.n_jobs)
+        return self._finalize(shape, counters)
 
     def _n_tasks(self) -> int | None:
         return 2 if isinstance(self.layers, str) else 1
@@ -320,17 +320,18 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         n_rows = source.reduce(look, int.__add__, "looking at classes")
         return slot_rows(source, self.coders_, labels, self.factor_, n_rows)
 
-    def _know(self, start: Start) -> None:
+    def _store_first_pass(self, start: Start) -> None:
         """What later calls need of the first pass."""
-        self.coders_ = start.coarse.coders
-        self.factor_ = start.coarse.factor
+        self.coders_, self.factor_ = start.coarse.coders, start.coarse.factor
         self.seed_ = start.seed
         self.classes_ = start.summary.labels.classes
         self._remember(start.summary.schema)
 
-    def _manner(self) -> Manner:
+    def _options(self) -> TrainingOptions:
         batch = self.training == "batch"
-        return Manner(float(self.sigma), float(self.gamma), float(self.noise), batch, self.shuffle)
+        return TrainingOptions(
+            float(self.sigma), float(self.gamma), float(self.noise), batch, self.shuffle
+        )
 
     def _grow(self, start: Start, rows: SlotRows) -> tuple[tuple[int, ...], Growth]:
         """The best architecture, judged on folds drawn once."""
@@ -348,7 +349,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             if progress.stopped:
                 return UNTRIED
             found = held_out_accuracy(
-                rows, layers, start.coarse.coders, self._manner(), self.n_sweeps, start.seed,
+                rows, layers, start.coarse.coders, self._options(), self.n_sweeps, start.seed,
                 folds, start.n_classes, self.n_jobs,
             )  # fmt: skip
             progress.add(1)
@@ -358,7 +359,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         progress.finish()
         return best, [pair for pair in tried if pair[1] != UNTRIED]
 
-    def _settle(self, shape: Shape, counters: Counters) -> Self:
+    def _finalize(self, shape: Shape, counters: Counters) -> Self:
         """Counters to a mixture that answers."""
         table = counters.table()
         prior = np.empty(shape.n_units)

@@ -13,18 +13,17 @@ from scipy.special import logsumexp
 from sklearn.base import ClusterMixin
 
 from unnaive.answer import Answer, EvidenceTable
-from unnaive.bayes import GaussianTerm, Scorer, TableTerm, Term
+from unnaive.bayes import GaussianTerm, Scorer, TableTerm
 from unnaive.common.checks import check_number, check_values, expect
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
-from unnaive.density.normal import SMALLEST_VARIANCE
 from unnaive.discretize.coarse import group_rare
-from unnaive.encode import GRID_LIMIT, Bins, Categories
+from unnaive.encode import GRID_LIMIT, Categories
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._seeding import draw_seed
-from unnaive.models.latent.em import Fitted, Rules, fit_growing, fit_number
-from unnaive.models.latent.rows import Latent, Scale, read_rows
+from unnaive.models.latent.em import Fitted, Rules, cluster_scorer, fit_growing, fit_number
+from unnaive.models.latent.rows import Latent, Scale, column_scale, read_rows
 from unnaive.models.latent.state import Prior
 from unnaive.table import Block, Schema, scan_of
 
@@ -173,7 +172,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._check_parameters()
         source, summary = self._read(X, y, sample_weight)
         seed = draw_seed(self.random_state)
-        scale, coders = _scale(summary), self._coders(summary)
+        scale, coders = column_scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
         cv = self._cv(factor * float(summary.counts.totals.sum()))
         latent = read_rows(source, coders, scale, factor, cv, seed, summary.n_rows)
@@ -223,7 +222,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         """What is learned, clusters in order of size."""
         shares = np.exp(fitted.mixtures.log_share[0])
         order = np.argsort(-shares, kind="stable")
-        scorer = _scorer(fitted, order, scale, coders, summary.schema)
+        scorer = cluster_scorer(fitted, order, scale, coders, summary.schema)
         self.n_clusters_ = fitted.n_components
         clusters = np.arange(self.n_clusters_)
         self.answer_ = Answer(summary.schema, clusters, EvidenceTable(scorer))
@@ -381,38 +380,3 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 def _cluster(answer: Answer, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]:
     """The likeliest cluster of each row."""
     return answer.joint(block, n_jobs).argmax(axis=1)
-
-
-def _scale(summary: Summary) -> Scale:
-    """Mean and deviation of the numeric columns that vary."""
-    whole = summary.moments.finish().whole(np.ones(1))
-    vary = np.flatnonzero(whole.variance > SMALLEST_VARIANCE)
-    columns = tuple(summary.moments.columns[k] for k in vary)
-    return Scale(columns, whole.mean[vary], np.sqrt(whole.variance[vary]))
-
-
-def _scorer(
-    fitted: Fitted,
-    order: NDArray[np.intp],
-    scale: Scale,
-    coders: list[Categories | None],
-    schema: Schema,
-) -> Scorer:
-    """The mixture as the library's scorer, in the units of the columns."""
-    mixtures, k = fitted.mixtures, fitted.n_components
-    terms: dict[int, Term] = {}
-    for i, j in enumerate(scale.columns):
-        mean = scale.mean[i] + scale.deviation[i] * mixtures.mean[0, order, i]
-        variance = scale.deviation[i] ** 2 * mixtures.variance[0, order, i]
-        terms[j] = GaussianTerm(mean, variance, np.zeros(k), np.zeros(k))
-    first = 0
-    for j, coder in enumerate(coders):
-        if coder is not None:
-            logs = np.zeros((coder.size + 2, k))
-            logs[:-1] = mixtures.logs[0, first : first + coder.size + 1][:, order]
-            terms[j] = TableTerm(coder, logs)
-            first += coder.size + 1
-        elif schema[j].kind == "numeric" and j not in terms:
-            # Constant: no evidence, but numbers are still checked when they come.
-            terms[j] = TableTerm(Bins(np.empty(0)), np.zeros((3, k)))
-    return Scorer(mixtures.log_share[0, order], tuple(terms.get(j) for j in range(len(coders))))

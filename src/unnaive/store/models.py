@@ -148,7 +148,7 @@ class Models(Objects):
 
     def _unpack_learned(self, model: Any, given: Any, where: str) -> None:
         hints = self.hints(type(model).__name__)
-        needed = hints.keys() - model._sometimes
+        needed = hints.keys() - model._optional_attributes
         if not isinstance(given, dict) or not needed <= given.keys() <= hints.keys():
             raise PackError(f"{where} has not learned what a {type(model).__name__} learns.")
         for name, own in given.items():

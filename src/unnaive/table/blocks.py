@@ -10,7 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table.columns import read_labels, read_numeric
+from unnaive.table.codes import read_labels
+from unnaive.table.columns import read_numeric
 from unnaive.table.reading import (
     all_weights_zero,
     check_against,

@@ -1,9 +1,7 @@
-"""One column in, float64 values or integer codes out, whatever library holds it.
+"""What a column holds, and its numbers as float64, whatever library holds it.
 
 Numeric columns become float64 with NaN for missing; dates and durations count microseconds, so
-that every engine and time unit gives the same numbers. Categorical columns become unsigned codes
-into a list of plain Python values; the largest code of the dtype means missing, so that
-``code + 1`` wraps around to slot 0.
+that every engine and time unit gives the same numbers.
 """
 
 from __future__ import annotations
@@ -11,36 +9,14 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.table.codes import Native, as_objects, is_missing, read_dictionary
 from unnaive.table.schema import FAMILY_WORDS, Column, Family
-
-Native = Any  # a NumPy array of one column, or a narwhals Series
-
-
-class RawCodes(NamedTuple):
-    """Codes of one column, the values they stand for; the dtype's largest code is missing."""
-
-    codes: NDArray[Any]
-    values: Any  # a list; an array of labels whose type matters
-
-    @property
-    def slots(self) -> NDArray[Any]:
-        """The codes as slots: 0 is missing, then the values in their order."""
-        return self.codes + self.codes.dtype.type(1)
-
-
-def code_dtype(n_values: int) -> type[np.unsignedinteger[Any]]:
-    """Smallest unsigned type with room for ``n_values`` codes, missing and unseen."""
-    if n_values <= 2**8 - 2:
-        return np.uint8
-    return np.uint16 if n_values <= 2**16 - 2 else np.uint32
-
 
 # ---------------------------------------------------------------------------------------------
 # Families
@@ -128,7 +104,7 @@ def _family_of_categories(column: nw.Series[Any], name: str | int) -> Family:
     native = column.to_native()
     values = getattr(native.dtype, "categories", None) if hasattr(native, "dtype") else None
     if values is None:  # a dictionary of pyarrow, in a pandas column or not
-        return _family_of_objects(as_objects(_dictionary(column).values), name)
+        return _family_of_objects(as_objects(read_dictionary(column).values), name)
     if not len(values):  # the type of no categories says nothing of those to come
         return "empty"
     if isinstance(values.dtype, np.dtype) and values.dtype.kind != "O":
@@ -178,25 +154,6 @@ def _family_of_type(t: type) -> Family | None:
     # Intervals and periods of pandas have no number, but a name.
     named = issubclass(t, (str, bytes)) or t.__module__.startswith("pandas")
     return "text" if named else "object"
-
-
-def as_objects(values: Sequence[Any]) -> NDArray[Any]:
-    """A list as a 1-D array of the very objects in it."""
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):  # NumPy would unpack tuples and lists
-        out[i] = value
-    return out
-
-
-def is_missing(value: Any) -> bool:
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA has no truth value
-        return True
-    except ValueError:  # neither has an array, which is not missing
-        return False
 
 
 # ---------------------------------------------------------------------------------------------
@@ -279,162 +236,3 @@ def _as_float(value: Any, spec: Column) -> float:
             f"{spec} held {FAMILY_WORDS[spec.family]} when the model was fitted, "
             f"but now holds {value!r}; convert it before predicting."
         ) from None
-
-
-# ---------------------------------------------------------------------------------------------
-# Categorical columns
-# ---------------------------------------------------------------------------------------------
-
-
-def read_categorical(column: Native) -> RawCodes:
-    """Codes and plain Python values of a column."""
-    if isinstance(column, nw.Series):
-        return _dictionary(column)
-    return _codes_of_array(column)
-
-
-def read_labels(column: nw.Series[Any]) -> NDArray[Any] | RawCodes:
-    """Labels of a column: whole numbers and booleans as they are, all others as codes."""
-    dtype = column.dtype
-    if column.null_count() == 0 and (dtype.is_integer() or dtype == nw.Boolean):
-        return column.to_numpy()
-    zone = getattr(dtype, "time_zone", None)  # NumPy would forget it
-    if dtype.is_float() or (dtype == nw.Datetime and zone is None):
-        array = column.to_numpy()
-        missing = array != array
-        values, codes = np.unique(array[~missing], return_inverse=True)
-        out = np.full(len(array), -1, dtype=np.int64)
-        out[~missing] = codes
-        return RawCodes(out.astype(code_dtype(len(values))), values)
-    return read_categorical(column)
-
-
-def _codes_of_array(column: NDArray[Any]) -> RawCodes:
-    kind = column.dtype.kind
-    if kind == "b":
-        return RawCodes(np.ascontiguousarray(column).view(np.uint8), [False, True])
-    if kind in "iufmM":
-        missing = np.zeros(len(column), bool) if kind in "iu" else column != column
-        if kind in "mM":
-            column = column.astype(f"{column.dtype.str[:3]}[us]")  # finer units become integers
-        values, codes = np.unique(column[~missing], return_inverse=True)
-        out = np.full(len(column), -1, dtype=np.int64)
-        out[~missing] = codes
-        return _raw(out, values.tolist())
-    index: dict[Any, int] = {}
-    codes = np.fromiter(
-        (-1 if is_missing(v) else index.setdefault(v, len(index)) for v in column.tolist()),
-        dtype=np.int64,
-        count=len(column),
-    )
-    return _raw(codes, list(index))
-
-
-def _raw(codes: NDArray[np.signedinteger[Any]], values: Sequence[Any]) -> RawCodes:
-    """Narrow signed codes, -1 missing, to the unsigned type whose largest code is missing."""
-    return RawCodes(codes.astype(code_dtype(len(values)), copy=False), [_plain(v) for v in values])
-
-
-def _plain(value: Any) -> Any:
-    """A Python scalar; whole floats become integers, for pandas turns integer columns with gaps
-    into floats. Dates and durations are told apart by microseconds, as everywhere.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if not type(value).__module__.startswith("pandas") or is_missing(value):
-        return value
-    if not hasattr(value, "as_unit"):  # intervals and periods have a name
-        return str(value)
-    moment = value.as_unit("us") if value.unit == "ns" else value
-    return moment.to_pytimedelta() if hasattr(moment, "to_pytimedelta") else moment
-
-
-def _dictionary(column: nw.Series[Any]) -> RawCodes:
-    implementation = column.implementation
-    native = column.to_native()
-    if implementation.is_pandas_like():
-        return _dictionary_pandas(native)
-    if implementation.is_polars():
-        return _dictionary_polars(native)
-    if implementation.is_pyarrow():
-        return _dictionary_pyarrow(native)
-    return _codes_of_array(as_objects(column.to_list()))
-
-
-def _dictionary_pandas(series: Any) -> RawCodes:
-    array = series.array
-    if hasattr(array, "categories"):
-        codes, values = array.codes, array.categories.tolist()
-    else:
-        import pandas as pd
-
-        codes, uniques = pd.factorize(series, use_na_sentinel=True)
-        values = uniques.tolist()
-    # int8 and int16 codes are read as unsigned in place: -1 is their largest code already.
-    if codes.dtype.itemsize <= 2:
-        plain = [_plain(v) for v in values]
-        return RawCodes(np.ascontiguousarray(codes).view(f"u{codes.dtype.itemsize}"), plain)
-    return _raw(codes, values)
-
-
-def _dictionary_polars(series: Any) -> RawCodes:
-    import polars as pl
-
-    if series.dtype == pl.String:
-        series = series.cast(pl.Enum(series.unique().drop_nulls().sort()))
-    if isinstance(series.dtype, pl.Enum):
-        values = series.dtype.categories.to_list()
-    elif isinstance(series.dtype, pl.Categorical):
-        # Codes may be shared with other columns: the list then has a gap where one is not ours.
-        values = [None] * ((series.to_physical().max() or 0) + 1)
-        for some in (series.head(10_000), series):  # the first rows often have every category
-            present = some.unique().drop_nulls()
-            places = present.to_physical().to_list()
-            for place, value in zip(places, present.cast(pl.String).to_list(), strict=True):
-                values[place] = value
-            if None not in values:
-                break
-    else:
-        return _codes_of_array(as_objects(series.to_list()))
-    codes = series.to_physical()
-    dtype = code_dtype(len(values))
-    if codes.null_count():
-        codes = codes.cast(pl.UInt32).fill_null(np.iinfo(np.uint32).max)
-    return RawCodes(codes.to_numpy().astype(dtype, copy=False), values)
-
-
-def _dictionary_pyarrow(array: Any) -> RawCodes:
-    import pyarrow as pa
-
-    kind = array.type
-    if pa.types.is_float16(kind) or (pa.types.is_decimal(kind) and kind.bit_width < 128):
-        # pyarrow encodes some of these types not at all, and others as their bits.
-        return _codes_of_array(as_objects(array.to_pylist()))
-    if not pa.types.is_dictionary(kind):
-        array = array.dictionary_encode()
-    if isinstance(array, pa.ChunkedArray):
-        array = array.unify_dictionaries()
-        chunks = array.chunks or [pa.array([], array.type)]
-    else:
-        chunks = [array]
-    values = chunks[0].dictionary.to_pylist()
-    codes = [_indices(c.indices) for c in chunks]
-    joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
-    if not -1 <= joined.min(initial=0) <= joined.max(initial=-1) < len(values):
-        raise ValueError(
-            f"a dictionary of {len(values)} values has codes beyond them: the column is damaged; "
-            "write it again."
-        )
-    return _raw(joined, values)
-
-
-def _indices(array: Any) -> NDArray[np.signedinteger[Any]]:
-    """Codes of a dictionary of pyarrow, -1 for missing; where they lie if none is."""
-    import pyarrow as pa
-
-    signed = array if pa.types.is_signed_integer(array.type) else array.cast(pa.int64())
-    return signed.fill_null(-1).to_numpy() if signed.null_count else signed.to_numpy()

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
-from unnaive.table.columns import RawCodes, is_missing
+from unnaive.table.codes import RawCodes, is_missing
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
 from unnaive.table.scan import Scan
 from unnaive.table.schema import FAMILY_WORDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table.columns import RawCodes
+from unnaive.table.codes import RawCodes
 from unnaive.table.source import Block
 
 

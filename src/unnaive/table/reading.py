@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
-from unnaive.table.columns import Native, family_of, has_no_value, is_declared_categorical
+from unnaive.table.codes import Native
+from unnaive.table.columns import family_of, has_no_value, is_declared_categorical
 from unnaive.table.fingerprint import CheckedSource
 from unnaive.table.picking import PickedSource
 from unnaive.table.scan import ENGINES, FILES, Scan

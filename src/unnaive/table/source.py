@@ -16,7 +16,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table.columns import Native, RawCodes, read_categorical, read_numeric
+from unnaive.table.codes import Native, RawCodes, read_categorical
+from unnaive.table.columns import read_numeric
 from unnaive.table.passes import CODING, COUNTING, Hook
 from unnaive.table.schema import Schema
 from unnaive.table.storage import Storage, join_records

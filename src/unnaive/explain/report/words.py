@@ -13,7 +13,7 @@ from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted, shortened
 from unnaive.explain.evidence import label_names
 from unnaive.pack.release import release
-from unnaive.table.columns import as_objects
+from unnaive.table.codes import as_objects
 
 LONG = 32  # letters of a class in the title
 SECTIONS = {

@@ -24,7 +24,7 @@ NUMBER_NAMES = ("n_clusters", "n_components")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class RowLabels:
     """What must be known of all rows: their classes, weights and numbers."""
 
     PER_ROW: ClassVar = {"groups": 0, "weight": 0, "row_ids": 0}

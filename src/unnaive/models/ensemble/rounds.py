@@ -155,13 +155,13 @@ class Booster:
             found.keep(scorer, vote, error)
             self._look_ahead(scorer, vote)
             stopped = self._count_round()
-            done = len(found.scorers) == self.rules.n_rounds or self._hopeless()
+            done = len(found.scorers) == self.rules.n_rounds or self._no_recent_gain()
             if error == 0.0 or done or stopped:
                 break
             self._lower(vote, margins, hits)
             scorer = self._next(n_classes, vote, error)
         if real and found.scorers and not found.losses:
-            self._be_sure()
+            self._rescale_votes()
         if not found.scorers:  # no round was better than chance: naive Bayes answers
             found.keep(first, self._lone_vote(n_classes), self.first_error)
         if found.losses:
@@ -224,7 +224,7 @@ class Booster:
             self.progress.add(1)
         return self.progress is not None and self.progress.stopped
 
-    def _be_sure(self) -> None:
+    def _rescale_votes(self) -> None:
         """Where rounds ended early, those taken are together as sure as one naive Bayes would be,
         or as sure as all rounds would have been if that is less.
         """
@@ -286,7 +286,7 @@ class Booster:
         total = math.fsum(losses())  # exact, so that blocks do not matter
         self.found.losses.append(total / whole)
 
-    def _hopeless(self) -> bool:
+    def _no_recent_gain(self) -> bool:
         """Whether the held-out rows have not gained for a while."""
         losses = self.found.losses
         return len(losses) > 0 and len(losses) - 1 - int(np.argmin(losses)) >= self.rules.patience

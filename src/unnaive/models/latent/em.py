@@ -10,12 +10,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.bayes import GaussianTerm, Scorer, TableTerm, Term
 from unnaive.common.threads import in_threads, thread_count
+from unnaive.encode import Bins, Categories
 from unnaive.encode.draws import row_bits
 from unnaive.estimator import Progress
 from unnaive.models.latent import kernels, starts
-from unnaive.models.latent.rows import Latent
+from unnaive.models.latent.rows import Latent, Scale
 from unnaive.models.latent.state import Mixtures, Prior, Sums
+from unnaive.table import Schema
 from unnaive.table.storage import stretches
 
 Begin: TypeAlias = Callable[[int], Progress]
@@ -245,3 +248,30 @@ def fit_growing(
     if best is None:
         raise ValueError("cv has a fold that leaves no rows to learn from; use another splitter.")
     return best, tried
+
+
+def cluster_scorer(
+    fitted: Fitted,
+    order: NDArray[np.intp],
+    scale: Scale,
+    coders: list[Categories | None],
+    schema: Schema,
+) -> Scorer:
+    """The mixture as the library's scorer, in the units of the columns."""
+    mixtures, k = fitted.mixtures, fitted.n_components
+    terms: dict[int, Term] = {}
+    for i, j in enumerate(scale.columns):
+        mean = scale.mean[i] + scale.deviation[i] * mixtures.mean[0, order, i]
+        variance = scale.deviation[i] ** 2 * mixtures.variance[0, order, i]
+        terms[j] = GaussianTerm(mean, variance, np.zeros(k), np.zeros(k))
+    first = 0
+    for j, coder in enumerate(coders):
+        if coder is not None:
+            logs = np.zeros((coder.size + 2, k))
+            logs[:-1] = mixtures.logs[0, first : first + coder.size + 1][:, order]
+            terms[j] = TableTerm(coder, logs)
+            first += coder.size + 1
+        elif schema[j].kind == "numeric" and j not in terms:
+            # Constant: no evidence, but numbers are still checked when they come.
+            terms[j] = TableTerm(Bins(np.empty(0)), np.zeros((3, k)))
+    return Scorer(mixtures.log_share[0, order], tuple(terms.get(j) for j in range(len(coders))))

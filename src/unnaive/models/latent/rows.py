@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.counts import Summary
+from unnaive.density.normal import SMALLEST_VARIANCE
 from unnaive.encode import Categories
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import assign_folds, hold_out, value_keys
@@ -217,3 +219,11 @@ def _shares(
         weights[0] = 0.0
         parts.append(weights / weights.sum())
     return np.concatenate(parts)
+
+
+def column_scale(summary: Summary) -> Scale:
+    """Mean and deviation of the numeric columns that vary."""
+    whole = summary.moments.finish().whole(np.ones(1))
+    vary = np.flatnonzero(whole.variance > SMALLEST_VARIANCE)
+    columns = tuple(summary.moments.columns[k] for k in vary)
+    return Scale(columns, whole.mean[vary], np.sqrt(whole.variance[vary]))

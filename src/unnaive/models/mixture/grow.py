@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.answer.mixture_shape import Shape
 from unnaive.common.threads import in_threads
 from unnaive.encode.coding import AnyCoder
-from unnaive.models.mixture.training import Manner, SlotRows, train
+from unnaive.models.mixture.training import SlotRows, TrainingOptions, train
 
 Layers: TypeAlias = tuple[int, ...]
 # Each architecture tried, with its cross-validated accuracy, in the order of trying.
@@ -51,7 +51,7 @@ def held_out_accuracy(
     rows: SlotRows,
     layers: Layers,
     coders: Sequence[AnyCoder],
-    manner: Manner,
+    options: TrainingOptions,
     n_sweeps: int,
     seed: int,
     folds: tuple[NDArray[np.int64], int],
@@ -66,8 +66,8 @@ def held_out_accuracy(
         held_out = room.where(lambda part: fold[part] == k, len(fold))
         if not 0 < len(held_out) < len(fold):
             return 0.0
-        counters = train(rows, shape, coders, manner, n_sweeps, seed, fold, k)
-        found, own = counters.answer(rows, held_out, manner), room.take(rows.groups, held_out)
+        counters = train(rows, shape, coders, options, n_sweeps, seed, fold, k)
+        found, own = counters.answer(rows, held_out, options), room.take(rows.groups, held_out)
         hit = room.empty(len(held_out), np.float64)
         np.equal(found, own, out=hit)
         return float(room.take(rows.weight, held_out) @ hit)

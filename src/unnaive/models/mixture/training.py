@@ -76,7 +76,7 @@ def slot_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class TrainingOptions:
     """How a mixture learns; see the classifier's parameters."""
 
     sigma: float
@@ -125,16 +125,20 @@ class Counters:
         return Counters(self.shape, [int(size) for size in self.sizes])
 
     def sweep(
-        self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner, n_jobs: int | None = None
+        self,
+        rows: SlotRows,
+        visits: NDArray[np.intp],
+        options: TrainingOptions,
+        n_jobs: int | None = None,
     ) -> None:
         """Visit rows once: row by row, or all judged by the counters as they stand."""
-        if not manner.batch:
-            self._visit(rows, visits, manner, 0.0, self)
+        if not options.batch:
+            self._visit(rows, visits, options, 0.0, self)
             return
 
         def learn(start: int) -> Counters:
             new = self.blank()
-            self._visit(rows, visits[start : start + ROWS], manner, GRAIN, new)
+            self._visit(rows, visits[start : start + ROWS], options, GRAIN, new)
             return new
 
         whole = self.blank()  # what was learned adds exactly; what it is added to need not
@@ -147,12 +151,14 @@ class Counters:
         self.wholes += other.wholes
         self.totals += other.totals
 
-    def answer(self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner) -> NDArray[np.intp]:
+    def answer(
+        self, rows: SlotRows, visits: NDArray[np.intp], options: TrainingOptions
+    ) -> NDArray[np.intp]:
         """The most probable class of some rows."""
         found = rows.storage.zeros(len(visits), np.intp)
-        stretch = self._stretch(rows, manner)
+        stretch = self._stretch(rows, options)
         kernels.answer(
-            visits, rows.slots, self.shape.net, manner.gamma, stretch, self._units(), found
+            visits, rows.slots, self.shape.net, options.gamma, stretch, self._units(), found
         )
         return found
 
@@ -160,7 +166,12 @@ class Counters:
         return kernels.Units(self.offsets, self.sizes, self.counts, self.wholes, self.totals)
 
     def _visit(
-        self, rows: SlotRows, visits: NDArray[np.intp], manner: Manner, grain: float, new: Counters
+        self,
+        rows: SlotRows,
+        visits: NDArray[np.intp],
+        options: TrainingOptions,
+        grain: float,
+        new: Counters,
     ) -> None:
         kernels.sweep(
             visits,
@@ -168,18 +179,18 @@ class Counters:
             rows.groups,
             rows.weight,
             self.shape.net,
-            manner.sigma,
-            manner.gamma,
-            self._stretch(rows, manner),
+            options.sigma,
+            options.gamma,
+            self._stretch(rows, options),
             grain,
             self._units(),
             new._units(),
         )
 
-    def _stretch(self, rows: SlotRows, manner: Manner) -> int:
+    def _stretch(self, rows: SlotRows, options: TrainingOptions) -> int:
         """How many counters can be multiplied before floats run out of range."""
-        largest = float(self.totals.sum() + rows.weight.sum()) + manner.gamma * self.sizes.max()
-        digits = max(np.log10(largest + 10.0), -np.log10(min(manner.gamma, 0.1)))
+        largest = float(self.totals.sum() + rows.weight.sum()) + options.gamma * self.sizes.max()
+        digits = max(np.log10(largest + 10.0), -np.log10(min(options.gamma, 0.1)))
         return max(1, int(140 / digits))
 
 
@@ -197,7 +208,7 @@ def train(
     rows: SlotRows,
     shape: Shape,
     coders: Sequence[AnyCoder],
-    manner: Manner,
+    options: TrainingOptions,
     n_sweeps: int,
     seed: int,
     fold: NDArray[np.int64] | None = None,
@@ -206,10 +217,10 @@ def train(
     progress: Progress | None = None,
 ) -> Counters:
     """All sweeps, over all rows or those without a fold; ``progress`` counts and may stop them."""
-    table = first_table(shape, coders, manner.noise, seed)
+    table = first_table(shape, coders, options.noise, seed)
     counters = Counters.of_table(shape, coders, table)
     for own in branch_seeds(seed, n_sweeps):
-        counters.sweep(rows, manner.visits(rows, int(own), fold, without), manner, n_jobs)
+        counters.sweep(rows, options.visits(rows, int(own), fold, without), options, n_jobs)
         counters.n_sweeps += 1
         if progress is not None:
             progress.add(1)

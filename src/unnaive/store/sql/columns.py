@@ -12,7 +12,8 @@ from unnaive.encode import Bins, Categories
 from unnaive.store.sql.dialects import Dialect, case, is_null, ref, text, whole
 from unnaive.store.sql.statement import MOST_BRANCHES, Statement, Step
 from unnaive.table import Column, Schema
-from unnaive.table.columns import as_objects, read_numeric
+from unnaive.table.codes import as_objects
+from unnaive.table.columns import read_numeric
 
 TABLE = "t"  # what the user's table is called inside the first step
 FEW_CUTS = 8  # compared one after the other; more are halved
