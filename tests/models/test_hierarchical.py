@@ -135,7 +135,7 @@ def test_partial_fit_keeps_what_the_first_call_fixed():
         model.partial_fit(X[:2], ["never", "no"])
     with pytest.raises(ValueError, match=r"layers is now \(2,\), but the model was begun with"):
         model.set_params(layers=(2,)).partial_fit(X, y)
-    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows"):
         MIXTURE(class_weight="balanced").partial_fit(X, y)
     with pytest.raises(AttributeError, match="no attribute 'partial_fit'") as found:
         MIXTURE(layers="grow").partial_fit(X, y)

@@ -254,9 +254,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._check_parameters()
         layers = check_layers(self.layers)
         if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all rows at once: call fit, or give a dict."
-            )
+            raise ValueError("class_weight='balanced' needs all rows: call fit, or give a dict.")
         if not hasattr(self, "table_"):
             announced = None if classes is None else label_groups(read_target(classes))[0]
             start = self._begin(X, y, sample_weight, announced)
@@ -323,8 +321,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     def _store_first_pass(self, start: Start) -> None:
         """What later calls need of the first pass."""
         self.coders_, self.factor_ = start.coarse.coders, start.coarse.factor
-        self.seed_ = start.seed
-        self.classes_ = start.summary.labels.classes
+        self.seed_, self.classes_ = start.seed, start.summary.labels.classes
         self._remember(start.summary.schema)
 
     def _options(self) -> TrainingOptions:
