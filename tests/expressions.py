@@ -23,38 +23,12 @@ from unnaive.answer import (
 from unnaive.answer.mixture_shape import Shape
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
 from unnaive.bayes.scoring import PairTerm
-from unnaive.counts import CountTable, Wanted
+from unnaive.counts import CountTable
 from unnaive.encode import Bins, Categories
-from unnaive.estimator.registry import register
-from unnaive.models._base import TableClassifier
 from unnaive.table import open_table
 
 X, Y = mixed_table(200)
 LABELS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
-
-
-@register()
-class Spoken(TableClassifier):
-    """A classifier that is its answer."""
-
-    categorical_features = "from_dtype"
-    grid_limit = 65_534
-
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
-
-    def _wanted(self, schema: Any) -> Wanted:
-        return Wanted(frozenset())
-
-    def _check_parameters(self) -> None:
-        pass
-
-    def fit(self, X: Any, y: Any) -> Spoken:
-        raise NotImplementedError("it says what it was told")
-
-    def says(self, answer: Answer) -> Spoken:
-        self._learn_answer(answer)
-        return self
 
 
 @cache

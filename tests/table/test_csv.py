@@ -40,7 +40,7 @@ def write(path, values, seed=0, end="\n", header="x,text,label", last=True):
 
 def read(path):
     """Rows as models get them, and how often a file was begun by pyarrow's own reader."""
-    batches = csv.CsvBatches([str(path)], scan(path, "label"))
+    batches = csv.CsvBatches([str(path)], scan(path, "label"), -1)
     begun, opened = [], batches._open
     batches._open = lambda *given: begun.append(given) or opened(*given)
     pieces = list(batches.pieces(["label", "x", "text"], 0))

@@ -75,9 +75,11 @@ def load_model(path: Path) -> Any:
 
 def save_model(model: Any, path: Path) -> int:
     """Write a model to its file; its size in bytes."""
+    from unnaive.cli.running import raise_if_stopped
     from unnaive.store import save
 
     check_writable(path)
+    raise_if_stopped()
     save(model, path)
     return path.stat().st_size
 

@@ -22,6 +22,15 @@ SIGNALS = {
 }
 
 
+_stopped: list[int] = []  # signals that asked the running command to stop
+
+
+def raise_if_stopped() -> None:
+    """Stop now if a signal asked for it, but a library swallowed its KeyboardInterrupt."""
+    if _stopped:
+        raise KeyboardInterrupt
+
+
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code.
 
@@ -29,11 +38,11 @@ def run(argv: Sequence[str]) -> int:
     Ctrl-C; 143: by SIGTERM, and 129: by SIGHUP; 141: the output was closed (broken pipe).
     """
     args, debug = _without_debug(list(argv))
-    stopped: list[int] = []
-    with _record_signals(stopped):
-        code = _run_command(args, debug, stopped)
+    _stopped.clear()
+    with _record_signals(_stopped):
+        code = _run_command(args, debug, _stopped)
     # Libraries sometimes swallow a KeyboardInterrupt that comes while they clean up.
-    return STOPPED + stopped[0] if stopped else code
+    return STOPPED + _stopped[0] if _stopped else code
 
 
 def _run_command(args: list[str], debug: bool, stopped: list[int]) -> int:
