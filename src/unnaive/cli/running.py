@@ -6,14 +6,18 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from threading import Event, Thread
 from types import FrameType
 from typing import Any
 
 import typer
 
+from unnaive.common.atomic import remove_unfinished
+
 FAILED, MISUSED, NO_READER = 1, 2, 141
 STOPPED = 128  # and the number of the signal
+PATIENCE = 5.0  # seconds from a signal to the end of a process that does not heed it
 # What ends a command; Python itself would die of the last two without putting anything away.
 SIGNALS = {
     "SIGINT": signal.default_int_handler,
@@ -108,10 +112,39 @@ def _record_signals(stopped: list[int]) -> Iterator[None]:
             if number is not None and signal.getsignal(number) == usual:
                 before[number] = signal.signal(number, note)
     try:
-        yield
+        with _end_when_stuck(set(before)) if before else nullcontext():
+            yield
     finally:
         for number, usual in before.items():
             signal.signal(number, usual)
+
+
+@contextmanager
+def _end_when_stuck(numbers: set[int]) -> Iterator[None]:
+    """End the process some time after a signal, if it waits in compiled code.
+
+    Python raises nothing before such code returns, as when a pipe is opened that nobody writes to.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    done = Event()
+
+    def watch() -> None:
+        while received := os.read(reader, 1):
+            if received[0] in numbers and not done.wait(PATIENCE):
+                remove_unfinished()
+                print_error("stopped")
+                os._exit(STOPPED + received[0])
+        os.close(reader)
+
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+        signal.set_wakeup_fd(before)
+        os.close(writer)  # which ends the thread
 
 
 def _command(args: list[str]) -> str:
