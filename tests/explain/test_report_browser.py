@@ -18,7 +18,7 @@ from page import (
     new_rows,
     opened,
 )
-from registry import CLASSIFIERS, META
+from registry import CLASSIFIERS, META, UNNAIVE
 from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
@@ -39,6 +39,8 @@ from unnaive.explain.report.rows import PageRows
 MODELS = [
     *CLASSIFIERS,
     *META,
+    *UNNAIVE,
+    ClassDecompositionClassifier(UNNAIVE[1], random_state=0),
     ClassDecompositionClassifier(FlexibleNBTreeClassifier(), random_state=0),
     ClassDecompositionClassifier(BoostedNaiveBayesClassifier(algorithm="m1"), fold="max"),
     ClassDecompositionClassifier(ClassDecompositionClassifier(), random_state=0),
