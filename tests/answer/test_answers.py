@@ -14,6 +14,8 @@ from explained import ROWS
 from expressions import X, answer, spoken
 from unnaive.answer import Answer, Folded
 from unnaive.answer.predict import fold_probabilities
+from unnaive.bayes import GaussianTerm, Scorer
+from unnaive.bayes.scoring import add_scorers, stack_scorers
 from unnaive.counts import Wanted
 from unnaive.estimator.registry import register
 from unnaive.explain import explain_rows, read_model
@@ -140,3 +142,10 @@ def test_rows_are_read_by_the_columns_of_the_answer():
     block = open_table(model, X, fitted=model.answer_.schema).block
     whole = model.answer_.probabilities(block)
     assert (model.predict_proba(X[X.columns[::-1]]) == whole).all()
+
+
+def test_only_evidence_by_slots_is_joined():
+    scorer = Scorer(np.zeros(2), (GaussianTerm(*np.ones((4, 2))),))
+    for join in (stack_scorers, lambda scorers: add_scorers(scorers, [1.0, 1.0])):
+        with pytest.raises(TypeError, match="only evidence by the slots of single columns"):
+            join([scorer, scorer])

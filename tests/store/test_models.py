@@ -618,7 +618,7 @@ def test_a_model_within_a_model_is_checked_too():
     with pytest.raises(ModelFileError, match="model.estimator_.*has numbers outside"):
         loaded(broken.file())
     inner["learned"] = None
-    with pytest.raises(ModelFileError, match="not fitted|has other pairs|has no attribute"):
+    with pytest.raises(ModelFileError, match="the estimator has other pairs"):
         loaded(broken.file())
 
 

@@ -302,6 +302,10 @@ def add_scorers(scorers: Sequence[Scorer], votes: Sequence[float]) -> Scorer:
 
 
 def _combine(scorers: Sequence[Scorer], join: Callable[[list[Any]], Any]) -> Scorer:
+    """Tables of the same columns joined; densities and pairs have no slots in common."""
+    tables = (TableTerm, type(None))
+    if any(s.pairs or not all(isinstance(t, tables) for t in s.terms) for s in scorers):
+        raise TypeError("only evidence by the slots of single columns can be joined.")
     terms: list[Term] = []
     for each in zip(*(scorer.terms for scorer in scorers), strict=True):
         first, logs = each[0], [term.logs for term in each if isinstance(term, TableTerm)]

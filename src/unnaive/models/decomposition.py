@@ -267,10 +267,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         check_number(self, "max_clusters", 1, whole=True)
 
     def _check_learned(self) -> None:
-        super()._check_learned()
         n, pairs = len(self.classes_), self.owner_
         trained = getattr(self.estimator_, "classes_", np.empty(0))
         expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
+        super()._check_learned()
         expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
         found = [own.n_clusters for own in self.clusters_]
         expect(found == np.bincount(pairs).tolist(), "clusters are not those of the pairs.")
