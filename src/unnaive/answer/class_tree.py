@@ -84,7 +84,7 @@ class ClassTree(Tree):
                 return rows, nodes, shares
             n = needed
 
-    def moves(self, block: Block) -> NDArray[np.float64]:
+    def contributions(self, block: Block) -> NDArray[np.float64]:
         """Change of the class shares by the tests on each column, along a row's paths.
 
         Rows x columns x classes; with the root's shares they add up to the probabilities.

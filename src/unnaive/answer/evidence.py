@@ -133,7 +133,7 @@ def _(
     n_jobs: int | None = None,  # noqa: ARG001
 ) -> Evidence:
     """Change of the class shares by the tests on each column, along the row's path."""
-    bars = node.moves(block)
+    bars = node.contributions(block)
     return _by_column(
         np.tile(node.answer[0], (block.n_rows, 1)), bars, block, classes, "probability"
     )

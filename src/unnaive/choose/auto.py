@@ -153,7 +153,7 @@ class AutoClassifier(TableClassifier):
         """That of the best estimator."""
         return Answer.of(self.best_estimator_, self.schema_)
 
-    def _can(self, name: str) -> bool:
+    def _supports(self, name: str) -> bool:
         if hasattr(self, "best_estimator_"):
             getattr(self.best_estimator_, name)
         return True

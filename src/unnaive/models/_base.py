@@ -23,9 +23,9 @@ from unnaive.table.reading import read_weight
 from unnaive.table.writing import write_parquet
 
 
-def _where_possible(name: str) -> Callable[[Any], Any]:
+def _if_supported(name: str) -> Callable[[Any], Any]:
     """A method that a classifier may lack, such as those around estimators that lack it."""
-    decorate: Callable[[Any], Any] = available_if(lambda model: model._can(name))
+    decorate: Callable[[Any], Any] = available_if(lambda model: model._supports(name))
     return decorate
 
 
@@ -66,7 +66,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         if not same or self.answer_.schema.names != self.schema_.names:
             raise ValueError("answer_ is for other classes or columns than the model.")
 
-    def _can(self, name: str) -> bool:
+    def _supports(self, name: str) -> bool:
         """Whether there is a method; raises AttributeError, with the reason, if there is none."""
         fitted = hasattr(self, "answer_")
         adds_up = self.answer_.root.ADDS_UP if fitted else self._adds_up
@@ -96,7 +96,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         ask = partial(getattr(self.answer_, question), n_jobs=self.n_jobs)
         return source.map(ask, None if word is None else self._names(word))
 
-    @_where_possible("predict_log_proba")
+    @_if_supported("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
         """Log probability of each class for each row.
 
@@ -110,7 +110,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """
         return self._ask(X, "log_probabilities", "log_probability")
 
-    @_where_possible("predict_proba")
+    @_if_supported("predict_proba")
     def predict_proba(self, X: Any) -> Any:
         """Probability of each class for each row.
 
@@ -127,7 +127,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """
         return self._ask(X, "probabilities", "probability")
 
-    @_where_possible("predict_joint_log_proba")
+    @_if_supported("predict_joint_log_proba")
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Log P(class, row), but for a constant of the row: what the evidence adds up to.
 
@@ -156,7 +156,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """
         return self._ask(X, "predict", "prediction")
 
-    @_where_possible("evidence")
+    @_if_supported("evidence")
     def evidence(self, X: Any) -> Evidence:
         """Why: a baseline and bars that add up, for each row.
 
@@ -178,7 +178,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """Names of the columns of an answer that is a table: one for each class."""
         return [word] if word == "prediction" else [f"{word}_{label}" for label in self.classes_]
 
-    @_where_possible("predict_proba")
+    @_if_supported("predict_proba")
     def predict_to(self, X: Any, path: Any) -> Path:
         """Write the answers for rows of any number to a Parquet file, block by block.
 

@@ -325,9 +325,9 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         assert isinstance(root, Folded)
         return root.pairs(self.classes_)
 
-    def _can(self, name: str) -> bool:
+    def _supports(self, name: str) -> bool:
         getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), name)
-        return super()._can(name)
+        return super()._supports(name)
 
     def _open(self, X: Any) -> Source:
         check_is_fitted(self)
