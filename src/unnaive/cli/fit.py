@@ -37,7 +37,7 @@ def fit(
             metavar="NAME",
             help="One of the models below, or auto: the best of them by cross-validation.",
         ),
-    ] = "nb",
+    ] = "unnaive",
     settings: Annotated[
         list[str] | None,
         typer.Option(

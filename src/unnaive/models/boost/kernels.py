@@ -262,6 +262,22 @@ def weigh_terms(rows: Rows, terms: Terms, bag: int, weight: NDArray[np.float64])
 
 
 @kernel
+def weigh_classes(
+    rows: Rows, terms: Terms, bag: int, n_classes: int, weight: NDArray[np.float64]
+) -> None:
+    """Weight of the rows of a bag by cell of every term and class (OUT, laid end to end)."""
+    cells = np.empty(TILE, np.int32)
+    weight[:] = 0.0
+    for first in range(0, rows.slots.shape[1], TILE):
+        m = min(TILE, rows.slots.shape[1] - first)
+        for t in range(len(terms.first)):
+            fill_cells(rows, terms, t, first, cells[:m])
+            for i in range(m):
+                cells[i] = cells[i] * n_classes + rows.groups[first + i]
+            weigh_cells(rows, cells[:m], first, bag, weight[terms.start[t] * n_classes :])
+
+
+@kernel
 def add_tables(
     rows: Rows, terms: Terms, tables: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> None:

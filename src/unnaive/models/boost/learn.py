@@ -16,7 +16,8 @@ from unnaive.models.boost.coding import Numbering
 from unnaive.models.boost.options import Interactions
 from unnaive.models.boost.pairs import Pair, strongest_pairs, useful_pairs
 from unnaive.models.boost.purify import centre, purify
-from unnaive.models.boost.rounds import Booster, make_terms
+from unnaive.models.boost.rounds import CAREFUL, Booster, make_terms
+from unnaive.models.boost.start import boost_from_both
 from unnaive.table import Schema
 
 
@@ -68,7 +69,7 @@ def learn(
 ) -> Learned:
     """Boost single columns, find pairs, boost both, and purify."""
     columns = numbering.varying
-    losses, more = booster.run(), []
+    losses, more = boost_from_both(booster, numbering), []
     choose = interactions.held_out and booster.stopping.early
     if interactions.listed is None:
         free = [j for j in columns if directions[j] == 0]
@@ -81,7 +82,7 @@ def learn(
             bag.terms = make_terms(numbering, columns, own, directions)
             bag.tables = np.zeros((bag.terms.start[-1], known.shape[1]))
             bag.tables[: len(known)] = known
-        more = booster.run()
+        more = booster.run(CAREFUL)
     kept = pairs[0]
     if choose:
         # Bags that differ in a few pairs keep them all; many that hardly matter are left out.

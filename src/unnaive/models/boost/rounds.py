@@ -18,7 +18,10 @@ from unnaive.models.boost.coding import Numbering
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table.storage import Storage
 
-CHECK = 5  # rounds between two looks at the held-out rows
+LOOK = 5  # rounds at full pace between two looks at the held-out rows
+# The share of the learning rate that rounds begin with. There are many pairs, most of them noise
+# where rows are few: rounds at full pace would be past the best before the first look.
+STEADY, CAREFUL = 1.0, 0.3
 # Where the held-out rows gain at every look, as they do for thousands of rounds where pairs tell
 # classes apart without error, steps become larger; they fall back at the first loss.
 LUCKY, HASTE, FASTEST = 5, 1.5, 2.0
@@ -71,13 +74,18 @@ class Bag:
 
 
 def step_rule(stripes: Sequence[Rows], rate: float, missing: str) -> Rule:
-    """How steps are taken: all terms that step from the same gradients take, together, at most one
-    Newton step, so that they do not overshoot where they say the same.
-    """
+    """How steps are taken."""
     heaviest = max(float(rows.weight.max(initial=1.0)) for rows in stripes)
     unit = max(1.0 / kernels.FINE, 2.0 ** (math.ceil(math.log2(heaviest)) - 30))  # 32-bit numbers
     lowest = 0 if missing == "value" else 1
-    return Rule(float(rate), RIDGE, LEAST_ROWS, max(1, int(1.0 / rate)), lowest, unit)
+    return Rule(float(rate), RIDGE, LEAST_ROWS, together(rate), lowest, unit)
+
+
+def together(rate: float) -> int:
+    """Terms that step from the same gradients: at most one Newton step together, so that they do
+    not overshoot where they say the same.
+    """
+    return max(1, int(1.0 / rate))
 
 
 def make_terms(
@@ -142,21 +150,24 @@ class Booster:
             for held in [rows.folds < n_bags]
         )
 
-    def run(self) -> list[float]:
-        """Take rounds from where the bags stand.
+    def run(self, pace: float = STEADY) -> list[float]:
+        """Take rounds from where the bags stand, at first with this share of the learning rate.
 
-        The bags stop together, where their held-out rows together are judged best; their losses
-        every few rounds are the answer.
+        The bags stop together, where their held-out rows together are judged best; their losses at
+        every look are the answer.
         """
-        list(in_threads(self._prepare, self.bags, self.n_jobs))
+        self.prepare()
         if not self.stopping.early:
             self._advance(self.stopping.max_rounds, 1.0)
             return []
         losses = [self.held_out_loss()]
         best, best_at, known = losses[0], 0, [bag.tables.copy() for bag in self.bags]
-        lucky = 0  # looks in a row that saw a gain
-        for done in range(CHECK, self.stopping.max_rounds + CHECK, CHECK):
-            self._advance(CHECK, min(HASTE ** (lucky // LUCKY), FASTEST))
+        done, lucky = 0, 0  # rounds, and looks in a row that saw a gain
+        while done < self.stopping.max_rounds:
+            now = min(pace * HASTE ** (lucky // LUCKY), FASTEST)
+            n_rounds = math.ceil(LOOK * min(now, 1.0))
+            self._advance(n_rounds, now)
+            done += n_rounds
             losses.append(self.held_out_loss())
             lucky = 0 if losses[-1] >= losses[-2] else lucky + 1
             if losses[-1] < best - self.stopping.tol * abs(best):
@@ -191,9 +202,14 @@ class Booster:
             total += part
         return total
 
-    def _prepare(self, bag: Bag) -> None:
-        bag.cell_weight = self.weigh(bag.terms, bag.number) / len(self.stripes)
-        self.score(bag, self.held_out(bag))
+    def prepare(self) -> None:
+        """Bring the bags' weights and scores up to their tables."""
+
+        def prepare(bag: Bag) -> None:
+            bag.cell_weight = self.weigh(bag.terms, bag.number) / len(self.stripes)
+            self.score(bag, self.held_out(bag))
+
+        list(in_threads(prepare, self.bags, self.n_jobs))
 
     def held_out_loss(self) -> float:
         """Mean log loss of the rows that bags hold out."""
@@ -205,8 +221,9 @@ class Booster:
 
         return math.fsum(in_threads(loss, self.bags, self.n_jobs)) / self.held_weight
 
-    def _advance(self, n_rounds: int, haste: float) -> None:
-        rule = self.rule._replace(rate=self.rule.rate * haste)
+    def _advance(self, n_rounds: int, pace: float) -> None:
+        rule = self.rule._replace(rate=self.rule.rate * pace)
+        rule = rule._replace(block=together(rule.rate))
         each = n_rounds if len(self.stripes) == 1 else 1
 
         def advance(bag: Bag) -> None:
