@@ -31,7 +31,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(kernel, **options)
-    compiled = njit(nogil=True, **options)(function)
+    compiled = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     try:
         compiled._cache = ForgivingCache(function)
     except RuntimeError as error:  # neither the source's folder nor the home can be written to
