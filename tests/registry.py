@@ -78,7 +78,9 @@ UNNAIVE = [
 META = [
     ClassDecompositionClassifier(random_state=0),
     ClassDecompositionClassifier(NBTreeClassifier(), fold="max", random_state=0, n_jobs=2),
-    ClassDecompositionClassifier(select="accuracy", min_rows=4, random_state=0),
+    ClassDecompositionClassifier(
+        select="accuracy", cv=3, max_clusters=3, min_rows=4, random_state=0
+    ),
 ]
 # Chooses among the others, on tables in memory; what it has chosen is kept and explained.
 CHOOSERS = [AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0)]

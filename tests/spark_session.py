@@ -29,6 +29,7 @@ def spark():
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "2",
+        "spark.python.daemon.module": "spark_daemon",
     }
     builder = SparkSession.builder.master("local[2,4]").appName("unnaive")
     for name, value in settings.items():

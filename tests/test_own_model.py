@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import unnaive
 from explained import ROWS, X, Y
 from unnaive import explain_rows, importance_of, quality_of, what_if
+from unnaive.cli.running import run
 from unnaive.estimator import registry
 
 FILE = Path(__file__).parents[1] / "examples" / "own_model.py"
@@ -26,6 +25,7 @@ FILE = Path(__file__).parents[1] / "examples" / "own_model.py"
 @pytest.fixture
 def own(monkeypatch):
     """The class, registered for one test."""
+    registry.family()  # all of the library's are registered before it
     monkeypatch.setattr(registry, "_members", dict(registry._members))
     monkeypatch.setattr(registry, "_classes", dict(registry._classes))
     spec = importlib.util.spec_from_file_location("own_model", FILE)
@@ -89,24 +89,22 @@ def test_it_passes_the_checks_of_scikit_learn(own):
     check_estimator(own(), on_skip=None)
 
 
-def test_the_command_finds_it_by_its_entry_point(tmp_path):
+def test_the_command_finds_it_by_its_entry_point(own, tmp_path, monkeypatch, capfd):
+    """Forgotten again and installed in a folder: as in a new process, but for its imports."""
+    del sys.modules["own_model"], registry._members["complement"], registry._classes[own.__name__]
     shutil.copy(FILE, tmp_path / "own_model.py")
     facts = tmp_path / "own_model-1.0.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: own-model\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text("[unnaive.models]\ncomplement = own_model\n")
-    X.assign(label=Y).to_csv(tmp_path / "rows.csv", index=False)
-    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-
-    def ask(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "unnaive.cli", *words],
-            cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, text=True,
-            capture_output=True, check=False,
-        )  # fmt: skip
-
-    done = ask("fit", "rows.csv", "--target", "label", "--model", "complement", "-o", "m.unv")
-    assert done.returncode == 0, done.stderr
-    done = ask("evaluate", "m.unv", "rows.csv", "--target", "label")
-    assert done.returncode == 0, done.stderr
-    assert "ComplementNaiveBayesClassifier" in ask("show", "m.unv").stdout
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_load", registry._load.__wrapped__)
+    monkeypatch.chdir(tmp_path)
+    X.assign(label=Y).to_csv("rows.csv", index=False)
+    for words in (
+        "fit rows.csv --target label --model complement -o m.unv",
+        "evaluate m.unv rows.csv --target label",
+        "show m.unv",
+    ):
+        assert run(words.split()) == 0, capfd.readouterr().err
+    assert "ComplementNaiveBayesClassifier" in capfd.readouterr().out

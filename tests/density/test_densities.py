@@ -71,8 +71,8 @@ def test_the_factor_is_that_of_direct_leave_one_out(shape, n, floor):
 
 
 @pytest.mark.parametrize("shape", ["two hills", "years"])
-def test_the_factor_of_five_thousand_rows(shape):
-    x, y, w, grid, counts = column(shape, 5000)
+def test_the_factor_of_rows_that_are_close_to_many_others(shape):
+    x, y, w, grid, counts = column(shape, 2000)
     found = fit_densities(grid, counts, "cv", FLOOR)
     _, classes = classes_of(x, y, w)
     assert found.factor == pytest.approx(

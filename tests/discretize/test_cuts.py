@@ -30,7 +30,7 @@ def test_mdl_equals_the_definition_on_tied_values(rows, weights):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5, 9])
-@pytest.mark.parametrize("n", [30, 200, 900])
+@pytest.mark.parametrize("n", [30, 200, 500])
 @pytest.mark.parametrize("shape", ["normal", "skewed", "rounded", "noise", "steps"])
 def test_mdl_equals_the_definition(shape, n, classes):
     rng = np.random.default_rng([n, classes])

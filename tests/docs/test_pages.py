@@ -19,9 +19,21 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 SHOWN = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+ON_SPARK = [page for page in SHOWN if "spark." in page.read_text(encoding="utf-8")]
 
 
-@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.relative_to(ROOT).as_posix())
+def page_id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.xdist_group("spark")) if page in ON_SPARK else page
+        for page in SHOWN
+    ],
+    ids=page_id,
+)
 def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, request):
     """Names that pages take for granted are a table, its classes, and new rows."""
     monkeypatch.chdir(tmp_path)
@@ -41,7 +53,7 @@ def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, req
         (sales.drop(columns="churned") if folder == "new" else sales).to_parquet(
             tmp_path / folder / "january.parquet"
         )
-    if "spark." in page.read_text(encoding="utf-8"):
+    if page in ON_SPARK:
         names["spark"] = request.getfixturevalue("spark")
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):

@@ -53,13 +53,12 @@ every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS, *UNNAIVE],
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
 ADDING_UP = [c for c in [*CLASSIFIERS, *UNNAIVE] if hasattr(c, "predict_joint_log_proba")]
-limits = pytest.mark.parametrize("limit", [8, 65_534])
+LIMITS = st.sampled_from([8, 65_534])  # cells of a grid
 
 
 @additive
-@limits
 @LAW
-@given(data=tables(), cuts=st.lists(st.integers(1, 39), max_size=4))
+@given(data=tables(), limit=LIMITS, cuts=st.lists(st.integers(1, 39), max_size=4))
 def test_chunks_and_merged_parts_equal_the_whole(estimator, limit, data, cuts):
     X, y = data
     edges = sorted({0, len(y), *(c for c in cuts if c < len(y))})
@@ -75,9 +74,8 @@ def test_chunks_and_merged_parts_equal_the_whole(estimator, limit, data, cuts):
 
 
 @orderless
-@limits
 @LAW
-@given(data=tables(), seed=st.integers(0, 1000))
+@given(data=tables(), limit=LIMITS, seed=st.integers(0, 1000))
 def test_the_order_of_rows_does_not_matter(estimator, limit, data, seed):
     X, y = data
     order = np.random.default_rng(seed).permutation(len(y))
@@ -86,9 +84,12 @@ def test_the_order_of_rows_does_not_matter(estimator, limit, data, seed):
 
 
 @orderless
-@limits
 @LAW
-@given(data=tables(), weights=st.lists(st.integers(0, 3), min_size=40, max_size=40))
+@given(
+    data=tables(),
+    limit=LIMITS,
+    weights=st.lists(st.integers(0, 3), min_size=40, max_size=40),
+)
 def test_weight_equals_repetition_and_zero_weight_absence(estimator, limit, data, weights):
     X, y = data
     w = np.array(weights[: len(y)])

@@ -49,7 +49,7 @@ MODELS = {
         missing="value",
         significance=None,
         min_error_reduction=0.0,
-        min_node_size=10,
+        max_depth=1,
         random_state=0,
     ),
     "c45": C45Classifier(),
@@ -84,7 +84,7 @@ ON_SPARK = [
 def fitted():
     """Models, each fitted when it is first asked for, and their answers for the same new rows."""
     X, y = hostile_rows(1500, 0)
-    new = hostile_rows(10_000, 1, unseen=True)[0]
+    new = hostile_rows(3000, 1, unseen=True)[0]
     known = {}
 
     def find(name):
@@ -98,7 +98,7 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def new_rows():
-    return hostile_rows(10_000, 1, unseen=True)[0]
+    return hostile_rows(3000, 1, unseen=True)[0]
 
 
 @pytest.fixture(scope="module")

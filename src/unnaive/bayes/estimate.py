@@ -59,7 +59,10 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
 
     Missing (unless it is a value) and unseen carry no evidence.
     """
-    return kernels.log_table(counts, float(alpha), missing == "value")
+    logs = np.zeros(counts.shape[::-1])
+    known = np.ascontiguousarray(counts.T[:-1])  # one layout: the kernel is compiled once
+    kernels.fill_all_logs(known, float(alpha), missing == "value", logs[:-1])
+    return logs
 
 
 def class_factor(

@@ -124,17 +124,6 @@ def fill_all_logs(
 
 
 @kernel
-def log_table(
-    counts: NDArray[np.float64], alpha: float, missing_is_value: bool
-) -> NDArray[np.float64]:
-    """Logs (slots x classes) of a whole table (IN, classes x slots), whose last slot is unseen."""
-    n_classes, n_slots = counts.shape
-    logs = np.zeros((n_slots, n_classes))
-    fill_all_logs(counts.T[:-1], alpha, missing_is_value, logs[:-1])
-    return logs
-
-
-@kernel
 def add_table(
     codes: NDArray[Any], wrap: int, mask: int, logs: NDArray[np.float64], joint: NDArray[np.float64]
 ) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
+from unnaive.common.arrays import read_only
 from unnaive.common.checks import FINITE, check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.density import Densities
@@ -51,7 +52,7 @@ class TableTerm:
             raw = block.categorical(j)
             # Move the small table to the block's own codes, not the rows to ours.
             codes, logs, wrap = raw.codes, self.logs[self.coder.slots(raw.values)], 1
-        mask = np.iinfo(codes.dtype).max
+        mask, codes = np.iinfo(codes.dtype).max, read_only(codes)
 
         def add(rows: slice, joint: NDArray[np.float64]) -> None:
             kernels.add_table(codes[rows], wrap, mask, logs, joint)

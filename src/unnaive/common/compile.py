@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import functools
+import logging
+import sys
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from numba import njit
+from numba import njit, types
 from numba.core.caching import FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where every process compiles for itself
+    fcntl = None  # type: ignore[assignment]
 
 R = TypeVar("R")  # arguments stay unchecked: NumPy's numbers go where Python's are declared
+
+NOTICE_AFTER = 2.0  # seconds of compiling in one process, after which a line says so
+PATIENCE = 60.0  # seconds to wait for another process that compiles the same kernel
+LOGGER = logging.getLogger("unnaive")
 
 
 @overload
@@ -21,7 +36,8 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     """Compile a function to machine code when it is first called, without the GIL.
 
     The machine code is kept beside the source, or under ``NUMBA_CACHE_DIR``. Where it cannot be
-    kept or read, the function is compiled in each process, and one warning says so.
+    kept or read, the function is compiled in each process, and one warning says so. Processes that
+    start at once wait for the one that compiles.
 
     Parameters
     ----------
@@ -31,12 +47,33 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(kernel, **options)
-    compiled = njit(nogil=True, **options)(function)
+    # Nothing calls kernels by their address: a wrapper for C is not compiled.
+    compiled = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     try:
         compiled._cache = ForgivingCache(function)
     except RuntimeError as error:  # neither the source's folder nor the home can be written to
         _warn_once(str(error))
+    compiled.compile = functools.partial(_compile, compiled, compiled.compile)
+    compiled.get_call_template = functools.partial(_any_number, compiled.get_call_template)
     return compiled
+
+
+def _any_number(get_call_template: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """A call with a number that is written out is one with any number of its type.
+
+    Numba would compile the called kernel again for every such number.
+    """
+    plain = {name: types.unliteral(own) for name, own in kws.items()}
+    return get_call_template(tuple(map(types.unliteral, args)), plain)
+
+
+def _compile(compiled: Any, compile_signature: Callable[[Any], Any], signature: Any) -> Any:
+    """Compile a kernel for types of arguments, or read its machine code; or it is there."""
+    if isinstance(signature, tuple) and signature in compiled.overloads:
+        return compile_signature(signature)
+    # The lock of threads comes first: a thread that has it may wait for the file of any kernel.
+    with global_compiler_lock, _clock.running(), _locked(compiled._cache):
+        return compile_signature(signature)
 
 
 class ForgivingCache(FunctionCache):  # type: ignore[misc]
@@ -61,7 +98,86 @@ class ForgivingCache(FunctionCache):  # type: ignore[misc]
         except OSError as error:
             _warn_once(f"{self.cache_path} cannot be written to ({error.strerror})")
 
+    @property
+    def lock_path(self) -> Path:
+        """A file that the process that compiles has locked."""
+        return Path(self.cache_path, f"{self._impl.filename_base}.lock")
 
+
+@contextmanager
+def _locked(cache: Any) -> Iterator[None]:
+    """One process compiles a kernel while others wait, and then read what it has kept.
+
+    Kernels are locked from callers to those they call, which is never a circle. A process that
+    waits in vain, for one that was stopped perhaps, or finds no lock, compiles for itself.
+    """
+    if fcntl is None or not isinstance(cache, ForgivingCache):
+        yield
+        return
+    try:
+        file = cache.lock_path.open("ab")
+    except OSError:
+        yield
+        return
+    with file:
+        _wait_for(file)
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # a child process may have the file open, too
+                fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _wait_for(file: Any) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return
+
+
+class _Clock:
+    """How long this process has compiled; says so once when it is long."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+        self.depth = 0
+        self.told = False
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While a kernel is compiled, with those it calls."""
+        start = time.perf_counter()
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            taken = time.perf_counter() - start
+            if self.depth == 0:
+                self.spent += taken
+            if not self.told and max(self.spent, taken) > NOTICE_AFTER:
+                self.told = True
+                _give_notice()
+
+
+def _give_notice() -> None:
+    """To the log, and to people who look at a terminal or a notebook."""
+    text = (
+        "compiling for this machine: the first fit takes seconds to a minute, later ones find the "
+        "machine code; python -m unnaive.warm compiles all at once"
+    )
+    LOGGER.info(text)
+    if sys.stderr.isatty() or "ipykernel" in sys.modules:
+        sys.stderr.write(f"unnaive: {text}\n")
+
+
+_clock = _Clock()
 _warned: list[str] = []
 
 

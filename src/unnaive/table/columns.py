@@ -15,6 +15,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.arrays import read_only
 from unnaive.table.codes import Native, as_objects, is_missing, read_dictionary
 from unnaive.table.schema import FAMILY_WORDS, Column, Family
 
@@ -171,7 +172,7 @@ def read_numeric(column: Native, spec: Column) -> NDArray[np.float64]:
         values = _microseconds(column)
     else:
         values = column
-    return np.ascontiguousarray(values, dtype=np.float64)
+    return read_only(np.ascontiguousarray(values, dtype=np.float64))
 
 
 def _numeric_series(column: nw.Series[Any], spec: Column) -> NDArray[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.arrays import read_only
 from unnaive.table.codes import RawCodes
 from unnaive.table.source import Block
 
@@ -39,12 +40,12 @@ class KeptBlock(Block):
 
     def numeric(self, j: int) -> NDArray[np.float64]:
         if j in self._gone:
-            return np.full(self.n_rows, np.nan)
+            return read_only(np.full(self.n_rows, np.nan))
         found = self._kept.get(("numeric", j))
         if found is None:
             found = self._kept["numeric", j] = self._whole.numeric(j)
         assert not isinstance(found, RawCodes)
-        return found if self._rows is None else found[self._rows]
+        return found if self._rows is None else read_only(found[self._rows])
 
     def categorical(self, j: int) -> RawCodes:
         found = self._kept.get(("categorical", j))
@@ -54,7 +55,7 @@ class KeptBlock(Block):
         codes = found.codes if self._rows is None else found.codes[self._rows]
         if j in self._gone:  # the largest code means missing
             codes = np.full(self.n_rows, np.iinfo(codes.dtype).max, dtype=codes.dtype)
-        return RawCodes(codes, found.values)
+        return RawCodes(read_only(codes), found.values)
 
     def take(self, rows: NDArray[np.intp]) -> KeptBlock:
         """Some of the rows, in any order, as often as asked."""

@@ -16,6 +16,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.arrays import read_only
 from unnaive.table.codes import Native, RawCodes, read_categorical
 from unnaive.table.columns import read_numeric
 from unnaive.table.passes import CODING, COUNTING, Hook
@@ -91,7 +92,8 @@ class Block:
 
     def categorical(self, j: int) -> RawCodes:
         """Codes and values of one categorical column."""
-        return read_categorical(column_of(self._columns, j))
+        codes, values = read_categorical(column_of(self._columns, j))
+        return RawCodes(read_only(codes), values)
 
     def native(self) -> Any:
         """The rows as a table of the kind they came as, or an array."""

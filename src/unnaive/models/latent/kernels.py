@@ -289,6 +289,13 @@ def improve(
 
 
 @kernel
+def _add_each(part: NDArray[Any], total: NDArray[Any]) -> None:
+    """Numbers (IN) added to as many others (OUT); arrays of any shape take longer to compile."""
+    for i in range(len(total)):
+        total[i] += part[i]
+
+
+@kernel
 def add_parts(parts: Sums, active: NDArray[np.bool_], whole: Sums) -> None:
     """Sums of stretches (IN, one axis more) added in their order (OUT), for active mixtures."""
     for m in range(len(active)):
@@ -298,10 +305,10 @@ def add_parts(parts: Sums, active: NDArray[np.bool_], whole: Sums) -> None:
             whole.cells[m] = 0.0
             whole.fit[m] = 0.0
             for p in range(len(parts.share)):
-                whole.share[m] += parts.share[p, m]
-                whole.moments[m] += parts.moments[p, m]
-                whole.cells[m] += parts.cells[p, m]
-                whole.fit[m] += parts.fit[p, m]
+                _add_each(parts.share[p, m], whole.share[m])
+                _add_each(parts.moments[p, m].ravel(), whole.moments[m].ravel())
+                _add_each(parts.cells[p, m].ravel(), whole.cells[m].ravel())
+                _add_each(parts.fit[p, m].ravel(), whole.fit[m].ravel())
 
 
 @kernel

@@ -144,11 +144,16 @@ def rank(column: NDArray[Any], size: int, ranks: NDArray[Any]) -> NDArray[np.int
     """
     n = len(column)
     if size > _DENSE * n:
-        present = np.unique(column)
-        cells = present[1:] if n and present[0] == 0 else present
+        ordered = np.sort(column)
+        cells = np.empty(n, dtype=np.intp)
+        found = 0
         for i in range(n):
-            ranks[i] = np.searchsorted(cells, column[i]) + 1 if column[i] else 0
-        return cells.astype(np.intp)
+            if ordered[i] > (ordered[i - 1] if i else 0):
+                cells[found] = ordered[i]
+                found += 1
+        for i in range(n):
+            ranks[i] = np.searchsorted(cells[:found], column[i]) + 1 if column[i] else 0
+        return cells[:found]
     place = np.zeros(size + 1, dtype=ranks.dtype)
     for i in range(n):
         place[column[i]] = 1
