@@ -10,7 +10,12 @@ import polars as pl
 import pytest
 
 from helpers import mixed_table
-from unnaive import NaiveBayesClassifier
+from unnaive import NaiveBayesClassifier, load, save
+from unnaive.table.batches import refuse_other_columns
+from unnaive.table.blocks import BlockReader
+from unnaive.table.reading import check_names
+from unnaive.table.scan import Scan
+from unnaive.table.schema import Column, Schema
 
 X, Y = mixed_table(60)
 
@@ -105,6 +110,39 @@ def test_missing_and_extra_columns_are_named():
         pytest.raises(ValueError, match="column 'city' held text when the model was fitted"),
     ):
         model.predict(np.ones((2, 6)))
+
+
+class CountedName(str):
+    """A name that counts how often it is looked up."""
+
+    looked_up = 0
+
+    def __hash__(self):
+        CountedName.looked_up += 1
+        return super().__hash__()
+
+
+def test_looking_up_names_grows_no_faster_than_their_number():
+    def effort(n: int) -> int:
+        names = [CountedName(f"c{j}") for j in range(n)]
+        CountedName.looked_up = 0
+        check_names(names, list(reversed(names)))
+        refuse_other_columns(Scan("x"), "a", names, "b", names)
+        known = Schema(tuple(Column(name, "numeric", "number") for name in names), True)
+        BlockReader.of(Scan("x", columns=names), names, "from_dtype", known)
+        return CountedName.looked_up
+
+    assert effort(400) <= 4 * effort(100)
+
+
+@pytest.mark.parametrize("names", [[1.0, np.nan], [np.float64("nan"), 7], [float("nan"), "x"]])
+def test_a_column_named_nan_is_found_again(names, tmp_path):
+    table = pd.DataFrame(X[["age", "city"]].to_numpy(), columns=names).infer_objects()
+    model = fit(table)
+    expected = model.predict_proba(table)
+    save(model, tmp_path / "m.unv")
+    again = load(tmp_path / "m.unv")
+    assert (again.predict_proba(table[table.columns[::-1]]) == expected).all()
 
 
 def test_two_columns_of_one_name():

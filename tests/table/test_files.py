@@ -148,6 +148,18 @@ def test_row_numbers_from_a_column_make_order_irrelevant(table, tmp_path, small_
         assert_same_model(clone(estimator).fit(X[columns], y), model)
 
 
+def test_threads_do_not_share_the_connection_of_a_duckdb_relation(table):
+    import duckdb
+
+    X, y, _ = table
+    columns = ["age", "city"]
+    whole = X[columns].assign(label=y, row=np.arange(ROWS))
+    relation = duckdb.connect().from_arrow(pa.Table.from_pandas(whole, preserve_index=False))
+    model = ClassDecompositionClassifier(n_jobs=2, select="accuracy", cv=2, random_state=0)
+    fitted = clone(model).fit(scan(relation, "label", row_id="row"))
+    assert_same_model(clone(model).fit(X[columns], y), fitted)
+
+
 @pytest.mark.parametrize(
     "labels",
     [

@@ -255,7 +255,8 @@ class LazyBatches:
 def _piece(batch: Any, columns: list[str], first: int, path: str | None = None) -> Piece:
     import pyarrow as pa
 
-    gone = [name for name in columns if name not in batch.schema.names]
+    there = set(batch.schema.names)
+    gone = [name for name in columns if name not in there]
     if gone:
         where = "" if path is None else f" of {path!r}"
         raise changed_rows(f"column {gone[0]!r}{where} is not there any more")
@@ -274,8 +275,8 @@ def refuse_other_columns(
     """All files must have the same columns, in any order; at least those that are read."""
     read = None if scan.columns is None else {*scan.columns, *scan.aside}
     missing, extra = (
-        [name for name in a if name not in set(b) and (read is None or name in read)]
-        for a, b in ((expected, found), (found, expected))
+        [name for name in a if name not in b and (read is None or name in read)]
+        for a, b in ((expected, set(found)), (found, set(expected)))
     )
     if not missing and not extra:
         return

@@ -49,10 +49,10 @@ class CsvBatches:
         for path, names in self.headers.items():
             refuse_other_columns(scan, paths[0], self.names, path, names)
         refuse_duplicates(self.names)
-        read = [*(scan.columns or self.names), *scan.aside]
+        read = {*(scan.columns or self.names), *scan.aside}
         self.points = dict.fromkeys(paths, ".")  # before fractions
         self.points |= {path: self._point(path) for path in paths}
-        self.types = self._infer([n for n in self.names if n in set(read)], scan)
+        self.types = self._infer([n for n in self.names if n in read], scan)
         self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
         self.sizes = [_text_size(path) for path in paths]
 

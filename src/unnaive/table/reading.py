@@ -111,7 +111,8 @@ def _refuse_duplicates(X: Any) -> None:
 
 
 def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[Native], list[Any]]:
-    names = list(frame.columns)
+    # NaN equals nothing, itself included: as a name it is one object, which is found by identity.
+    names = [np.nan if isinstance(n, float) and n != n else n for n in frame.columns]
     if not names:
         raise ValueError(
             f"0 feature(s) (shape={frame.shape}) while a minimum of 1 is required: "
@@ -131,8 +132,10 @@ def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[N
 
 
 def check_names(expected: list[Any], found: list[Any]) -> None:
-    missing = [n for n in expected if n not in set(found)]
-    extra = [n for n in found if n not in set(expected)]
+    """Refuse columns other than those that a model knows, in any order."""
+    there, known = set(found), set(expected)
+    missing = [n for n in expected if n not in there]
+    extra = [n for n in found if n not in known]
     if not missing and not extra:
         return
     lines = ["The feature names should match those that were passed during fit."]
