@@ -121,7 +121,9 @@ def writing(out: str) -> Iterator[Any]:
         def write(table: pa.Table) -> None:
             if not writers:
                 if parquet:
-                    writer = pyarrow.parquet.ParquetWriter(file, table.schema)
+                    writer = pyarrow.parquet.ParquetWriter(
+                        file, table.schema, write_page_checksum=True
+                    )
                 else:
                     writer = pyarrow.csv.CSVWriter(file, table.schema, write_options=options)
                 writers.append(stack.enter_context(writer))

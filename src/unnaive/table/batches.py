@@ -153,8 +153,13 @@ class ParquetBatches:
 
         coded = sorted(getattr(self, "coded", ()))
         try:
-            # Buffering ahead keeps what has been read until the file is closed.
-            return pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False, buffer_size=BUFFER)
+            return pq.ParquetFile(
+                path,
+                read_dictionary=coded,
+                pre_buffer=False,  # it keeps what has been read until the file is closed
+                buffer_size=BUFFER,
+                page_checksum_verification=True,  # of pages that have one
+            )
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, error) from error
 
@@ -300,6 +305,11 @@ def unreadable(path: str, error: Exception, first: int = 0, until: int | None = 
         return OSError(
             f"{rows}the file {path!r} is not written in UTF-8; save it again as UTF-8 "
             "(spreadsheets call it CSV UTF-8), or convert it, as in iconv -f latin1 -t utf-8."
+        )
+    if "straddl" in str(error):
+        return OSError(
+            f"{rows}the file {path!r} has a row of several megabytes, too long to read; perhaps a "
+            "quotation mark has no second one. Correct the row, or leave the file out."
         )
     return OSError(
         f"{rows}the file {path!r} cannot be read: {str(error).rstrip('.')}. It may be damaged or "

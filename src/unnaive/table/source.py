@@ -91,7 +91,7 @@ class Block:
 
     def categorical(self, j: int) -> RawCodes:
         """Codes and values of one categorical column."""
-        return read_categorical(column_of(self._columns, j))
+        return read_categorical(column_of(self._columns, j), self.schema[j])
 
     def native(self) -> Any:
         """The rows as a table of the kind they came as, or an array."""
