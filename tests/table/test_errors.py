@@ -109,7 +109,9 @@ def test_one_weight_for_all_rows_and_weights_that_are_none(model):
                 clone(model).set_params(class_weight={"no": wrong}).fit(X, Y)
 
 
-@pytest.mark.parametrize("library", [pd.DataFrame, lambda d: np.array(d["c"], dtype=object)[:, None]])
+@pytest.mark.parametrize(
+    "library", [pd.DataFrame, lambda d: np.array(d["c"], dtype=object)[:, None]]
+)
 def test_a_signalling_nan_is_a_missing_value(library):
     numbers = [Decimal("1.5"), Decimal("2.5"), None, Decimal(3)] * 15
     signals = [Decimal("sNaN") if v is None else v for v in numbers]
@@ -117,7 +119,9 @@ def test_a_signalling_nan_is_a_missing_value(library):
         model = NaiveBayesClassifier(categorical_features=kinds)
         known, same = (clone(model).fit(library({"c": v}), Y) for v in (numbers, signals))
         assert_same_model(known, same)
-        assert (known.predict(library({"c": signals})) == known.predict(library({"c": numbers}))).all()
+        assert (
+            known.predict(library({"c": signals})) == known.predict(library({"c": numbers}))
+        ).all()
     with pytest.raises(ValueError, match="y has 15 missing labels"):
         fit(X, signals)
 

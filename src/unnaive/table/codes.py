@@ -77,17 +77,15 @@ def in_microseconds(values: NDArray[Any]) -> NDArray[Any]:
 def beyond_time(what: object) -> ValueError:
     """The error for dates and durations that microseconds in 64 bits cannot count."""
     return ValueError(
-        f"{what} holds dates or durations too far away to compute with: the limit is 290,000 years. "
-        "Correct them, or make them missing."
+        f"{what} holds dates or durations too far away to compute with: the limit is 290,000 "
+        "years. Correct them, or make them missing."
     )
 
 
 def read_categorical(column: Native, what: object = "a column") -> RawCodes:
     """Codes and plain Python values of a column; ``what`` it is called in errors."""
     try:
-        return (
-            read_dictionary(column) if isinstance(column, nw.Series) else _codes_of_array(column)
-        )
+        return read_dictionary(column) if isinstance(column, nw.Series) else _codes_of_array(column)
     except OverflowError:
         raise beyond_time(what) from None
 

@@ -185,8 +185,9 @@ class CsvBatches:
             for i, value in enumerate(batch.column(0).to_pylist()):
                 if not _fits(value, self.types[name], self.points[path]):
                     kind = "numbers" if pa.types.is_floating(self.types[name]) else found.group(2)
+                    shown = shortened(repr(value), 80)
                     return ValueError(
-                        f"column {name!r} holds {kind} at first, but {shortened(repr(value), 80)} in row "
+                        f"column {name!r} holds {kind} at first, but {shown} in row "
                         f"{row + i + 1:,} of {path!r}. Correct the value, make it empty (missing) "
                         f"or read text: scan(..., columns={{{name!r}: 'string', ...}})."
                     )

@@ -49,7 +49,7 @@ class Scan:
 
     @property
     def concurrent(self) -> bool:
-        """Whether threads may read the rows at once: a DuckDB connection has one result at a time."""
+        """Whether threads may read at once: a DuckDB connection has one result at a time."""
         return self.kind != "duckdb"
 
     @property
