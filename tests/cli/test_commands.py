@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sqlite3
 import sys
@@ -18,6 +19,7 @@ from unnaive import NaiveBayesClassifier, load
 from unnaive.cli.app import COMMANDS, app
 from unnaive.cli.help import ENTRY_POINTS, model_summaries
 from unnaive.cli.models import read_setting
+from unnaive.cli.running import run
 from unnaive.datasets import make_loans
 from unnaive.estimator import registry
 from unnaive.estimator.registry import family
@@ -567,7 +569,7 @@ def test_names_and_values_with_line_breaks_stay_in_their_line(ask, work):
     assert re.search(r"^my age +numeric \(number\) +0 %$", out, re.MULTILINE)
     _, out, _ = ask("show", "odd.unv")
     assert "\x1b" not in out
-    assert re.search(r"^city .*O  \[31mred \+", out, re.MULTILINE)
+    assert re.search(r"^city .*O \\x1b\[31mred \+", out, re.MULTILINE)
 
 
 def test_one_of_a_thing_is_said_in_the_singular(ask, work):
@@ -610,3 +612,40 @@ def test_csv_that_will_not_do_is_refused_in_a_line(ask, work, content, words):
     assert words in err
     assert err.count("\n") == 1
     assert not (work / "x.unv").exists()
+
+
+class Screen(io.TextIOWrapper):
+    """A terminal without colours."""
+
+    def isatty(self):
+        return True
+
+
+def test_values_of_a_table_do_not_command_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TERM", "dumb")
+    table = {"c": ["red\x1b[2J\u202egnp", "blue"] * 30, "y": ["\x1b]0;title\x07", "no"] * 30}
+    pd.DataFrame(table).to_csv("rows.csv", index=False)
+    model = "m\x1b[31m.unv"
+    for args, code in (
+        (["fit", "rows.csv", "-t", "y", "-m", "c45", "-o", model], 0),
+        (["show", model], 0),
+        (["sql", model], 0),
+        (["predict", model, "rows.csv", "--keep", "c"], 0),
+        (["evaluate", model, "rows.csv", "-t", "y"], 0),
+        (["show", "\x1b[2J.unv"], 1),
+    ):
+        out, err = (Screen(io.BytesIO(), encoding="utf-8") for _ in range(2))
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", err)
+        assert run(args) == code
+        out.flush(), err.flush()
+        shown = (out.buffer.getvalue() + err.buffer.getvalue()).decode()
+        assert {letter for letter in shown if not letter.isprintable()} <= {"\r", "\n"}, args
+        assert r"\x1b" in shown
+    monkeypatch.undo()
+    answers = tmp_path / "answers.csv"
+    assert (
+        run(["predict", str(tmp_path / model), str(tmp_path / "rows.csv"), "-o", str(answers)]) == 0
+    )
+    assert pd.read_csv(answers)["prediction"].tolist() == table["y"]

@@ -7,9 +7,10 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
-from unnaive import NaiveBayesClassifier
+from unnaive import NaiveBayesClassifier, save
 from unnaive.encode import Labels
 from unnaive.encode.labels import label_groups, merge_labels, read_target
 
@@ -79,3 +80,46 @@ def test_merged_labels_are_those_of_all():
 def test_bad_targets_are_refused(y, words):
     with pytest.raises(ValueError, match=words):
         read_target(y)
+
+
+CONTAINERS = [
+    list,
+    lambda v: np.array(v, dtype=object),
+    lambda v: np.array(v, dtype=np.dtypes.StringDType()),
+    lambda v: pd.Series(v, dtype=object),
+    lambda v: pd.Series(v, dtype="string"),
+    pl.Series,
+    pa.array,
+]
+
+
+@pytest.mark.parametrize("text", [["x", "x\0"], ["no", "yes"], ["a\0b", "a\0c"]])
+def test_text_is_told_apart_whatever_holds_it(text, tmp_path):
+    values = text * 20
+    x = np.arange(40.0)[:, None] % 2
+    expected = None
+    for number, container in enumerate(CONTAINERS):
+        y = container(values)
+        model = NaiveBayesClassifier(numeric="width", n_bins=2).fit(x, y)
+        assert model.classes_.tolist() == text
+        assert model.score(x, y) == 1
+        assert model.predict(x).tolist() == values
+        save(model, tmp_path / f"{number}.unv")
+        written = (tmp_path / f"{number}.unv").read_bytes()
+        assert written == (expected or written)
+        expected = written
+        columns = [[v] for v in values] if container is list else {"c": y}
+        if isinstance(y, np.ndarray):
+            columns = y[:, None]
+        elif isinstance(y, pa.Array):
+            columns = pa.table(columns)
+        elif container is not list:
+            columns = pd.DataFrame(columns) if isinstance(y, pd.Series) else pl.DataFrame(columns)
+        coder = NaiveBayesClassifier().fit(columns, values).coders_[0]
+        assert coder.values == tuple(text)
+
+
+def test_a_label_of_weight_zero_leaves_no_trace():
+    x, y = np.arange(6.0)[:, None], ["a", "b", "a", "b", "a", "a long label"]
+    model = NaiveBayesClassifier().fit(x, y, sample_weight=[1, 1, 1, 1, 1, 0])
+    assert model.classes_.dtype == np.dtype("U1")

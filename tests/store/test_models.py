@@ -484,6 +484,7 @@ def test_unfitted_models_and_other_things_are_refused(tmp_path):
 
 X0, Y0 = mixed_table(60)
 SAMPLE, TREE = NaiveBayesClassifier(numeric="width"), unnaive.C45Classifier()
+DENSE = unnaive.FlexibleNBTreeClassifier(random_state=0)  # columns 0 to 2 are numbers
 
 
 @cache
@@ -584,6 +585,12 @@ TERM = (*SCORER, "terms", "$tuple", 0)
         (TREE, put((*ROOT, "offsets"), 1, 10**6), "offsets do not match the coders"),
         (TREE, put((*ROOT, "answer"), (0, 0), 0.99), "answer does not sum to 1"),
         (TREE, put((*ROOT, "class_weight"), slice(1, None), 0.0), "children of a node have no"),
+        (DENSE, put((*ROOT, "width"), (0, 0, 0), -1.0), "width has numbers outside"),
+        (DENSE, put((*ROOT, "width"), (0, 0, 0), np.nan), "width has numbers outside"),
+        (DENSE, put((*ROOT, "width"), (3, 0, 0), 0.5), "that is not there has a width"),
+        (DENSE, put((*ROOT, "last"), (0, 0, 0), -1), "ends before it begins"),
+        (DENSE, put((*ROOT, "last"), (0, 0, 0), 0), "a class has no density"),
+        (DENSE, put((*ROOT, "first"), (3, 0, 0), 1), "that is not there has .* a place"),
     ],
 )  # fmt: skip
 def test_a_file_that_was_changed_inside_is_refused_for_its_reason(estimator, change, words):

@@ -165,3 +165,18 @@ def test_stretches_are_the_file():
         assert [s.first for s in found] == [True] + [False] * (len(found) - 1)
     endless = list(cut_text(pa.BufferReader(b'"' + b"x" * 10_000), 100))
     assert endless == [None]
+
+
+def test_a_value_of_megabytes_is_read_and_an_endless_one_is_an_error_with_its_row(tmp_path):
+    path = tmp_path / "long.csv"
+
+    def write(n_letters):
+        rows = [f"{'z' * n_letters if i == 2 else f'v{i % 3}'},{i},{i % 2}\n" for i in range(40)]
+        path.write_text("t,x,y\n" + "".join(rows))
+
+    write(3_000_000)
+    values = NaiveBayesClassifier().fit(path, "y").coders_[0].values
+    assert sorted(map(len, values)) == [2, 2, 2, 3_000_000]
+    write(20_000_000)
+    with pytest.raises(OSError, match=r"row 3 on, the file .*long.csv' has a row of several mega"):
+        NaiveBayesClassifier().fit(path, "y")

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from datetime import timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.base import clone
 
-from helpers import mixed_table
-from unnaive import NaiveBayesClassifier
+from helpers import assert_same_model, mixed_table
+from registry import CLASSIFIERS, META, UNNAIVE
+from unnaive import NaiveBayesClassifier, load, save
+from unnaive.table.batches import refuse_other_columns
+from unnaive.table.blocks import BlockReader
+from unnaive.table.reading import check_names
+from unnaive.table.scan import Scan
+from unnaive.table.schema import Column, Schema
 
 X, Y = mixed_table(60)
 
@@ -78,6 +88,64 @@ def test_bad_weights(weight, words):
         fit(X, sample_weight=weight)
 
 
+ONE_OF_EACH = list({type(model): model for model in [*CLASSIFIERS, *UNNAIVE, *META[:1]]}.values())
+
+
+@pytest.mark.parametrize("model", ONE_OF_EACH, ids=lambda model: type(model).__name__)
+def test_one_weight_for_all_rows_and_weights_that_are_none(model):
+    for one in (2, np.float64(2.0), np.array(2.0)):
+        every = clone(model).fit(X, Y, sample_weight=np.full(60, 2.0))
+        assert_same_model(every, clone(model).fit(X, Y, sample_weight=one))
+    with pytest.raises(ValueError, match=r"sample_weight is 'age', but .* such as X\['age'\]"):
+        clone(model).fit(X, Y, sample_weight="age")
+    with pytest.raises(ValueError, match="sample_weight must hold one number for each row: "):
+        clone(model).fit(X, Y, sample_weight=["heavy"] * 60)
+    if "class_weight" in model.get_params():
+        for wrong in ([1, 2], 5, (1.0, 2.0), "even", np.ones(2)):
+            with pytest.raises(ValueError, match="class_weight must be a dict, 'balanced' or None"):
+                clone(model).set_params(class_weight=wrong).fit(X, Y)
+        for wrong in ("a", None, 1j, -1, 0, np.nan):
+            with pytest.raises(ValueError, match="class_weight of 'no' must be a positive number"):
+                clone(model).set_params(class_weight={"no": wrong}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "library", [pd.DataFrame, lambda d: np.array(d["c"], dtype=object)[:, None]]
+)
+def test_a_signalling_nan_is_a_missing_value(library):
+    numbers = [Decimal("1.5"), Decimal("2.5"), None, Decimal(3)] * 15
+    signals = [Decimal("sNaN") if v is None else v for v in numbers]
+    for kinds in ("from_dtype", [0]):
+        model = NaiveBayesClassifier(categorical_features=kinds)
+        known, same = (clone(model).fit(library({"c": v}), Y) for v in (numbers, signals))
+        assert_same_model(known, same)
+        assert (
+            known.predict(library({"c": signals})) == known.predict(library({"c": numbers}))
+        ).all()
+    with pytest.raises(ValueError, match="y has 15 missing labels"):
+        fit(X, signals)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ms"])
+@pytest.mark.parametrize("kind", ["m8", "M8"])
+@pytest.mark.parametrize("kinds", ["from_dtype", [0]])
+def test_times_beyond_microseconds_of_64_bits_are_refused(unit, kind, kinds):
+    far = np.array([2**62, 1, 2, 3] * 15).astype(f"{kind}[{unit}]")
+    model, words = NaiveBayesClassifier(categorical_features=kinds), "dates or durations too far"
+    tables = [far[:, None]]
+    if unit != "D":
+        arrow = pa.duration(unit) if kind == "m8" else pa.timestamp(unit)
+        tables.append(pa.table({"c": pa.array(far.astype(np.int64), arrow)}))
+    for table in tables:
+        with pytest.raises(ValueError, match=f"column .* holds {words}"):
+            model.fit(table, Y)
+    if unit != "D" and kind == "m8":
+        with pytest.raises(ValueError, match=f"y holds {words}"):
+            fit(X, tables[1]["c"])
+    with pytest.raises(ValueError, match=f"column 0 holds {words}"):
+        fit([[timedelta.max], [timedelta(1)]], [0, 1])
+
+
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         fit(X, Y[:50])
@@ -105,6 +173,39 @@ def test_missing_and_extra_columns_are_named():
         pytest.raises(ValueError, match="column 'city' held text when the model was fitted"),
     ):
         model.predict(np.ones((2, 6)))
+
+
+class CountedName(str):
+    """A name that counts how often it is looked up."""
+
+    looked_up = 0
+
+    def __hash__(self):
+        CountedName.looked_up += 1
+        return super().__hash__()
+
+
+def test_looking_up_names_grows_no_faster_than_their_number():
+    def effort(n: int) -> int:
+        names = [CountedName(f"c{j}") for j in range(n)]
+        CountedName.looked_up = 0
+        check_names(names, list(reversed(names)))
+        refuse_other_columns(Scan("x"), "a", names, "b", names)
+        known = Schema(tuple(Column(name, "numeric", "number") for name in names), True)
+        BlockReader.of(Scan("x", columns=names), names, "from_dtype", known)
+        return CountedName.looked_up
+
+    assert effort(400) <= 4 * effort(100)
+
+
+@pytest.mark.parametrize("names", [[1.0, np.nan], [np.float64("nan"), 7], [float("nan"), "x"]])
+def test_a_column_named_nan_is_found_again(names, tmp_path):
+    table = pd.DataFrame(X[["age", "city"]].to_numpy(), columns=names).infer_objects()
+    model = fit(table)
+    expected = model.predict_proba(table)
+    save(model, tmp_path / "m.unv")
+    again = load(tmp_path / "m.unv")
+    assert (again.predict_proba(table[table.columns[::-1]]) == expected).all()
 
 
 def test_two_columns_of_one_name():

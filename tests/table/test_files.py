@@ -148,6 +148,18 @@ def test_row_numbers_from_a_column_make_order_irrelevant(table, tmp_path, small_
         assert_same_model(clone(estimator).fit(X[columns], y), model)
 
 
+def test_threads_do_not_share_the_connection_of_a_duckdb_relation(table):
+    import duckdb
+
+    X, y, _ = table
+    columns = ["age", "city"]
+    whole = X[columns].assign(label=y, row=np.arange(ROWS))
+    relation = duckdb.connect().from_arrow(pa.Table.from_pandas(whole, preserve_index=False))
+    model = ClassDecompositionClassifier(n_jobs=2, select="accuracy", cv=2, random_state=0)
+    fitted = clone(model).fit(scan(relation, "label", row_id="row"))
+    assert_same_model(clone(model).fit(X[columns], y), fitted)
+
+
 @pytest.mark.parametrize(
     "labels",
     [
@@ -337,3 +349,28 @@ def test_foreign_estimators_need_rows_in_memory(table, tmp_path):
     model = ClassDecompositionClassifier(clusterer=KMeans(2))
     with pytest.raises(TypeError, match="KMeans needs all rows in memory"):
         model.fit(folder, "label")
+
+
+def test_flipped_bytes_in_a_page_with_a_checksum_are_an_error(tmp_path):
+    whole = pa.table({"x": np.arange(2000) / 7, "y": np.arange(2000) % 2})
+    path = tmp_path / "rows.parquet"
+    plain = {"compression": "none", "use_dictionary": False}
+    pq.write_table(whole, path, write_page_checksum=True, **plain)
+    model = NaiveBayesClassifier().fit(path, "y")
+    model.predict_to(path, tmp_path / "answers.parquet")
+    for damaged, fit in ((path, True), (tmp_path / "answers.parquet", False)):
+        data = bytearray(damaged.read_bytes())
+        place = len(data) // 4
+        data[place] ^= 255
+        damaged.write_bytes(data)
+        with pytest.raises(OSError, match=f"{damaged.name}.* cannot be read: .*CRC"):
+            model.fit(path, "y") if fit else model.fit(damaged, "prediction")
+
+
+def test_labels_of_two_types_in_two_files_are_refused(tmp_path):
+    for k, labels in enumerate(([0, 1] * 20, ["no", "yes"] * 20)):
+        pq.write_table(pa.table({"x": np.arange(40.0), "y": labels}), tmp_path / f"{k}.parquet")
+    words = r"the labels are numbers in one part .*\(0\) and text .*'no'.*of '.*1.parquet'"
+    for model in (NaiveBayesClassifier(), C45Classifier(), ClassDecompositionClassifier()):
+        with pytest.raises(ValueError, match=words):
+            model.fit(tmp_path, "y")

@@ -53,9 +53,12 @@ class KernelTree(BayesTree):
         BayesTree.check(self)
         n, n_columns = self.n_nodes, len(self.coders)
         check_values("factor", self.factor, (n, n_columns), nan=True)
+        shape = (n_columns, n, self.n_outputs)
+        check_values("width", self.width, shape, 0.0)
         for name in ("start", "per_step", "first", "last"):
-            shape = getattr(self, name).shape
-            expect(shape == (n_columns, n, self.n_outputs), f"{name} has the shape {shape}.")
+            given = getattr(self, name).shape
+            expect(given == shape, f"{name} has the shape {given}, not {shape}.")
+        self._check_presence()
         n_scales = len(self.scales)
         expect(n_scales == n_columns, f"scales are {n_scales}, but columns are {n_columns}.")
         for j, scale in enumerate(self.scales):
@@ -67,6 +70,14 @@ class KernelTree(BayesTree):
                 ends = (self.first[j][there], self.last[j][there])
                 steps = (self.start[j][there], self.per_step[j][there])
                 check_tables(scale, *steps, *ends, self.densities)
+
+    def _check_presence(self) -> None:
+        """Every class of a node has a table of an attribute, or none has, nor anything of one."""
+        there = self.last != 0
+        expect((self.last >= 0).all(), "a table of densities ends before it begins.")
+        expect((there == there.any(axis=2, keepdims=True)).all(), "a class has no density.")
+        nothing = not (self.first[~there].any() or self.width[~there].any())
+        expect(nothing, "a density that is not there has a width or a place.")
 
     def _add_evidence(
         self,

@@ -21,7 +21,7 @@ from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.checks import FINITE, check_values, expect
-from unnaive.common.wording import counted
+from unnaive.common.wording import counted, printable
 from unnaive.counts import CountTable
 from unnaive.table import Schema
 
@@ -197,7 +197,7 @@ class ClassClusters:
         for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
             name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
             lines.append(f"  {name} ({counted(size, 'row')}): {profile}")
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     __repr__ = __str__
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,16 +72,14 @@ def class_factor(
     """What ``class_weight`` multiplies each class's rows by, in scikit-learn's meaning."""
     if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            raise ValueError(
-                f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}."
-            )
+    if isinstance(class_weight, str) and class_weight == "balanced":
         present = totals > 0
         share = totals.sum() / (present.sum() * np.where(present, totals, 1.0))
         return np.where(present, share, 1.0)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}.")
     for label, weight in class_weight.items():
-        if not 0 < weight < np.inf:
+        if not isinstance(weight, numbers.Real) or not 0 < weight < np.inf:
             raise ValueError(
                 f"class_weight of {label!r} must be a positive number; got {weight!r}."
             )

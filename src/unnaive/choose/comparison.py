@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.choose.running import Result
-from unnaive.common.wording import counted, size_words, span_words
+from unnaive.common.wording import counted, printable, size_words, span_words
 from unnaive.table import Schema
 
 MEASURES = (
@@ -128,7 +128,8 @@ class Comparison:
 
     def __repr__(self) -> str:
         notes = ["", *self.notes] if self.notes else []
-        return "\n".join([self.title, "", *align([list(HEADS), *self._body()]), *notes])
+        lines = [self.title, "", *align([list(HEADS), *self._body()]), *notes]
+        return "\n".join(map(printable, lines))
 
     def __rich__(self) -> Any:
         """For rich's console: the best of every column in colour."""
@@ -136,17 +137,17 @@ class Comparison:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=self.title, title_justify="left", title_style="")
+        table = Table(title=Text(printable(self.title)), title_justify="left", title_style="")
         for head in HEADS:
             table.add_column(head, justify="left" if head == "model" else "right", no_wrap=True)
         for cells, wins in zip(self._body(), self._best_cells(), strict=True):
             table.add_row(
                 *(
-                    Text(c, style="bold green" if w else "")
+                    Text(printable(c), style="bold green" if w else "")
                     for c, w in zip(cells, wins, strict=True)
                 )
             )
-        return Group(table, *(Text(note, style="yellow") for note in self.notes))
+        return Group(table, *(Text(printable(note), style="yellow") for note in self.notes))
 
     def show(self) -> None:
         """Print the table: with rich in a terminal where it is installed, plainly elsewhere."""

@@ -9,6 +9,7 @@ import typer
 
 from unnaive import __version__
 from unnaive.cli.compare import compare
+from unnaive.cli.console import say
 from unnaive.cli.data import data
 from unnaive.cli.evaluate import evaluate
 from unnaive.cli.explain import explain
@@ -41,7 +42,7 @@ for command in COMMANDS:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"unnaive {__version__}")
+        say(f"unnaive {__version__}")
         raise typer.Exit
 
 

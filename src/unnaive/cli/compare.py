@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from unnaive.cli.console import say
 from unnaive.cli.options import Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
 
 
@@ -87,7 +88,7 @@ def compare(
     if quiet:
         return
     if not rows.complete:
-        print(f"compared on a random sample of {len(rows.table):,} of {rows.n_rows:,} rows")
+        say(f"compared on a random sample of {len(rows.table):,} of {rows.n_rows:,} rows")
     comparison.show()
     if out is not None:
-        print(f"\n{comparison.best_name_} written to {out}")
+        say(f"\n{comparison.best_name_} written to {out}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
+
+from unnaive.common.wording import printable, printable_lines
 
 if TYPE_CHECKING:
     from unnaive.estimator import RowProgress
@@ -20,12 +23,39 @@ class Bar(Protocol):
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None: ...
 
 
+def say(text: str = "") -> None:
+    """Print text: the only way in which commands do, because values of a table may be in it."""
+    print(printable_lines(text))
+
+
+class SafeTerminal:
+    """Standard output for rows and statements: exact in a pipe, cleaned on a terminal."""
+
+    def __init__(self) -> None:
+        self._pending = codecs.getincrementaldecoder("utf-8")("replace")
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        """Write bytes of text in UTF-8."""
+        data = bytes(data)
+        if sys.stdout.isatty():
+            sys.stdout.write(printable_lines(self._pending.decode(data)))
+        else:
+            sys.stdout.buffer.write(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Hand over what was written."""
+        sys.stdout.flush()
+
+
 def show_table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1
 ) -> None:
     """Print rows under heads; the first columns are aligned to the left, others to the right."""
-    heads = [one_line(head) for head in heads]
-    rows = [[one_line(cell) for cell in row] for row in rows]
+    title = printable(title)
+    heads = [printable(head) for head in heads]
+    rows = [[printable(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.table import Table
@@ -40,12 +70,7 @@ def show_table(
         return
     from unnaive.choose.comparison import align
 
-    print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
-
-
-def one_line(text: str) -> str:
-    """Text without line breaks and control characters, which names and values may contain."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    say("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
 
 
 def count_rows(name: str, n_rows: int | None, bar: Bar | None) -> Progress:
@@ -78,11 +103,11 @@ def progress(quiet: bool = False) -> Iterator[Bar]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task("", total=None)
 
         def update(what: str, done: int = 0, total: int | None = None) -> None:
-            shown.update(task, description=what, completed=done, total=total)
+            shown.update(task, description=printable(what), completed=done, total=total)
 
         yield update

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from unnaive.cli.console import say
 from unnaive.cli.options import Quiet, argument
 
 SAMPLES = {
@@ -63,9 +64,7 @@ def data(
     with writing(out) as write:
         write(table)
     if not quiet and out != "-":
-        print(
-            f"{counted(len(table), 'row')} written to {out}; the classes are in column {target!r}"
-        )
+        say(f"{counted(len(table), 'row')} written to {out}; the classes are in column {target!r}")
 
 
 def make(name: str, rows: int | None, seed: int) -> tuple[Any, str]:

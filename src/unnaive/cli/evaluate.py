@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unnaive.cli.console import say
 from unnaive.cli.options import Data, ModelFile, OptionalTarget, Quiet, Weight
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def evaluate(
         assert label is not None
         sums, n_rows, unlabelled = sum_quality(fitted, paths, label, weight, bar)
     quality = sums.quality
-    print(f"{type(fitted).__name__} on {counted(n_rows, 'row')}")
+    say(f"{type(fitted).__name__} on {counted(n_rows, 'row')}")
     for name, value in (
         ("accuracy", quality.accuracy),
         ("log loss", quality.log_loss),
@@ -42,9 +43,9 @@ def evaluate(
         ("calibration error", quality.calibration_error),
         ("baseline accuracy", sums.confusion.sum(axis=1).max() / sums.confusion.sum()),
     ):
-        print(f"{name:20}{value:.4f}")
+        say(f"{name:20}{value:.4f}")
     if unlabelled:
-        print(f"skipped: {counted(unlabelled, 'row')} without a label")
+        say(f"skipped: {counted(unlabelled, 'row')} without a label")
     names = [str(c) for c in fitted.classes_]
     if len(sums.confusion) > len(names):
         names.append("(unknown class)")
@@ -52,7 +53,7 @@ def evaluate(
         cells = [
             [n, *(amount(v) for v in sums.confusion[i][: len(names)])] for i, n in enumerate(names)
         ]
-        print()
+        say()
         show_table(["true class", *(f"predicted {n}" for n in names)], cells, "confusion matrix")
 
 

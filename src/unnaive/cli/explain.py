@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from unnaive.cli.console import say
 from unnaive.cli.options import ModelFile, OptionalTarget, Quiet
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
@@ -55,4 +56,4 @@ def explain(
         report(fitted, X, y, title=title).save(out)
     if not quiet:
         evaluated = "not evaluated" if y is None else f"evaluated on {counted(len(X), 'row')}"
-        print(f"written to {out}; {evaluated}")
+        say(f"written to {out}; {evaluated}")

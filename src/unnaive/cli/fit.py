@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.cli.console import say
 from unnaive.cli.options import (
     Categorical,
     Data,
@@ -19,6 +20,7 @@ from unnaive.cli.options import (
     Target,
     Weight,
 )
+from unnaive.common.wording import printable
 
 if TYPE_CHECKING:
     from unnaive.choose import Comparison
@@ -106,7 +108,7 @@ def fit(
         print_report(fitted, rows, comparison, seconds)
         from unnaive.common.wording import size_words
 
-        print(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
+        say(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
 
 
 def check_checkpoint(model: Any, path: Path, out: Path) -> None:
@@ -160,7 +162,7 @@ def print_report(
     from collections import Counter
 
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.console import one_line, show_table
+    from unnaive.cli.console import show_table
     from unnaive.common.wording import counted
 
     cells = [
@@ -174,25 +176,25 @@ def print_report(
     show_table(["column", "kind", "missing"], cells, left=2)
     frequency = Counter(rows.labels)
     classes = ", ".join(
-        f"{one_line(str(label))} {100 * n / len(rows.table):.3g} %"
+        f"{printable(str(label))} {100 * n / len(rows.table):.3g} %"
         for label, n in frequency.most_common(10)
     )
     more = f", and {len(frequency) - 10} more" if len(frequency) > 10 else ""
-    print(f"\n{counted(rows.n_rows, 'row')}; classes of {rows.scan.target}: {classes}{more}\n")
+    say(f"\n{counted(rows.n_rows, 'row')}; classes of {rows.scan.target}: {classes}{more}\n")
     if comparison is None:
-        print(f"fitted in {time_words(seconds)}; not cross-validated")
+        say(f"fitted in {time_words(seconds)}; not cross-validated")
         return
     if not rows.complete:
-        print(f"evaluated on a random sample of {counted(len(rows.table), 'row')}")
+        say(f"evaluated on a random sample of {counted(len(rows.table), 'row')}")
     if len(comparison.results) > 1:
         comparison.show()
     else:
         quality = comparison.results[0].quality
         assert quality is not None
-        print(
+        say(
             f"{comparison.n_folds}-fold cross-validation: accuracy {quality.accuracy:.4f}, "
             f"log loss {quality.log_loss:.4f}, Brier {quality.brier:.4f}, calibration error "
             f"{quality.calibration_error:.4f}; {time_words(seconds)}"
         )
     most = max(frequency.values()) / len(rows.table)
-    print(f"baseline (always the most frequent class): accuracy {most:.4f}")
+    say(f"baseline (always the most frequent class): accuracy {most:.4f}")

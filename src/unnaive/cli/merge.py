@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from unnaive.cli.console import say
 from unnaive.cli.options import NewModelFile, Quiet, argument
 
 
@@ -26,4 +27,4 @@ def merge(
     check_writable(out)
     size = save_model(join([load_model(path) for path in models]), out)
     if not quiet:
-        print(f"{counted(len(models), 'model')} merged into {out}: {size_words(size)}")
+        say(f"{counted(len(models), 'model')} merged into {out}: {size_words(size)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unnaive.cli.console import say
 from unnaive.cli.options import Data, Jobs, Keep, ModelFile, Quiet
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def predict(
             write(predictions(fitted, X, extra, proba))
             n_rows += len(X)
     if not quiet and out != "-":
-        print(f"{counted(n_rows, 'row')} written to {out}")
+        say(f"{counted(n_rows, 'row')} written to {out}")
 
 
 def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Table:
@@ -107,11 +107,12 @@ def writing(out: str) -> Iterator[Any]:
     import pyarrow.csv
     import pyarrow.parquet
 
+    from unnaive.cli.console import SafeTerminal
     from unnaive.common.atomic import replacing
 
     with ExitStack() as stack:
         if out == "-":
-            file: Any = sys.stdout.buffer
+            file: Any = SafeTerminal()
         else:
             file = stack.enter_context(replacing(out))
         parquet = out.lower().endswith((".parquet", ".pq"))
@@ -121,7 +122,9 @@ def writing(out: str) -> Iterator[Any]:
         def write(table: pa.Table) -> None:
             if not writers:
                 if parquet:
-                    writer = pyarrow.parquet.ParquetWriter(file, table.schema)
+                    writer = pyarrow.parquet.ParquetWriter(
+                        file, table.schema, write_page_checksum=True
+                    )
                 else:
                     writer = pyarrow.csv.CSVWriter(file, table.schema, write_options=options)
                 writers.append(stack.enter_context(writer))

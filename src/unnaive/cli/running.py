@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from unnaive.common.atomic import remove_unfinished
+from unnaive.common.wording import printable
 
 FAILED, MISUSED, NO_READER = 1, 2, 141
 STOPPED = 128  # and the number of the signal
@@ -85,7 +86,8 @@ def _run_command(args: list[str], debug: bool, stopped: list[int]) -> int:
 
 def print_error(text: str, kind: str = "") -> None:
     """One line on standard error."""
-    print(f"unnaive: {kind + ': ' if kind else ''}{text}", file=sys.stderr, flush=True)
+    words = printable(f"unnaive: {kind + ': ' if kind else ''}{text}")
+    print(words, file=sys.stderr, flush=True)
 
 
 def _without_debug(args: list[str]) -> tuple[list[str], bool]:

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from unnaive.cli.console import say
 from unnaive.cli.options import ModelFile
+from unnaive.common.wording import printable
 
 LONGEST = 40  # characters of a name or value
 
@@ -25,26 +27,26 @@ def show(
 
     [bold]Example:[/] unnaive show loans.unv --columns 5
     """
-    from unnaive.cli.console import one_line, show_table
+    from unnaive.cli.console import show_table
     from unnaive.cli.models import load_model
     from unnaive.common.wording import counted, size_words
     from unnaive.explain.tree_text import export_text
 
     fitted = load_model(model)
     numeric = len(fitted.schema_.numeric)
-    print(f"{fitted!r}")
+    say(f"{fitted!r}")
     kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
-    print(f"{kinds}; {size_words(model.stat().st_size)}")
+    say(f"{kinds}; {size_words(model.stat().st_size)}")
     if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
         return
-    names = ", ".join(one_line(str(c)) for c in fitted.classes_[:20])
+    names = ", ".join(printable(str(c)) for c in fitted.classes_[:20])
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
-    print(f"classes: {names}{more}")
+    say(f"classes: {names}{more}")
     if fitted.answer_.tree is not None:
-        print(f"\n{export_text(fitted, max_depth=depth)}")
+        say(f"\n{export_text(fitted, max_depth=depth)}")
     heads, rows, title = evidence_rows(fitted, columns)
     if rows:
-        print()
+        say()
         show_table(heads, rows, title)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +33,7 @@ def sql(
 
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
+    from unnaive.cli.console import SafeTerminal
     from unnaive.cli.models import check_writable, load_model
     from unnaive.common.atomic import replacing
     from unnaive.store import to_sql
@@ -44,7 +44,7 @@ def sql(
     name = parts if len(parts) > 1 else table
     text = to_sql(load_model(model), name, dialect, keep=keep or ())
     if out is None:
-        sys.stdout.write(text.rstrip("\n") + "\n")
+        SafeTerminal().write((text.rstrip("\n") + "\n").encode())
         return
     with replacing(out) as file:
         file.write((text.rstrip("\n") + "\n").encode())

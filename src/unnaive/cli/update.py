@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from unnaive.cli.console import say
 from unnaive.cli.options import Data, ModelFile, OptionalTarget, Quiet, Weight
 
 
@@ -47,4 +48,4 @@ def update(
         fitted.set_callbacks(bar_callback(bar)).partial_fit(rows, None)
     save_model(fitted, path)
     if not quiet:
-        print(f"{path} updated")
+        say(f"{path} updated")

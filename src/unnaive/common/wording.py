@@ -48,3 +48,24 @@ def shortened(text: str, limit: int) -> str:
     # Names that are long often differ at their ends.
     tail = max((limit - 1) // 3, 1)
     return f"{text[: limit - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def printable(text: str) -> str:
+    """Text that a terminal shows and does nothing else with, on one line.
+
+    Names and values of a table may hold anything. Spaces and line breaks of all kinds become one
+    space each; whatever else does not print, such as control characters, escape sequences and marks
+    that turn the direction of writing, is shown by its code, as ``repr`` does.
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else _shown(letter) for letter in text)
+
+
+def _shown(letter: str) -> str:
+    return " " if letter.isspace() else letter.encode("unicode_escape").decode()
+
+
+def printable_lines(text: str) -> str:
+    """The same for text whose line breaks are meant."""
+    return "\n".join(map(printable, text.split("\n")))

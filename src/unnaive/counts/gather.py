@@ -24,7 +24,7 @@ from unnaive.encode.categories import categories_of
 from unnaive.encode.coding import coder_sizes
 from unnaive.encode.grid import number_values
 from unnaive.encode.joint import joint_runs
-from unnaive.encode.labels import label_groups
+from unnaive.encode.labels import label_groups, refuse_mixed
 from unnaive.table import Block, Column, Schema, Source
 from unnaive.table.codes import RawCodes
 from unnaive.table.passes import COUNTING
@@ -48,7 +48,12 @@ def gather(
     def summarize(block: Block) -> Summary:
         return _summarize(block, wanted(block.schema), grid_limit, n_jobs)
 
-    return source.reduce(summarize, Summary.__add__, name)
+    return source.reduce(summarize, _add_blocks, name)
+
+
+def _add_blocks(first: Summary, second: Summary) -> Summary:
+    refuse_mixed(first.labels, second.labels)
+    return first + second
 
 
 def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None) -> Summary:

@@ -58,8 +58,8 @@ class Moments:
         if tuple(columns) == self.columns:
             return self
         out = Moments.empty(len(self.limbs), columns)
-        place = [out.columns.index(j) for j in self.columns]
-        out.limbs[:, place] = self.limbs
+        place = {j: i for i, j in enumerate(out.columns)}
+        out.limbs[:, [place[j] for j in self.columns]] = self.limbs
         return out
 
     def sum_groups(self, place: NDArray[np.intp], n_groups: int) -> Moments:

@@ -14,8 +14,10 @@ from sklearn.utils.validation import column_or_1d
 from unnaive.common.checks import expect
 from unnaive.common.compile import kernel
 from unnaive.encode.categories import sort_values
-from unnaive.table.codes import RawCodes, as_objects, code_dtype, is_missing
+from unnaive.table.codes import RawCodes, as_objects, beyond_time, code_dtype, is_missing
+from unnaive.table.columns import FAMILY_OF_KIND
 from unnaive.table.fingerprint import FIRST_PASS, changed_rows
+from unnaive.table.schema import FAMILY_WORDS
 
 DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
 
@@ -72,8 +74,14 @@ def _as_array(y: Any) -> Any:
         _refuse_missing(int(np.ma.getmaskarray(y).sum()))
         y = y.filled()
     if hasattr(y, "to_pylist") and not hasattr(y, "column_names"):
-        return _of_one_type(y.to_pylist())
-    if isinstance(y, np.ndarray) or not (hasattr(y, "tolist") or hasattr(y, "to_list")):
+        try:
+            return _of_one_type(y.to_pylist())
+        except OverflowError:
+            raise beyond_time("y") from None
+    if isinstance(y, np.ndarray):
+        listed = _of_one_type(y.tolist()) if y.dtype.kind in "OT" and y.ndim == 1 else y
+        return listed if isinstance(listed, np.ndarray) else y  # labels that are tuples stay so
+    if not (hasattr(y, "tolist") or hasattr(y, "to_list")):
         return _of_one_type(y) if isinstance(y, (list, tuple)) else y
     if isinstance(getattr(y, "dtype", None), np.dtype) and y.dtype.kind != "O":
         return y
@@ -89,9 +97,16 @@ def _of_one_type(values: Any) -> Any:
         return values
     types = {bool if issubclass(t, (bool, np.bool_)) else t for t in types}
     plain = all(issubclass(t, (int, float, np.number)) for t in types) and bool not in types
-    if len(types) == 1 or plain:
-        return np.asarray(values)
-    return as_objects(list(values))
+    if not (len(types) == 1 or plain) or _end_in_nul(types, values):
+        return as_objects(list(values))
+    return np.asarray(values)
+
+
+def _end_in_nul(types: set[type], values: Any) -> bool:
+    """Whether there is text that ends in NUL, which arrays of text forget."""
+    return any(issubclass(t, (str, bytes)) for t in types) and any(
+        value[-1:] in ("\0", b"\0") for value in set(values)
+    )
 
 
 def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]:
@@ -109,6 +124,8 @@ def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]
     if target.dtype.kind == "O":
         return _object_groups(target)
     classes, groups = np.unique(target, return_inverse=True)
+    if classes.dtype.kind in "US":  # no wider than the classes: rows of other weight may be longer
+        classes = np.array(classes.tolist())
     return Labels(classes), groups.astype(code_dtype(len(classes)))
 
 
@@ -179,6 +196,17 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
     index = {v: i for i, v in enumerate(classes.tolist())}
     maps = [np.array([index[v] for v in p.classes.tolist()], dtype=np.intp) for p in parts]
     return Labels(classes), maps
+
+
+def refuse_mixed(first: Labels, second: Labels) -> None:
+    """Refuse labels that are of one type in some files and of another in others."""
+    families = [FAMILY_OF_KIND.get(part.classes.dtype.kind) for part in (first, second)]
+    if None not in families and families[0] != families[1]:
+        one, other = (FAMILY_WORDS[family] for family in families if family is not None)
+        raise ValueError(
+            f"the labels are {one} in one part of the data ({first.classes.tolist()[0]!r}) and "
+            f"{other} in another ({second.classes.tolist()[0]!r}); convert them to one type."
+        )
 
 
 def same_labels(a: NDArray[Any] | RawCodes, b: NDArray[Any] | RawCodes) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import TableTerm
 from unnaive.bayes.evidence import weigh
+from unnaive.common.wording import printable
 from unnaive.discretize.discretizer import cut_names
 from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import State
@@ -124,7 +125,7 @@ class Explanation:
             f"{name} {p:.3f}"
             for name, p in zip(label_names(self.classes), self.probabilities, strict=True)
         )
-        return f"Explanation: {answer}"
+        return printable(f"Explanation: {answer}")
 
 
 def explain_rows(model: Any, X: Any) -> list[Explanation]:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, BayesTree, ClassTree
 from unnaive.answer.tree import Tree
-from unnaive.common.wording import counted
+from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
 from unnaive.encode import Categories
 from unnaive.table import Schema
@@ -59,7 +59,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
             name = schema.label(int(tree.attribute[node]))
             rows = counted(staying, "row")
             lines.append(f"{indent}{name} missing: the node's own answer, {rows}")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:

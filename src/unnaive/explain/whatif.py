@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.wording import printable
 from unnaive.explain.evidence import evidence_of
 from unnaive.explain.parts import Reading
 from unnaive.explain.readings import read_model
@@ -38,7 +39,8 @@ class WhatIf:
         return self.after.probabilities - self.before.probabilities
 
     def __repr__(self) -> str:
-        return f"WhatIf {', '.join(self.changed)} changed: {self.before} -> {self.after}"
+        changed = ", ".join(self.changed)
+        return printable(f"WhatIf {changed} changed: {self.before} -> {self.after}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

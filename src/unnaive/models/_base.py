@@ -226,7 +226,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         scan = scan_of(X, y, sample_weight)
-        if scan is None and self.classes_.dtype != object:
+        newer = getattr(getattr(y, "dtype", None), "kind", None) == "T"  # text of any length
+        if scan is None and self.classes_.dtype != object and not newer:
             return float(super().score(X, y, sample_weight))
         if scan is None:  # labels that scikit-learn's measures do not know, such as dates
             predicted, target = self.predict(X), read_target(y)

@@ -38,6 +38,7 @@ from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Schema, Source, scan_of
 from unnaive.table.picking import Picked, take_rows
+from unnaive.table.reading import weight_of_each
 from unnaive.table.storage import join
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
@@ -192,6 +193,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         else:
             if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
                 X = np.asarray(X)
+            if sample_weight is not None:
+                sample_weight = weight_of_each(sample_weight, summary.n_rows)
             routed = route(self, estimator, clusterer, sample_weight, params)
             if sample_weight is not None:  # rows of weight zero are the same as absent rows
                 routed = Bunch(

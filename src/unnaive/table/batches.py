@@ -153,8 +153,13 @@ class ParquetBatches:
 
         coded = sorted(getattr(self, "coded", ()))
         try:
-            # Buffering ahead keeps what has been read until the file is closed.
-            return pq.ParquetFile(path, read_dictionary=coded, pre_buffer=False, buffer_size=BUFFER)
+            return pq.ParquetFile(
+                path,
+                read_dictionary=coded,
+                pre_buffer=False,  # it keeps what has been read until the file is closed
+                buffer_size=BUFFER,
+                page_checksum_verification=True,  # of pages that have one
+            )
         except (pa.ArrowException, OSError) as error:
             raise unreadable(path, error) from error
 
@@ -255,7 +260,8 @@ class LazyBatches:
 def _piece(batch: Any, columns: list[str], first: int, path: str | None = None) -> Piece:
     import pyarrow as pa
 
-    gone = [name for name in columns if name not in batch.schema.names]
+    there = set(batch.schema.names)
+    gone = [name for name in columns if name not in there]
     if gone:
         where = "" if path is None else f" of {path!r}"
         raise changed_rows(f"column {gone[0]!r}{where} is not there any more")
@@ -274,8 +280,8 @@ def refuse_other_columns(
     """All files must have the same columns, in any order; at least those that are read."""
     read = None if scan.columns is None else {*scan.columns, *scan.aside}
     missing, extra = (
-        [name for name in a if name not in set(b) and (read is None or name in read)]
-        for a, b in ((expected, found), (found, expected))
+        [name for name in a if name not in b and (read is None or name in read)]
+        for a, b in ((expected, set(found)), (found, set(expected)))
     )
     if not missing and not extra:
         return
@@ -299,6 +305,11 @@ def unreadable(path: str, error: Exception, first: int = 0, until: int | None = 
         return OSError(
             f"{rows}the file {path!r} is not written in UTF-8; save it again as UTF-8 "
             "(spreadsheets call it CSV UTF-8), or convert it, as in iconv -f latin1 -t utf-8."
+        )
+    if "straddl" in str(error):
+        return OSError(
+            f"{rows}the file {path!r} has a row of several megabytes, too long to read; perhaps a "
+            "quotation mark has no second one. Correct the row, or leave the file out."
         )
     return OSError(
         f"{rows}the file {path!r} cannot be read: {str(error).rstrip('.')}. It may be damaged or "

@@ -63,20 +63,22 @@ class BlockReader:
     ) -> BlockReader:
         """The reader of a table with columns of these names."""
         refuse_duplicates(names)
+        there = set(names)
         for word, name in (
             ("target", scan.target),
             ("weight", scan.weight),
             ("row_id", scan.row_id),
             *(("columns", name) for name in scan.columns or ()),
         ):
-            if name is not None and name not in names:
+            if name is not None and name not in there:
                 raise ValueError(
                     f"{word} names {name!r}, which is not a column of the data; its columns are "
                     f"{', '.join(map(repr, list(names)[:8]))}{', ...' if len(names) > 8 else ''}."
                 )
         features = [name for name in scan.columns or names if name not in scan.aside]
         if fitted is not None and fitted.named:
-            known = [name for name in features if name in set(fitted.names)]
+            learned = set(fitted.names)
+            known = [name for name in features if name in learned]
             check_names(fitted.names, known)  # other columns, such as the labels, may be there
             features = fitted.names
         elif fitted is not None and len(fitted) != len(features):

@@ -6,6 +6,7 @@ to slot 0.
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -48,23 +49,51 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # pandas.NA has no truth value
+    except (TypeError, decimal.InvalidOperation):  # pandas.NA has no truth value; signalling NaN
         return True
     except ValueError:  # neither has an array, which is not missing
         return False
 
 
-def read_categorical(column: Native) -> RawCodes:
-    """Codes and plain Python values of a column."""
-    if isinstance(column, nw.Series):
-        return read_dictionary(column)
-    return _codes_of_array(column)
+def count_missing(column: nw.Series[Any]) -> int:
+    """How many values are null; pandas itself fails at a signalling NaN."""
+    try:
+        return column.null_count()
+    except decimal.InvalidOperation:
+        return sum(map(is_missing, column.to_list()))
+
+
+def in_microseconds(values: NDArray[Any]) -> NDArray[Any]:
+    """Dates or durations of any unit in microseconds; OverflowError where 64 bits are too few."""
+    counts = values.astype(f"{values.dtype.str[:3]}[us]")
+    unit, _ = np.datetime_data(values.dtype)
+    if unit not in ("us", "ns", "ps", "fs", "as"):  # NumPy would wrap around without a word
+        there = ~np.isnat(values)
+        if (counts.astype(values.dtype) != values)[there].any():
+            raise OverflowError
+    return counts
+
+
+def beyond_time(what: object) -> ValueError:
+    """The error for dates and durations that microseconds in 64 bits cannot count."""
+    return ValueError(
+        f"{what} holds dates or durations too far away to compute with: the limit is 290,000 "
+        "years. Correct them, or make them missing."
+    )
+
+
+def read_categorical(column: Native, what: object = "a column") -> RawCodes:
+    """Codes and plain Python values of a column; ``what`` it is called in errors."""
+    try:
+        return read_dictionary(column) if isinstance(column, nw.Series) else _codes_of_array(column)
+    except OverflowError:
+        raise beyond_time(what) from None
 
 
 def read_labels(column: nw.Series[Any]) -> NDArray[Any] | RawCodes:
     """Labels of a column: whole numbers and booleans as they are, all others as codes."""
     dtype = column.dtype
-    if column.null_count() == 0 and (dtype.is_integer() or dtype == nw.Boolean):
+    if count_missing(column) == 0 and (dtype.is_integer() or dtype == nw.Boolean):
         return column.to_numpy()
     zone = getattr(dtype, "time_zone", None)  # NumPy would forget it
     if dtype.is_float() or (dtype == nw.Datetime and zone is None):
@@ -74,7 +103,7 @@ def read_labels(column: nw.Series[Any]) -> NDArray[Any] | RawCodes:
         out = np.full(len(array), -1, dtype=np.int64)
         out[~missing] = codes
         return RawCodes(out.astype(code_dtype(len(values))), values)
-    return read_categorical(column)
+    return read_categorical(column, "y")
 
 
 def _codes_of_array(column: NDArray[Any]) -> RawCodes:
@@ -84,7 +113,7 @@ def _codes_of_array(column: NDArray[Any]) -> RawCodes:
     if kind in "iufmM":
         missing = np.zeros(len(column), bool) if kind in "iu" else column != column
         if kind in "mM":
-            column = column.astype(f"{column.dtype.str[:3]}[us]")  # finer units become integers
+            column = in_microseconds(column)  # finer units become integers
         values, codes = np.unique(column[~missing], return_inverse=True)
         out = np.full(len(column), -1, dtype=np.int64)
         out[~missing] = codes
@@ -140,13 +169,29 @@ def _dictionary_pandas(series: Any) -> RawCodes:
     else:
         import pandas as pd
 
-        codes, uniques = pd.factorize(series, use_na_sentinel=True)
+        try:
+            codes, uniques = pd.factorize(series, use_na_sentinel=True)
+        except (TypeError, decimal.InvalidOperation):  # a signalling NaN has no hash
+            return _codes_of_array(series.to_numpy(dtype=object))
         values = uniques.tolist()
+        if not _tells_apart(series, codes, uniques):
+            return _codes_of_array(series.to_numpy(dtype=object))
     # int8 and int16 codes are read as unsigned in place: -1 is their largest code already.
     if codes.dtype.itemsize <= 2:
         plain = [_plain(v) for v in values]
         return RawCodes(np.ascontiguousarray(codes).view(f"u{codes.dtype.itemsize}"), plain)
     return _raw(codes, values)
+
+
+def _tells_apart(series: Any, codes: NDArray[Any], uniques: Any) -> bool:
+    """Whether codes of text stand for what the rows hold: pandas reads objects up to a NUL."""
+    in_arrow = getattr(series.dtype, "storage", None) == "pyarrow"
+    if in_arrow or not len(uniques) or not isinstance(uniques[0], str):
+        return True
+    rows, present = series.to_numpy(dtype=object), codes >= 0
+    if not present.all():
+        rows, codes = rows[present], codes[present]
+    return not (uniques.to_numpy(dtype=object)[codes] != rows).any()
 
 
 def _dictionary_polars(series: Any) -> RawCodes:
@@ -189,7 +234,10 @@ def _dictionary_pyarrow(array: Any) -> RawCodes:
         chunks = array.chunks or [pa.array([], array.type)]
     else:
         chunks = [array]
-    values = chunks[0].dictionary.to_pylist()
+    try:
+        values = chunks[0].dictionary.to_pylist()
+    except ValueError:  # a year beyond 9999
+        raise OverflowError from None
     codes = [_indices(c.indices) for c in chunks]
     joined = codes[0] if len(codes) == 1 else np.concatenate(codes)
     if not -1 <= joined.min(initial=0) <= joined.max(initial=-1) < len(values):

@@ -16,12 +16,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.arrays import read_only
-from unnaive.table.codes import Native, as_objects, is_missing, read_dictionary
+from unnaive.table.codes import (
+    Native,
+    as_objects,
+    beyond_time,
+    count_missing,
+    in_microseconds,
+    is_missing,
+    read_dictionary,
+)
 from unnaive.table.schema import FAMILY_WORDS, Column, Family
 
 # ---------------------------------------------------------------------------------------------
 # Families
 # ---------------------------------------------------------------------------------------------
+
+# Of NumPy's kinds of types; objects are looked at.
+FAMILY_OF_KIND: dict[str, Family] = {
+    "i": "number",
+    "u": "number",
+    "f": "number",
+    "b": "bool",
+    "M": "time",
+    "m": "duration",
+    "U": "text",
+    "T": "text",
+    "S": "text",
+}
 
 
 def family_of(column: Native, name: str | int) -> Family:
@@ -39,9 +60,10 @@ def is_declared_categorical(column: Native) -> bool:
 def has_no_value(column: Native) -> bool:
     """Whether every value is missing; quick where the first one is there."""
     if isinstance(column, nw.Series):
-        if column.dtype.is_float() and column.null_count() < len(column):
+        missing = count_missing(column)
+        if column.dtype.is_float() and missing < len(column):
             return bool(np.isnan(_floats(column)).all())
-        return column.null_count() >= len(column)
+        return missing >= len(column)
     if column.dtype.kind == "f":
         return bool(len(column) and np.isnan(column[0]) and np.isnan(column).all())
     return column.dtype.kind == "O" and all(is_missing(v) for v in column)
@@ -53,23 +75,12 @@ def _family_of_array(column: NDArray[Any], name: str | int) -> Family:
         return _family_of_objects(column, name)
     if kind == "f" and has_no_value(column):
         return "empty"
-    simple: dict[str, Family] = {
-        "i": "number",
-        "u": "number",
-        "f": "number",
-        "b": "bool",
-        "M": "time",
-        "m": "duration",
-        "U": "text",
-        "T": "text",
-        "S": "text",
-    }
-    if kind not in simple:
+    if kind not in FAMILY_OF_KIND:
         raise ValueError(
             f"column {name!r} has the type {column.dtype}, which is not supported; "
             "convert it to numbers or text."
         )
-    return simple[kind]
+    return FAMILY_OF_KIND[kind]
 
 
 def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
@@ -79,7 +90,7 @@ def _family_of_series(column: nw.Series[Any], name: str | int) -> Family:
     if dtype.is_float():
         first = column.head(1).to_numpy()
         return "empty" if np.isnan(first.astype(float)).all() and has_no_value(column) else "number"
-    if len(column) == column.null_count():
+    if len(column) == count_missing(column):
         return "empty"
     if dtype.is_numeric():
         return "number"
@@ -114,7 +125,7 @@ def _family_of_categories(column: nw.Series[Any], name: str | int) -> Family:
 
 
 def _family_of_objects(values: NDArray[Any], name: str | int) -> Family:
-    types = {type(v) for v in values.ravel()} - {type(None)}
+    types = set(map(type, values.ravel().tolist())) - {type(None)}
     # A float may be just the NaN that stands for missing text.
     floats = {t for t in types if issubclass(t, float)}
     if floats != types and all(is_missing(v) for v in values if isinstance(v, float)):
@@ -164,14 +175,17 @@ def _family_of_type(t: type) -> Family | None:
 
 def read_numeric(column: Native, spec: Column) -> NDArray[np.float64]:
     """Values as contiguous float64, NaN where missing."""
-    if isinstance(column, nw.Series):
-        values = _numeric_series(column, spec)
-    elif column.dtype.kind == "O":
-        values = _numeric_objects(column, spec)
-    elif column.dtype.kind in "mM":
-        values = _microseconds(column)
-    else:
-        values = column
+    try:
+        if isinstance(column, nw.Series):
+            values = _numeric_series(column, spec)
+        elif column.dtype.kind == "O":
+            values = _numeric_objects(column, spec)
+        elif column.dtype.kind in "mM":
+            values = _microseconds(column)
+        else:
+            values = column
+    except OverflowError:
+        raise beyond_time(spec) from None
     return read_only(np.ascontiguousarray(values, dtype=np.float64))
 
 
@@ -199,8 +213,7 @@ def _floats(column: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _microseconds(values: NDArray[Any]) -> NDArray[np.float64]:
-    unit = "timedelta64[us]" if values.dtype.kind == "m" else "datetime64[us]"
-    counts = values.astype(unit)
+    counts = in_microseconds(values)
     out = counts.view(np.int64).astype(np.float64)
     out[np.isnat(counts)] = np.nan
     return out
@@ -225,6 +238,8 @@ def _as_float(value: Any, spec: Column) -> float:
         seconds = (value.hour * 60 + value.minute) * 60 + value.second
         return float(seconds * 1_000_000 + value.microsecond)
     if isinstance(value, datetime.timedelta):
+        if abs(value) // microsecond >= 1 << 63:  # no other library counts as far
+            raise OverflowError
         return float(value // microsecond)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return float(_microseconds(np.asarray([value]))[0])

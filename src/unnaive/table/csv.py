@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unnaive.common.threads import in_order
+from unnaive.common.wording import shortened
 from unnaive.table.batches import PACKED, refuse_other_columns, unreadable
 from unnaive.table.blocks import arrow_types
 from unnaive.table.dialect import (
@@ -49,10 +50,10 @@ class CsvBatches:
         for path, names in self.headers.items():
             refuse_other_columns(scan, paths[0], self.names, path, names)
         refuse_duplicates(self.names)
-        read = [*(scan.columns or self.names), *scan.aside]
+        read = {*(scan.columns or self.names), *scan.aside}
         self.points = dict.fromkeys(paths, ".")  # before fractions
         self.points |= {path: self._point(path) for path in paths}
-        self.types = self._infer([n for n in self.names if n in set(read)], scan)
+        self.types = self._infer([n for n in self.names if n in read], scan)
         self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
         self.sizes = [_text_size(path) for path in paths]
 
@@ -162,11 +163,8 @@ class CsvBatches:
                 for name in list(open_ones):
                     values = table[name].drop_null()
                     if len(values):
-                        buffer = io.BytesIO()
-                        csv.write_csv(pa.table({"x": values}), buffer)
-                        buffer.seek(0)
                         convert = csv.ConvertOptions(decimal_point=self.points[path])
-                        found = csv.read_csv(buffer, convert_options=convert).schema.field("x").type
+                        found = _as_csv_reads(values, convert).type
                         keep_whole = name in (scan.target, scan.row_id)
                         types[name] = _widened(found, keep_whole)
                         open_ones.remove(name)
@@ -187,8 +185,9 @@ class CsvBatches:
             for i, value in enumerate(batch.column(0).to_pylist()):
                 if not _fits(value, self.types[name], self.points[path]):
                     kind = "numbers" if pa.types.is_floating(self.types[name]) else found.group(2)
+                    shown = shortened(repr(value), 80)
                     return ValueError(
-                        f"column {name!r} holds {kind} at first, but {value!r} in row "
+                        f"column {name!r} holds {kind} at first, but {shown} in row "
                         f"{row + i + 1:,} of {path!r}. Correct the value, make it empty (missing) "
                         f"or read text: scan(..., columns={{{name!r}: 'string', ...}})."
                     )
@@ -259,11 +258,20 @@ def _fits(value: str | None, kind: Any, point: str) -> bool:
             return True
         except ValueError:
             return False
-    buffer = io.BytesIO()
-    csv.write_csv(pa.table({"x": [value]}), buffer)
-    buffer.seek(0)
     try:
-        csv.read_csv(buffer, convert_options=csv.ConvertOptions(column_types={"x": kind}))
+        _as_csv_reads([value], csv.ConvertOptions(column_types={"x": kind}))
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def _as_csv_reads(values: Any, convert: Any) -> Any:
+    """Text as it would be read from a file; by default pyarrow takes no row of more than 1 MB."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    buffer = io.BytesIO()
+    csv.write_csv(pa.table({"x": values}), buffer)
+    whole = csv.ReadOptions(block_size=buffer.tell() + 1)
+    buffer.seek(0)
+    return csv.read_csv(buffer, whole, convert_options=convert)["x"]

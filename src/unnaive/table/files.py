@@ -86,10 +86,13 @@ class FileSource(PassSource):
         self.n_rows, self.measured = batches.n_rows, batches.measured
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
-        found = self._each(fn, name)
-        total = next(found)
-        for part in found:
-            total = add(total, part)
+        parts = self._visit(fn, name)
+        total, _ = next(parts)
+        for part, pieces in parts:
+            try:
+                total = add(total, part)
+            except ValueError as error:
+                raise _placed(error, pieces) from error
         return total
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
@@ -103,21 +106,26 @@ class FileSource(PassSource):
         return self._each(fn, name)
 
     def _each(self, fn: Callable[[Block], T], name: str) -> Iterator[T]:
-        def visit(task: tuple[list[Piece], int]) -> tuple[list[T], int, float | None]:
+        return (found for found, _ in self._visit(fn, name))
+
+    def _visit(self, fn: Callable[[Block], T], name: str) -> Iterator[tuple[T, list[Piece]]]:
+        """Results of a function of blocks, each with the pieces that the block was made of."""
+
+        def visit(task: tuple[list[Piece], int]) -> tuple[list[T], list[Piece]]:
             pieces, first_row = task
             try:
                 block = self.reader.read(_table(pieces), first_row)
                 found = [] if block is None else [fn(block)]
             except ValueError as error:
-                raise type(error)(f"{error} [{_where(pieces)}]") from error
-            return found, sum(piece.n_rows for piece in pieces), pieces[-1].share
+                raise _placed(error, pieces) from error
+            return found, [replace(piece, table=None) for piece in pieces]
 
         some = False
         with self.begin_pass(name) as progress:
-            for found, n_rows, share in in_order(visit, self._blocks(), self.n_jobs):
+            for found, pieces in in_order(visit, self._blocks(), self.n_jobs):
                 some |= bool(found)
-                yield from found
-                progress.add(n_rows, share)
+                yield from ((result, pieces) for result in found)
+                progress.add(sum(piece.n_rows for piece in pieces), pieces[-1].share)
             if not some:
                 raise self._no_rows()
 
@@ -166,6 +174,11 @@ def _table(pieces: list[Piece]) -> Any:
 
 def _alike(a: Any, b: Any) -> bool:
     return bool(a.schema == b.schema)
+
+
+def _placed(error: ValueError, pieces: list[Piece]) -> ValueError:
+    """The error with the rows that it is about."""
+    return type(error)(f"{error} [{_where(pieces)}]")
 
 
 def _where(pieces: list[Piece]) -> str:

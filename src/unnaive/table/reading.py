@@ -111,7 +111,8 @@ def _refuse_duplicates(X: Any) -> None:
 
 
 def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[Native], list[Any]]:
-    names = list(frame.columns)
+    # NaN equals nothing, itself included: as a name it is one object, which is found by identity.
+    names = [np.nan if isinstance(n, float) and n != n else n for n in frame.columns]
     if not names:
         raise ValueError(
             f"0 feature(s) (shape={frame.shape}) while a minimum of 1 is required: "
@@ -131,8 +132,10 @@ def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[N
 
 
 def check_names(expected: list[Any], found: list[Any]) -> None:
-    missing = [n for n in expected if n not in set(found)]
-    extra = [n for n in found if n not in set(expected)]
+    """Refuse columns other than those that a model knows, in any order."""
+    there, known = set(found), set(expected)
+    missing = [n for n in expected if n not in there]
+    extra = [n for n in found if n not in known]
     if not missing and not extra:
         return
     lines = ["The feature names should match those that were passed during fit."]
@@ -230,9 +233,7 @@ def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Weights of the rows, checked; None where all weigh the same."""
     if sample_weight is None:
         return None
-    if np.isscalar(sample_weight):
-        sample_weight = np.full(n_rows, sample_weight)
-    weight = check_weight(sample_weight, n_rows)
+    weight = check_weight(weight_of_each(sample_weight, n_rows), n_rows)
     if weight.ndim != 1:
         raise ValueError(f"sample_weight must be one number per row; got shape {weight.shape}.")
     if len(weight) != n_rows:
@@ -244,11 +245,25 @@ def read_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     return weight
 
 
+def weight_of_each(sample_weight: Any, n_rows: int) -> Any:
+    """One weight for all rows as one for each, as scikit-learn reads it; weights as they are."""
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight is {sample_weight!r}, but X is a table in memory: pass the weights "
+            f"themselves, such as X[{sample_weight!r}]."
+        )
+    single = np.isscalar(sample_weight) or getattr(sample_weight, "shape", None) == ()
+    return np.full(n_rows, sample_weight) if single else sample_weight
+
+
 def check_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """Weights as numbers, none of them missing, negative or too large."""
-    weight: NDArray[np.float64] = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    try:
+        weight: NDArray[np.float64] = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold one number for each row: {error}") from error
     if (weight < 0).any():
         raise ValueError(
             f"sample_weight holds negative values (the smallest is {weight.min():g}); "

@@ -48,6 +48,11 @@ class Scan:
         return kind
 
     @property
+    def concurrent(self) -> bool:
+        """Whether threads may read at once: a DuckDB connection has one result at a time."""
+        return self.kind != "duckdb"
+
+    @property
     def aside(self) -> list[str]:
         """Columns that are not features."""
         own = (self.target, self.weight, self.row_id, *self.ignored)

@@ -92,7 +92,7 @@ class Block:
 
     def categorical(self, j: int) -> RawCodes:
         """Codes and values of one categorical column."""
-        codes, values = read_categorical(column_of(self._columns, j))
+        codes, values = read_categorical(column_of(self._columns, j), self.schema[j])
         return RawCodes(read_only(codes), values)
 
     def native(self) -> Any:

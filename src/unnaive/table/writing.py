@@ -30,7 +30,7 @@ def write_parquet(blocks: Iterable[Mapping[str, NDArray[Any]]], path: Any) -> Pa
         for block in blocks:
             table = pa.table({name: _arrow(values) for name, values in block.items()})
             if writer is None:
-                writer = pq.ParquetWriter(file, table.schema)
+                writer = pq.ParquetWriter(file, table.schema, write_page_checksum=True)
             writer.write_table(table)
         if writer is not None:
             writer.close()

@@ -95,12 +95,13 @@ def make_terms(
     directions: NDArray[np.int8],
 ) -> Terms:
     """The tables of some columns, then those of pairs."""
-    sizes, pair_sizes = coder_sizes(numbering.coders), coder_sizes(numbering.pair_coders)
-    has_order = [isinstance(coder, Bins) for coder in numbering.coders]
+    # Of all columns only these are looked at: a table has more pairs than columns.
+    coders, coarse = numbering.coders, numbering.pair_coders
     first = np.array([*columns, *(a for a, _ in pairs)], np.intp)
     second = np.array([*(-1 for _ in columns), *(b for _, b in pairs)], np.intp)
-    width = [*(sizes[j] + 2 for j in columns), *(pair_sizes[a] + 2 for a, _ in pairs)]
-    height = [*(1 for _ in columns), *(pair_sizes[b] + 2 for _, b in pairs)]
+    across = [*(coders[j] for j in columns), *(coarse[a] for a, _ in pairs)]
+    width = [size + 2 for size in coder_sizes(across)]
+    height = [*(1 for _ in columns), *(n + 2 for n in coder_sizes([coarse[b] for _, b in pairs]))]
     start = np.concatenate(([0], np.cumsum(np.multiply(width, height), dtype=np.intp)))
     return Terms(
         first,
@@ -108,8 +109,8 @@ def make_terms(
         np.array(width, np.intp),
         np.array(height, np.intp),
         start,
-        np.array([has_order[j] for j in first], np.bool_),
-        np.array([has_order[j] for j in second], np.bool_),
+        np.array([isinstance(coders[j], Bins) for j in first], np.bool_),
+        np.array([isinstance(coders[j], Bins) for j in second], np.bool_),
         np.where(second < 0, directions[first], 0).astype(np.int8),
     )
 

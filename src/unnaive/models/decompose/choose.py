@@ -53,7 +53,7 @@ class Judge:
         """Weight of the rows classified rightly while held out."""
         key = tuple(numbers)
         if key not in self.scores:
-            each = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            each = Parallel(n_jobs=self.rows.n_jobs(self.n_jobs), prefer="threads")(
                 delayed(self._held_out)(fold, key) for fold in np.unique(self.folds)
             )
             self.scores[key] = float(np.sum(each))

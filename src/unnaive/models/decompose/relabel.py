@@ -17,6 +17,7 @@ from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block
 from unnaive.table.picking import take_rows
+from unnaive.table.scan import Scan
 from unnaive.table.storage import Storage, stretches
 
 Subfit: TypeAlias = Callable[[Any, str], AbstractContextManager[None]]  # a fit, and its name
@@ -96,6 +97,10 @@ class ClassRows:
         places = room.where(lambda part: groups[among[part]] == c, len(among))
         return room.take(among, places)
 
+    def n_jobs(self, wanted: int | None) -> int | None:
+        """Threads that may read the rows, of so many wanted."""
+        return 1 if isinstance(self.X, Scan) and not self.X.concurrent else wanted
+
     def cluster(
         self, c: int, rows: NDArray[np.intp], number: int | None, subfit: Subfit | None = None
     ) -> Clustering:
@@ -117,7 +122,7 @@ class ClassRows:
         subfit: Subfit | None = None,
     ) -> list[Clustering]:
         """Clusters of all rows of some classes."""
-        found = Parallel(n_jobs=n_jobs, prefer="threads")(
+        found = Parallel(n_jobs=self.n_jobs(n_jobs), prefer="threads")(
             delayed(self.cluster)(c, self.own(c), number, subfit) for c, number in numbers.items()
         )
         return list(found)
