@@ -73,7 +73,7 @@ def test_bars_are_the_weights_of_evidence(iris):
         expected = [row.attribute.weights[row.value, c] for row in rows]
         np.testing.assert_allclose(drawn, expected, atol=1e-12)
     names = [t.get_text() for t in display.ax_.get_yticklabels()]
-    assert names[:2] == ["petal width (cm)", "(-inf, 0.8]"]
+    assert names[:2] == ["petal width (cm)", "at most 0.8"]
     counts = [t.get_text() for t in display.ax_.texts]
     assert counts[:3] == ["50", "54", "46"]
 

@@ -20,6 +20,8 @@ def weigh(logs: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[
     """
     if logs.shape[-1] < 2:
         return np.zeros(logs.shape)
+    if logs.shape[-1] == 2:
+        return logs - logs[..., ::-1]
     return logs - (_of_others(logs + log_prior) - _of_others(log_prior))
 
 

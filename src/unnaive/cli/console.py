@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from unnaive.common.wording import one_line
+
 if TYPE_CHECKING:
     from unnaive.estimator import RowProgress
     from unnaive.table.passes import Progress
@@ -38,14 +40,9 @@ def show_table(
             table.add_row(*(Text(cell) for cell in row))
         Console(highlight=False).print(table)
         return
-    from unnaive.choose.comparison import align
+    from unnaive.common.facts import align
 
     print("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
-
-
-def one_line(text: str) -> str:
-    """Text without line breaks and control characters, which names and values may contain."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def count_rows(name: str, n_rows: int | None, bar: Bar | None) -> Progress:

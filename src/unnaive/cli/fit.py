@@ -160,8 +160,8 @@ def print_report(
     from collections import Counter
 
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.console import one_line, show_table
-    from unnaive.common.wording import counted
+    from unnaive.cli.console import show_table
+    from unnaive.common.wording import counted, one_line
 
     cells = [
         [

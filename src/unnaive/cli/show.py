@@ -25,9 +25,9 @@ def show(
 
     [bold]Example:[/] unnaive show loans.unv --columns 5
     """
-    from unnaive.cli.console import one_line, show_table
+    from unnaive.cli.console import show_table
     from unnaive.cli.models import load_model
-    from unnaive.common.wording import counted, size_words
+    from unnaive.common.wording import counted, one_line, size_words
     from unnaive.explain.tree_text import export_text
 
     fitted = load_model(model)

@@ -48,3 +48,8 @@ def shortened(text: str, limit: int) -> str:
     # Names that are long often differ at their ends.
     tail = max((limit - 1) // 3, 1)
     return f"{text[: limit - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks and control characters, which names and values may contain."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

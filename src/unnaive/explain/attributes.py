@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import GaussianTerm, KernelTerm, TableTerm, Term
 from unnaive.bayes.evidence import weigh
+from unnaive.common.facts import Columns, Facts
+from unnaive.common.wording import counted
 from unnaive.counts import CountTable
-from unnaive.discretize.discretizer import cut_names, interval_names
+from unnaive.discretize.discretizer import cut_names
+from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins
 from unnaive.explain.intervals import density_reach, table_reach
-from unnaive.explain.parts import Part
+from unnaive.explain.parts import Part, label_names
 from unnaive.table import Block, Column, Schema
 
 State = Literal["missing", "value", "unseen"]
@@ -27,8 +30,8 @@ CLOCK = (1, 10, 60, 600, 3600, 21600, *(86400 * d for d in (1, 2, 5, 10, 20, 50,
 SPREAD = 3.0  # standard deviations around the means where normal densities are shown
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AttributeEvidence:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AttributeEvidence(Facts):
     """Evidence of the values of one attribute.
 
     Every array has a row for each value: first "missing", then the values (categories, intervals,
@@ -64,6 +67,8 @@ class AttributeEvidence:
         of counts, or else of probabilities. At points: the density.
     log_prior : array of shape (labels,)
         Of the labels, before any attribute.
+    labels : tuple of str
+        The labels as text.
     """
 
     name: str
@@ -82,6 +87,7 @@ class AttributeEvidence:
     counts: NDArray[np.float64]
     shares: NDArray[np.float64]
     log_prior: NDArray[np.float64]
+    labels: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.values)
@@ -102,8 +108,21 @@ class AttributeEvidence:
         gone, density = self.shares[:1], self.shares[1:]
         return np.vstack((gone, (1.0 - gone) * _normalized(density)))
 
-    def __repr__(self) -> str:
-        return f"AttributeEvidence of {self.name!r}: {len(self)} values, {self.form}"
+    def _columns(self) -> Columns:
+        n_labels = len(self.labels)
+        return {
+            "column": [self.name] * (len(self) * n_labels),
+            "value": [value for value in self.values for _ in self.labels],
+            "class": list(self.labels) * len(self),
+            "evidence": self.weights.ravel(),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+            "rows": self.counts.ravel(),
+            "share": self.shares.ravel(),
+        }
+
+    def _title(self) -> str:
+        return f"Evidence of {self.name!r}: {counted(len(self), 'value')}, {self.form}"
 
 
 def logs_at(term: Term, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -140,6 +159,7 @@ def attribute_evidence(
         kind=column.kind,
         family=column.family,
         log_prior=part.scorer.log_prior,
+        labels=label_names(part.labels),
     )
     if isinstance(term, (GaussianTerm, KernelTerm)):
         return make(**_density(part, column, j, term, level))
@@ -168,14 +188,13 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
     counts = slot_counts(part.counts, j, len(logs), logs.shape[1])
     raw: tuple[Any, ...]
     if isinstance(coder, Bins):  # a number always lies in some interval
-        names = tuple(interval_names(coder.cuts, column.family))
-        raw = (None, *_inside(coder.cuts, column.family))
-        values, kept = ("missing", *names), len(names) + 1
-        states: list[State] = ["missing", *([VALUE] * len(names))]
+        raw, kept = (None, *_inside(coder.cuts, column.family)), coder.size + 1
+        states: list[State] = ["missing", *([VALUE] * coder.size)]
     else:
-        values, kept = tuple(coder.name(slot) for slot in range(coder.size + 2)), coder.size + 2
+        kept = coder.size + 2
         raw = (None, *coder.values, *coder.rare[:1], None)
         states = ["missing", *([VALUE] * coder.size), "unseen"]
+    values = slot_words(coder, column.family)[:kept]
     logs, counts = logs[:kept], counts[:kept]
     weights = weigh(logs, part.scorer.log_prior)
     down = up = np.full(weights.shape, np.nan)

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from unnaive.bayes.quality import QualitySums, log_losses
+from unnaive.common.facts import Columns, Facts
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of, label_groups, merge_labels, read_target
 from unnaive.table.reading import read_weight
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Calibration(Facts):
     """Observed frequency of each class among rows with about the same predicted probability.
 
     Attributes
@@ -39,6 +40,22 @@ class Calibration:
     high: NDArray[np.float64]
     weight: NDArray[np.float64]
     edges: NDArray[np.float64]
+
+    def _columns(self) -> Columns:
+        c, b = np.nonzero(self.weight > 0)
+        return {
+            "class": [str(self.classes[k]) for k in c],
+            "from": self.edges[b],
+            "to": self.edges[b + 1],
+            "predicted": self.predicted[c, b],
+            "observed": self.observed[c, b],
+            "low": self.low[c, b],
+            "high": self.high[c, b],
+            "rows": self.weight[c, b],
+        }
+
+    def _title(self) -> str:
+        return "Predicted and observed frequency (calibration)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

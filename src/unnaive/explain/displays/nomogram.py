@@ -12,10 +12,10 @@ from scipy.special import expit, logit
 
 from unnaive.common.wording import counted
 from unnaive.explain.attributes import CERTAIN, AttributeEvidence
-from unnaive.explain.contrast import find_label
 from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose, drawn_values
 from unnaive.explain.evidence import PartEvidence, evidence_of
+from unnaive.explain.parts import find_label
 
 PROBABILITIES = np.array([0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
 LEVELS = 3  # lines of names above and below a scale
@@ -200,8 +200,8 @@ class NomogramDisplay:
             notes.append(f"P({drawing.plain(self.label_, 24)}) among the two classes")
         if hidden > 0:
             notes.append(f"{counted(hidden, 'attribute')} with narrower scales left out")
-        if self.facts.n_pairs:
-            notes.append(f"{counted(self.facts.n_pairs, 'pair')} of attributes left out")
+        if self.facts.pairs:
+            notes.append(f"{counted(len(self.facts.pairs), 'pair')} of attributes left out")
         where = "" if self.facts.role == "model" else f" at {self.facts.part}"
         drawing.title(
             ax,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.explain.displays import drawing
-from unnaive.explain.evidence import label_names
+from unnaive.explain.parts import label_names
 from unnaive.explain.groups import Remark
 
 STACKED = 8  # classes with a colour each; of more, the most frequent is named

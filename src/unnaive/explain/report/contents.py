@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from unnaive.answer import Answer, ClassTree, Folded, Foreign
 from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
-from unnaive.explain.evidence import label_names
+from unnaive.explain.parts import label_names
 from unnaive.explain.importance import Importance, importance_of
 from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.readings import read_model

@@ -11,7 +11,7 @@ from typing import Any
 from unnaive.answer import Answer, ClassTree, EvidenceTable, Folded, Foreign, GatedMixture, Vote
 from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted, shortened
-from unnaive.explain.evidence import label_names
+from unnaive.explain.parts import label_names
 from unnaive.pack.release import release
 from unnaive.table.codes import as_objects
 
