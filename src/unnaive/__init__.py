@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unnaive.answer import scorecard
     from unnaive.choose import AutoClassifier, Comparison, compare
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
@@ -80,6 +81,7 @@ _LATER = {
     "report": "unnaive.explain.report",
     "save": "unnaive.store",
     "scan": "unnaive.table.scan",
+    "scorecard": "unnaive.answer",
     "to_sql": "unnaive.store",
     "what_if": "unnaive.explain",
 }
@@ -119,6 +121,7 @@ __all__ = [
     "report",
     "save",
     "scan",
+    "scorecard",
     "to_sql",
     "what_if",
 ]

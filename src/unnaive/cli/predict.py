@@ -33,11 +33,21 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also write the probability of every class.")
     ] = False,
+    reasons: Annotated[
+        int,
+        typer.Option(
+            "--reasons",
+            metavar="N",
+            help="Also write the N strongest reasons for the predicted class, in words.",
+            min=0,
+            show_default=False,
+        ),
+    ] = 0,
     keep: Keep = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the most probable class of every row, with --proba also probabilities.
+    """Write the most probable class of every row, on request its probabilities and reasons.
 
     Rows are read and predicted piece by piece, in their order, however many there are.
 
@@ -59,14 +69,16 @@ def predict(
     n_rows = 0
     with paths_of(data) as paths, progress(quiet or out == "-") as bar, writing(out) as write:
         for X, extra in read_pieces(fitted.schema_, paths, keep or [], bar):
-            write(predictions(fitted, X, extra, proba))
+            write(predictions(fitted, X, extra, proba, reasons))
             n_rows += len(X)
     if not quiet and out != "-":
         print(f"{counted(n_rows, 'row')} written to {out}")
 
 
-def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Table:
-    """The kept columns, the prediction, and probabilities."""
+def predictions(
+    model: Any, X: pa.Table, extra: pa.Table, proba: bool, reasons: int = 0
+) -> pa.Table:
+    """The kept columns, the prediction, probabilities and reasons."""
     import pyarrow as pa
 
     p = model.predict_proba(X)
@@ -75,7 +87,8 @@ def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Tab
     names = (
         ["prediction", *(f"probability_{c}" for c in model.classes_)] if proba else ["prediction"]
     )
-    for name in names:
+    why = [f"reason_{k + 1}" for k in range(reasons)]
+    for name in [*names, *why]:
         if name in columns:
             raise ValueError(
                 f"--keep {name}: the predictions have a column of this name; rename yours."
@@ -83,6 +96,13 @@ def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Tab
     columns["prediction"] = labels.take(pa.array(p.argmax(axis=1)))
     for k, name in enumerate(names[1:]):
         columns[name] = pa.array(p[:, k])
+    if why:
+        from unnaive.explain import explain_rows
+
+        words = explain_rows(model, X, top=reasons).words
+        blank = [""] * len(words)
+        for k, name in enumerate(why):
+            columns[name] = pa.array(words[:, k].tolist() if k < words.shape[1] else blank)
     return pa.table(columns)
 
 

@@ -17,7 +17,6 @@ SHOWN = 12  # rows that are printed
 WIDEST = 60  # letters of a cell that are printed
 
 
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeated:
     """A column of texts that are repeated: each row has the number of one of them."""
@@ -81,7 +80,7 @@ class Facts:
         known: tuple[Any, ...] = ("pandas", "polars", "pyarrow")
         if library is not None and library not in known:
             raise ValueError(f"library must be one of {', '.join(known)}; got {library!r}.")
-        backend = library or next((name for name in known if find_spec(name)), None)
+        backend: Any = library or next((name for name in known if find_spec(name)), None)
         if backend is None:
             raise ImportError("to_frame needs pandas or polars: pip install pandas.")
         columns = {name: _plain(values, backend) for name, values in self._columns().items()}
@@ -174,7 +173,10 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, (float, np.floating)):
-        return "" if np.isnan(value) else f"{value:.4g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        number = float(value)
+        return (
+            "" if np.isnan(number) else f"{number:.4g}" if abs(number) < 1e6 else f"{number:,.0f}"
+        )
     return shortened(one_line(str(value)), WIDEST)
 
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Folded, Foreign, GatedMixture
-from unnaive.bayes.evidence import weigh
+from unnaive.bayes.evidence import CERTAIN, weigh
 from unnaive.common.facts import Columns, Facts, FactTuple
 from unnaive.common.wording import counted
-from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.evidence import PartEvidence, evidence_of
 from unnaive.explain.parts import Reading, label_names
 from unnaive.explain.readings import read_model

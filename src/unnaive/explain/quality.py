@@ -58,8 +58,8 @@ class Calibration(Facts):
         return "Predicted and observed frequency (calibration)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Quality:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Quality(Facts):
     """Quality of a model's predictions on some rows.
 
     Attributes
@@ -88,7 +88,12 @@ class Quality:
     confusion: NDArray[np.float64]
     calibration: Calibration
 
-    def __repr__(self) -> str:
+    def _columns(self) -> Columns:
+        names = [str(label) for label in self.classes]
+        predicted = {f"predicted {n}": self.confusion[:, k] for k, n in enumerate(names)}
+        return {"true class": names, **predicted}
+
+    def _title(self) -> str:
         return (
             f"Quality on {self.n_rows} rows: accuracy {self.accuracy:.4f}, "
             f"log loss {self.log_loss:.4f}"
@@ -124,6 +129,10 @@ def quality_of(
     >>> X, y = load_iris(return_X_y=True)
     >>> quality_of(NaiveBayesClassifier().fit(X, y), X, y)
     Quality on 150 rows: accuracy 0.9467, log loss 0.1493
+    true class  predicted 0  predicted 1  predicted 2
+             0           50            0            0
+             1            0           46            4
+             2            0            4           46
     """
     predicted = np.asarray(model.predict_proba(X))
     rows = labelled_rows(model.classes_, len(predicted), y, sample_weight)

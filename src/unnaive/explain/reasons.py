@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
@@ -148,10 +149,10 @@ def _strengths(
         alone = len(active) == 1
         rows = block if alone else block.take(one.rows)
         labels = _labels_of(part, rows, chosen if alone else chosen[one.rows], owner)
-        share = None if alone else one.share / total[one.rows]
+        share = one.share / total[one.rows]
         for j in range(n_bars):
             bar = _bar(part, rows, j, labels, tables(one.part, j))
-            if bar is not None and share is None:
+            if bar is not None and alone:
                 out[j] = bar
             elif bar is not None:
                 out[j, one.rows] += share * bar
@@ -236,9 +237,9 @@ def _texts(
         else:
             pair = pairs[j - len(schema)]
             each = [(i, coder, _value_texts(block, i, rows)) for i, coder in pair.columns]
-            texts = _both(*(own for _, _, own in each), ", ")
+            texts = _both([own for _, _, own in each], ", ")
             told = [_phrases(block, schema, i, rows, coder, own) for i, coder, own in each]
-            phrases = _both(*told, " and ")
+            phrases = _both(told, " and ")
         values.write(at, *texts)
         number, ways = phrases
         speaks = [f"{way}: for {name}" for way in ways for name in classes]
@@ -307,8 +308,9 @@ def _phrases(
     return values[0], [f"{name} is {text}" for text in values[1]]
 
 
-def _both(first: Texts, second: Texts, joint: str) -> Texts:
+def _both(each: Sequence[Texts], joint: str) -> Texts:
     """The texts of two columns together, for the combinations that occur."""
+    first, second = each
     codes = first[0] * len(second[1]) + second[0]
     distinct, number = np.unique(codes, return_inverse=True)
     a, b = np.divmod(distinct, len(second[1]))

@@ -199,6 +199,10 @@ def explain_rows(
     >>> explain_rows(model, X[[0, 70]], top=2)
     Reasons of 2 rows, at most 2 each
     row  rank  column  value  evidence  words
+      0     1  x2        1.4     4.615  x2 at most 2.45: for 0
+      0     2  x3        0.2     4.615  x3 at most 0.8: for 0
+      1     1  x3        1.8     3.818  x3 above 1.75: for 2
+      1     2  x2        4.8     2.649  x2 above 4.75: for 2
     """
     reading = read_model(model)
     if top is not None:

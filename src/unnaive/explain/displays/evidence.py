@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.explain.attributes import CERTAIN
+from unnaive.bayes.evidence import CERTAIN
 from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose, lines
 from unnaive.explain.evidence import PartEvidence, evidence_of

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.wording import counted
-from unnaive.explain.attributes import CERTAIN, AttributeEvidence
+from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose, drawn_values
 from unnaive.explain.evidence import PartEvidence, evidence_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from sklearn.utils import _safe_indexing
 from unnaive.answer import Answer, ClassTree, Folded, Foreign
 from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
-from unnaive.explain.parts import label_names
 from unnaive.explain.importance import Importance, importance_of
+from unnaive.explain.parts import label_names
 from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
@@ -70,6 +71,8 @@ class Contents:
             y = None if y is None else read_target(y)[at]
         self.n_measured = min(n, most)
         importance = importance_of(self.reading, X, y)
+        if y is not None and not importance.evidence.any():  # a tree of classes
+            importance = replace(importance, by="loss")
         return None if y is None and not importance.evidence.any() else importance
 
     def _parts(self) -> list[dict[str, Any]]:
@@ -134,7 +137,7 @@ class Contents:
         if importance is None:
             return None
         labelled = not np.isnan(importance.log_loss)
-        order = np.argsort(-importance.size, kind="stable")[:MOST_IMPORTANT]
+        order = importance.order[:MOST_IMPORTANT]
         top = {
             "evidence": importance.evidence.max() or 1.0,
             "drop": np.abs(importance.drop).max() or 1.0,
@@ -142,6 +145,7 @@ class Contents:
         lines = [
             {
                 "name": importance.features[j],
+                "note": importance.notes[j],
                 "evidence": f"{importance.evidence[j]:.3f}",
                 "evidence_bar": round(100 * float(importance.evidence[j] / top["evidence"]), 1),
                 "drop": f"{importance.drop[j]:+.4f}".replace("-", "\u2212") if labelled else "",
