@@ -8,6 +8,7 @@ from unnaive.explain.displays import (
     ExplanationDisplay,
     MixtureDisplay,
     NomogramDisplay,
+    PairDisplay,
     TreeDisplay,
 )
 from unnaive.explain.evidence import PartEvidence, evidence_of
@@ -36,6 +37,7 @@ __all__ = [
     "Importance",
     "MixtureDisplay",
     "NomogramDisplay",
+    "PairDisplay",
     "PairEvidence",
     "Part",
     "PartEvidence",
