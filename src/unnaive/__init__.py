@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unnaive.answer import scorecard
     from unnaive.choose import AutoClassifier, Comparison, compare
+    from unnaive.common.advice import UnnaiveWarning
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
     from unnaive.estimator import RowProgress
@@ -70,6 +71,7 @@ _LATER = {
     "RowProgress": "unnaive.estimator",
     "TreeDisplay": "unnaive.explain",
     "UnnaiveBayesClassifier": "unnaive.models",
+    "UnnaiveWarning": "unnaive.common.advice",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
     "discriminate": "unnaive.explain",
@@ -110,6 +112,7 @@ __all__ = [
     "RowProgress",
     "TreeDisplay",
     "UnnaiveBayesClassifier",
+    "UnnaiveWarning",
     "__version__",
     "bayes_measure",
     "compare",

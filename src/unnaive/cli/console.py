@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -83,3 +84,22 @@ def progress(quiet: bool = False) -> Iterator[Bar]:
             shown.update(task, description=what, completed=done, total=total)
 
         yield update
+
+
+@contextmanager
+def collect_advice() -> Iterator[list[str]]:
+    """What looks wrong in the table that is learned from, each once."""
+    from unnaive.common.advice import UnnaiveWarning
+
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnnaiveWarning)
+        try:
+            yield texts
+        finally:
+            texts += dict.fromkeys(
+                str(one.message) for one in caught if issubclass(one.category, UnnaiveWarning)
+            )
+    for other in caught:
+        if not issubclass(other.category, UnnaiveWarning):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)

@@ -82,9 +82,10 @@ def fit(
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv
     """
-    from unnaive.cli.console import progress
+    from unnaive.cli.console import collect_advice, progress
     from unnaive.cli.models import check_writable, make_estimator, save_model
     from unnaive.cli.rows import paths_of, read_rows
+    from unnaive.cli.running import print_error
 
     check_writable(out)
     estimator = make_estimator(model, settings or [], seed, jobs)
@@ -97,7 +98,8 @@ def fit(
     with paths_of(data) as paths, progress(quiet) as bar:
         rows = read_rows(paths, target, weight, drop, bar, checkpoint)
         start = time.perf_counter()
-        fitted, comparison = learn(model, estimator, rows, cv, seed, bar)
+        with collect_advice() as advice:
+            fitted, comparison = learn(model, estimator, rows, cv, seed, bar)
         seconds = time.perf_counter() - start
     if compact and hasattr(fitted, "compact"):
         fitted.compact()
@@ -107,6 +109,8 @@ def fit(
         from unnaive.common.wording import size_words
 
         print(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
+        for text in advice:
+            print_error(text, "warning")
 
 
 def check_checkpoint(model: Any, path: Path, out: Path) -> None:

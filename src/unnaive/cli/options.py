@@ -11,7 +11,7 @@ import typer
 argument = partial(typer.Argument, show_default=False)
 column = partial(typer.Option, metavar="COLUMN", show_default=False)
 
-DATA = "CSV or Parquet files, folders or globs; - reads CSV from standard input."
+DATA = "CSV, Parquet, JSON or Arrow files, folders or globs; - reads CSV from standard input."
 Data = Annotated[list[str], argument(metavar="DATA", help=DATA)]
 ModelFile = Annotated[Path, argument(metavar="MODEL", help="Model file written by unnaive fit.")]
 NewModelFile = Annotated[

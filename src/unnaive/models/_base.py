@@ -59,6 +59,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     answer_: Answer
     classes_: NDArray[Any]
     n_jobs: int | None
+    _gives_advice = True
     _adds_up: bool = True  # whether evidence will be one bar per column, as far as known before fit
 
     def _check_learned(self) -> None:
