@@ -11,8 +11,10 @@ import typer
 from unnaive.cli.options import (
     Categorical,
     Data,
+    Decimal,
     Drop,
     Jobs,
+    NaValues,
     NewModelFile,
     Quiet,
     Seed,
@@ -47,10 +49,13 @@ def fit(
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     cv: Annotated[
         int | None,
         typer.Option(
             "--cv",
+            metavar="NUMBER",
             help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
             show_default=False,
             min=0,
@@ -60,6 +65,7 @@ def fit(
         Path | None,
         typer.Option(
             "--checkpoint",
+            metavar="FILE",
             help="File to resume from if the command is killed (nbtree, flexible, boosted).",
             show_default=False,
         ),
@@ -84,7 +90,7 @@ def fit(
     """
     from unnaive.cli.console import collect_advice, progress
     from unnaive.cli.models import check_writable, make_estimator, save_model
-    from unnaive.cli.rows import paths_of, read_rows
+    from unnaive.cli.rows import CsvText, paths_of, read_rows
     from unnaive.cli.running import print_error
 
     check_writable(out)
@@ -96,7 +102,7 @@ def fit(
     if cv is None:
         cv = 5 if checkpoint is None else 0
     with paths_of(data) as paths, progress(quiet) as bar:
-        rows = read_rows(paths, target, weight, drop, bar, checkpoint)
+        rows = read_rows(paths, target, weight, drop, bar, checkpoint, CsvText(decimal, na_values))
         start = time.perf_counter()
         with collect_advice() as advice:
             fitted, comparison = learn(model, estimator, rows, cv, seed, bar)

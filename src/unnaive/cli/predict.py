@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.cli.options import Data, Jobs, Keep, ModelFile, Quiet
+from unnaive.cli.options import Data, Decimal, Jobs, Keep, ModelFile, NaValues, Quiet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +44,8 @@ def predict(
         ),
     ] = 0,
     keep: Keep = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
@@ -57,7 +59,7 @@ def predict(
     """
     from unnaive.cli.console import progress
     from unnaive.cli.models import load_model
-    from unnaive.cli.rows import paths_of, read_pieces
+    from unnaive.cli.rows import CsvText, paths_of, read_pieces
     from unnaive.common.wording import counted
 
     check_out(out)
@@ -68,7 +70,8 @@ def predict(
         fitted.set_params(n_jobs=jobs)
     n_rows = 0
     with paths_of(data) as paths, progress(quiet or out == "-") as bar, writing(out) as write:
-        for X, extra in read_pieces(fitted.schema_, paths, keep or [], bar):
+        text = CsvText(decimal, na_values)
+        for X, extra in read_pieces(fitted.schema_, paths, keep or [], bar, text):
             write(predictions(fitted, X, extra, proba, reasons))
             n_rows += len(X)
     if not quiet and out != "-":

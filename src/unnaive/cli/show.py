@@ -15,10 +15,17 @@ def show(
     model: ModelFile,
     columns: Annotated[
         int,
-        typer.Option("--columns", "-n", help="Number of columns whose evidence is shown.", min=0),
+        typer.Option(
+            "--columns",
+            "-n",
+            metavar="NUMBER",
+            help="Number of columns whose evidence is shown.",
+            min=0,
+        ),
     ] = 10,
     depth: Annotated[
-        int | None, typer.Option("--depth", help="Maximum depth of the tree shown.", min=0)
+        int | None,
+        typer.Option("--depth", metavar="NUMBER", help="Maximum depth of the tree shown.", min=0),
     ] = None,
 ) -> None:
     """Print a model: its parameters, columns, classes, tree and evidence.
