@@ -168,8 +168,8 @@ def scorecard(
     x0      a             0
     x0      b            46
     x0      unseen       26
-    >>> card.score([["b"]]).tolist(), round(card.probability(475), 3)
-    ([475], 0.397)
+    >>> card.score([["b"]]).tolist(), round(float(card.probability(475)), 3)
+    ([475], 0.396)
     """
     for name, value in (("points", points), ("odds", odds)):
         if not (isinstance(value, (int, float)) and 0 < value < math.inf):

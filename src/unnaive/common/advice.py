@@ -20,7 +20,22 @@ _silent: ContextVar[bool] = ContextVar("unnaive_silent", default=False)
 
 
 class UnnaiveWarning(UserWarning):
-    """Something in a table that rarely is what its owner wants, with the remedy."""
+    """Something in a table that rarely is what its owner wants, with the remedy.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from unnaive import UnnaiveWarning
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", UnnaiveWarning)
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
 
 
 def advise(text: str) -> None:
