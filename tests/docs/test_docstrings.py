@@ -32,7 +32,9 @@ def described():
         yield name, found
         if inspect.isclass(found):
             for method, own in inspect.getmembers(found, inspect.isroutine):
-                if not method.startswith("_") and str(getattr(own, "__module__", "")).startswith("unnaive"):
+                if not method.startswith("_") and str(getattr(own, "__module__", "")).startswith(
+                    "unnaive"
+                ):
                     yield f"{name}.{method}", own
 
 

@@ -54,6 +54,12 @@ class Scorecard(Facts):
         """Points of every row, to which those of its values are added."""
         return int(self.scorer.log_prior[0])
 
+    @property
+    def n_values(self) -> int:
+        """Lines of the table, but for the base."""
+        tables = [term.logs for term in self.scorer.terms if isinstance(term, TableTerm)]
+        return sum(logs[..., 0].size for logs in (*tables, *(p.logs for p in self.scorer.pairs)))
+
     def points(self, block: Block) -> NDArray[np.int64]:
         """Points of some rows."""
         return self.scorer.joint(block)[:, 0].astype(np.int64)
