@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 import re
 import sqlite3
 import sys
@@ -362,6 +364,12 @@ def test_categories_that_look_like_numbers_stay_categories(ask):
 
 
 # show, merge, update, sql, data ----------------------------------------------------------------
+
+
+def test_show_says_when_the_file_was_written(ask, work):
+    os.utime(work / "nb.unv", (1_700_000_000, 1_700_000_000))
+    written = datetime.datetime.fromtimestamp(1_700_000_000).strftime("%Y-%m-%d %H:%M")
+    assert f", written on {written}\n" in ask("show", "nb.unv")[1]
 
 
 def test_show_has_the_tree_and_the_evidence(ask):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -41,7 +42,9 @@ def show(
     numeric = len(fitted.schema_.numeric)
     print(f"{fitted!r}")
     kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
-    print(f"{kinds}; {size_words(model.stat().st_size)}")
+    state = model.stat()
+    written = datetime.fromtimestamp(state.st_mtime).strftime("%Y-%m-%d %H:%M")
+    print(f"{kinds}; {size_words(state.st_size)}, written on {written}")
     if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
         return
     names = ", ".join(one_line(str(c)) for c in fitted.classes_[:20])
