@@ -6,7 +6,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unnaive.answer import scorecard
     from unnaive.choose import AutoClassifier, Comparison, compare
+    from unnaive.common.advice import UnnaiveWarning
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
     from unnaive.estimator import RowProgress
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
         ExplanationDisplay,
         MixtureDisplay,
         NomogramDisplay,
+        PairDisplay,
         TreeDisplay,
         discriminate,
         evidence_of,
@@ -64,9 +67,11 @@ _LATER = {
     "NBTreeClassifier": "unnaive.models",
     "NaiveBayesClassifier": "unnaive.models",
     "NomogramDisplay": "unnaive.explain",
+    "PairDisplay": "unnaive.explain",
     "RowProgress": "unnaive.estimator",
     "TreeDisplay": "unnaive.explain",
     "UnnaiveBayesClassifier": "unnaive.models",
+    "UnnaiveWarning": "unnaive.common.advice",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
     "discriminate": "unnaive.explain",
@@ -80,6 +85,7 @@ _LATER = {
     "report": "unnaive.explain.report",
     "save": "unnaive.store",
     "scan": "unnaive.table.scan",
+    "scorecard": "unnaive.answer",
     "to_sql": "unnaive.store",
     "what_if": "unnaive.explain",
 }
@@ -102,9 +108,11 @@ __all__ = [
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "NomogramDisplay",
+    "PairDisplay",
     "RowProgress",
     "TreeDisplay",
     "UnnaiveBayesClassifier",
+    "UnnaiveWarning",
     "__version__",
     "bayes_measure",
     "compare",
@@ -119,6 +127,7 @@ __all__ = [
     "report",
     "save",
     "scan",
+    "scorecard",
     "to_sql",
     "what_if",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import io
+import os
 import re
 import sqlite3
 import sys
@@ -15,7 +17,7 @@ from typer.testing import CliRunner
 
 import unnaive
 from helpers import assert_same_model
-from unnaive import NaiveBayesClassifier, load
+from unnaive import NaiveBayesClassifier, explain_rows, load
 from unnaive.cli.app import COMMANDS, app
 from unnaive.cli.help import ENTRY_POINTS, model_summaries
 from unnaive.cli.models import read_setting
@@ -311,6 +313,36 @@ def test_predict_writes_classes_and_probabilities(ask, ending):
     assert (found["age"] == X["age"]).all()
 
 
+def test_predict_writes_reasons_in_words(ask):
+    code, _, err = ask("predict", "nb.unv", "loans.csv", "--reasons", 2, "-o", "why.parquet")
+    assert (code, err) == (0, "")
+    found = pd.read_parquet("why.parquet")
+    assert list(found) == ["prediction", "reason_1", "reason_2"]
+    X, _ = table()
+    known = explain_rows(load("nb.unv"), X, top=2).words
+    assert found[["reason_1", "reason_2"]].to_numpy().tolist() == known.tolist()
+    assert found.reason_1[0].endswith(f": for {found.prediction[0]}")
+
+
+def test_numbers_stored_as_text_are_named_and_read_on_request(ask):
+    rows = [(f"{i % 40},5", "unknown" if i % 9 == 0 else i % 50, i % 2) for i in range(200)]
+    text = "".join(f'"{a}",{b},{"ny"[c]}\n' for a, b, c in rows)
+    Path("text.csv").write_text("pay,age,y\n" + text)
+    code, _, err = ask("fit", "text.csv", "-t", "y", "-o", "x.unv", "--cv", 2)
+    assert code == 0
+    said = err.splitlines()
+    assert len(said) == 2
+    assert "column 'pay' holds numbers stored as text, with commas" in said[0]
+    assert "column 'age' holds numbers stored as text, among them 'unknown'" in said[1]
+    options = ["--decimal", ",", "--na-values", "unknown"]
+    code, out, err = ask("fit", "text.csv", "-t", "y", "-o", "x.unv", "--cv", 0, *options)
+    assert (code, err) == (0, "")
+    assert out.count("numeric (number)") == 2
+    for command in (["predict"], ["evaluate"], ["explain", "-o", "x.html"], ["update"]):
+        assert ask(command[0], "x.unv", "text.csv", *command[1:], *options)[0] == 0
+    assert ask("fit", "text.csv", "-t", "y", "-o", "x.unv", "--decimal", ";")[0] == 1
+
+
 def test_predict_needs_no_target_and_takes_columns_in_any_order(ask):
     whole = pd.read_csv(LOANS).drop(columns=TARGET)
     whole[whole.columns[::-1]].to_csv("x.csv", index=False)
@@ -334,6 +366,12 @@ def test_categories_that_look_like_numbers_stay_categories(ask):
 
 
 # show, merge, update, sql, data ----------------------------------------------------------------
+
+
+def test_show_says_when_the_file_was_written(ask, work):
+    os.utime(work / "nb.unv", (1_700_000_000, 1_700_000_000))
+    written = datetime.datetime.fromtimestamp(1_700_000_000).strftime("%Y-%m-%d %H:%M")
+    assert f", written on {written}\n" in ask("show", "nb.unv")[1]
 
 
 def test_show_has_the_tree_and_the_evidence(ask):

@@ -28,9 +28,12 @@ from unnaive import (
     NaiveBayesClassifier,
     NBTreeClassifier,
     NomogramDisplay,
+    PairDisplay,
     TreeDisplay,
+    UnnaiveBayesClassifier,
 )
-from unnaive.explain import evidence_of, explain_rows, waterfall_of
+from unnaive.encode.coding import column_slots
+from unnaive.explain import evidence_of, explain_rows, read_model, waterfall_of
 
 every = pytest.mark.parametrize("k", range(len(EVERY)), ids=[repr(m) for m in EVERY])
 
@@ -73,7 +76,7 @@ def test_bars_are_the_weights_of_evidence(iris):
         expected = [row.attribute.weights[row.value, c] for row in rows]
         np.testing.assert_allclose(drawn, expected, atol=1e-12)
     names = [t.get_text() for t in display.ax_.get_yticklabels()]
-    assert names[:2] == ["petal width (cm)", "(-inf, 0.8]"]
+    assert names[:2] == ["petal width (cm)", "at most 0.8"]
     counts = [t.get_text() for t in display.ax_.texts]
     assert counts[:3] == ["50", "54", "46"]
 
@@ -139,6 +142,69 @@ def test_points_of_a_nomogram_add_up_to_the_probability():
     assert max(scale.points.max() for scale in display.scales_) == pytest.approx(100)
     for scale, marks in zip(display.scales_, display.marks_, strict=True):
         np.testing.assert_array_equal(marks.get_offsets()[:, 0], scale.points)
+
+
+def added_points(display, model, row):
+    """Points of a row, read from the scales and tables of a nomogram."""
+    block = read_model(model).block(row)
+    total = 0.0
+    for scale in (*display.scales_, *display.others_):
+        coder = model.scorer_.terms[scale.attribute.position].coder
+        total += scale.every[int(column_slots(block, scale.attribute.position, coder)[0])]
+    for pair in display.pairs_:
+        at = [int(column_slots(block, j, coder)[0]) for j, coder in pair.evidence.term.columns]
+        total += pair.points[tuple(at)]
+    return total
+
+
+@pytest.mark.parametrize("most", [None, 2])
+def test_what_a_nomogram_draws_is_the_whole_model(most):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 6, (300, 30)), columns=[f"c{j}" for j in range(30)])
+    table = table.astype(str)
+    y = (table["c0"] > "2").astype(int) + (rng.random(300) < 0.3)
+    model = NaiveBayesClassifier().fit(table, y > 0)
+    display = NomogramDisplay.from_estimator(model, max_attributes=most)
+    assert len(display.scales_) == (most or 30)
+    assert len(display.others_) == 30 - len(display.scales_)
+    assert (len(display.pages_) > 1) == (most is None)
+    table.loc[0, "c3"], table.loc[1, "c4"] = None, "never seen"
+    known = model.predict_proba(table[:12])
+    for i in range(12):
+        points = added_points(display, model, table[i : i + 1])
+        assert display.probability(points) == pytest.approx(known[i, 1], abs=1e-9)
+    for page, scales in zip(display.axes_, [display.scales_], strict=False):
+        shown = texts(page)
+        assert all(scales[0].attribute.values[v] in shown for v in scales[0].values)
+    drawn = display.points_.to_frame()
+    assert set(drawn.column) == set(table)
+    assert saved(display.pages_[-1]).startswith(b"<?xml")
+
+
+def test_pairs_of_a_nomogram_are_tables_and_heat_maps():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (400, 3)), columns=["a", "b", "c"]).astype(str)
+    y = np.where(table.a == table.b, "same", "other")
+    model = UnnaiveBayesClassifier(n_bags=2, max_rounds=60, random_state=0).fit(table, y)
+    display = NomogramDisplay.from_estimator(model)
+    assert len(display.pairs_) == len(model.pairs_) > 0
+    known = model.predict_proba(table[:20])
+    for i in range(20):
+        points = added_points(display, model, table[i : i + 1])
+        assert display.probability(points) == pytest.approx(known[i, 1], abs=1e-9)
+    assert "a x b (table)" in texts(display.ax_)
+    assert saved(display.tables_[0]).startswith(b"<?xml")
+    heat = PairDisplay.from_estimator(model, table, pair=("b", "a"), label="same")
+    weights = heat.evidence.weights[:, :, 1][np.ix_(heat.rows_, heat.columns_)]
+    np.testing.assert_array_equal(heat.cells_.get_array(), weights)
+    rows = pd.crosstab(table.a, table.b).to_numpy()
+    np.testing.assert_array_equal(heat.counts[1:3, 1:3], rows)
+    assert str(rows[0, 0]) in texts(heat.ax_)
+    saved(heat.figure_)
+    with pytest.raises(ValueError, match=r"there is no pair \('a', 'z'\); the model has a x b"):
+        PairDisplay.from_estimator(model, pair=("a", "z"))
+    with pytest.raises(ValueError, match="the model has no evidence of pairs"):
+        PairDisplay.from_estimator(fitted(0))
 
 
 @every
@@ -284,7 +350,7 @@ def test_few_and_many_classes_and_attributes_fit(classes, attributes):
     model = NaiveBayesClassifier().fit(table, y)
     for display in (
         EvidenceDisplay.from_estimator(model),
-        NomogramDisplay.from_estimator(model),
+        NomogramDisplay.from_estimator(model, max_attributes=20),
         ExplanationDisplay.from_estimator(model, table),
     ):
         figure = display.figure_

@@ -24,6 +24,7 @@ from unnaive import (
     NBTreeClassifier,
     quality_of,
     report,
+    scorecard,
 )
 from unnaive.explain.report.arrays import pack
 from unnaive.explain.report.page import as_json
@@ -301,3 +302,18 @@ def test_large_trees_keep_the_evidence_of_their_largest_nodes(monkeypatch):
     order = np.argsort(-model.tree_.weight, kind="stable")[:3]
     assert kept == order.tolist()
     assert f"Of {model.tree_.n_nodes} parts, the 3 with most rows" in page.html
+
+
+def test_a_scorecard_is_on_the_page_of_two_classes():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"home_town": rng.choice(["Rome", "Oslo"], 200)})
+    y = np.where((table.home_town == "Rome") ^ (rng.random(200) < 0.2), "paid", "late")
+    model = NaiveBayesClassifier().fit(table, y)
+    page = report(model, table, y).html
+    card = scorecard(model)
+    assert f"Add the points of a row&#39;s values to the base of {card.base}" in page
+    for column, value, points in card.to_frame().itertuples(index=False):
+        name = column.replace("_", "_<wbr>")  # breaks between words
+        line = f'>{name}</bdi></th><td><bdi title="{value}">{value}</bdi></td>'
+        assert f'{line}<td class="n">{points}</td>' in page
+    assert 'id="scorecard"' not in report(C45Classifier().fit(table, y), table, y).html

@@ -271,7 +271,7 @@ def test_damaged_and_vanished_files_are_named(table, tmp_path, small_blocks):
         Vanishing().fit(folder, "label")
     with pytest.raises(FileNotFoundError, match="there is no file 'nowhere.parquet'"):
         NaiveBayesClassifier().fit("nowhere.parquet", "label")
-    with pytest.raises(FileNotFoundError, match="has no Parquet or CSV files"):
+    with pytest.raises(FileNotFoundError, match="has no Parquet or CSV or JSON or Arrow IPC files"):
         NaiveBayesClassifier().fit(write(tmp_path / "none", X, y, [0]), "label")
 
 

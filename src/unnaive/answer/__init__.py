@@ -5,6 +5,7 @@ from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.scorecard import Scorecard, scorecard
 from unnaive.answer.tree import BayesTree
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "Foreign",
     "GatedMixture",
     "KernelTree",
+    "Scorecard",
     "Vote",
+    "scorecard",
 ]

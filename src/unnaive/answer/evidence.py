@@ -15,12 +15,13 @@ from unnaive.answer.predict import share_rows
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
+from unnaive.common.facts import SHOWN, Columns, Facts
 from unnaive.table import Block
 from unnaive.table.codes import as_objects
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Evidence(Facts):
     """Why each row is predicted as it is: a baseline and bars that add up.
 
     Attributes
@@ -68,7 +69,21 @@ class Evidence:
             out += self.bars[:, k]
         return out
 
-    def __repr__(self) -> str:
+    def _columns(self) -> Columns:
+        rows, n_bars, n_classes = self.bars.shape
+        names = [" x ".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in self.names]
+        return {
+            "row": np.repeat(np.arange(rows), n_bars * n_classes),
+            "name": [name for name in names for _ in range(n_classes)] * rows,
+            "class": [str(label) for label in self.classes] * (rows * n_bars),
+            "bar": self.bars.ravel(),
+        }
+
+    def _preview(self) -> tuple[Columns, int]:
+        first = replace(self, bars=self.bars[:SHOWN])
+        return first._columns(), self.bars.size
+
+    def _title(self) -> str:
         rows, bars, classes = self.bars.shape
         return f"Evidence: {bars} bars for {classes} classes in {rows} rows, {self.scale} scale"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, adds nothing
+
 
 def weigh(logs: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weight of evidence: log P(value | class) - log P(value | the other classes).
@@ -20,6 +22,8 @@ def weigh(logs: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[
     """
     if logs.shape[-1] < 2:
         return np.zeros(logs.shape)
+    if logs.shape[-1] == 2:
+        return logs - logs[..., ::-1]
     return logs - (_of_others(logs + log_prior) - _of_others(log_prior))
 
 
@@ -29,3 +33,21 @@ def _of_others(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     before[..., 1:] = np.logaddexp.accumulate(logs[..., :-1], axis=-1)
     after[..., :-1] = np.logaddexp.accumulate(logs[..., :0:-1], axis=-1)[..., ::-1]
     return np.logaddexp(before, after)
+
+
+def mean_strength(
+    weights: NDArray[np.float64], shares: NDArray[np.float64], log_prior: NDArray[np.float64]
+) -> float:
+    """Mean absolute evidence for the true class, over rows as frequent as the model expects.
+
+    Parameters
+    ----------
+    weights : array of shape (..., classes)
+        Weight of evidence of each value.
+    shares : array of shape (..., classes)
+        How frequent the value is in each class.
+    log_prior : array of shape (classes,)
+    """
+    prior = np.exp(log_prior - log_prior.max())
+    strength = np.minimum(np.abs(weights), CERTAIN)
+    return float((shares * strength).sum(axis=tuple(range(weights.ndim - 1))) @ prior / prior.sum())

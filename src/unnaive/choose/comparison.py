@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.choose.running import Result
+from unnaive.common.facts import align
 from unnaive.common.wording import counted, printable, size_words, span_words
 from unnaive.table import Schema
 
@@ -176,18 +177,6 @@ class Comparison:
             f"<table><caption>{html.escape(self.title)}</caption><thead>{row(HEADS, 'th')}</thead>"
             f"<tbody>{''.join(body)}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
         )
-
-
-def align(rows: list[list[str]], left: int = 1) -> list[str]:
-    """Rows of cells as lines of plain text; the first columns to the left, others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if j < left else cell.rjust(width)
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _figures(result: Result) -> list[float]:

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from unnaive.bayes.quality import Quality, QualitySums
+from unnaive.common.advice import silence
 from unnaive.encode import Labels
 from unnaive.encode.draws import draw_order
 from unnaive.encode.labels import groups_of
@@ -166,7 +167,8 @@ def _probe(
             break
         start = time.perf_counter()
         try:
-            rows.fit(estimator, shuffled[:few])
+            with silence():
+                rows.fit(estimator, shuffled[:few])
         except Exception as error:
             _reraise_interrupt(error)
             break  # it will be shown when its turn comes
@@ -211,7 +213,8 @@ def _run(
         report(k)
         start = time.perf_counter()
         try:
-            model = rows.fit(result.estimator, train)
+            with silence():
+                model = rows.fit(result.estimator, train)
             fitted = time.perf_counter()
             p = rows.predict_proba(model, test)
             predicted = time.perf_counter()

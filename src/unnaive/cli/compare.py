@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from unnaive.cli.console import say
-from unnaive.cli.options import Categorical, Data, Drop, Jobs, Quiet, Seed, Target, Weight
+from unnaive.cli.options import (
+    Categorical,
+    Data,
+    Decimal,
+    Drop,
+    Jobs,
+    NaValues,
+    Quiet,
+    Seed,
+    Target,
+    Weight,
+)
 
 
 def compare(
@@ -34,15 +45,23 @@ def compare(
             help="Sort and choose by log_loss, accuracy, brier or calibration_error.",
         ),
     ] = "log_loss",
-    cv: Annotated[int, typer.Option("--cv", help="Number of cross-validation folds.", min=2)] = 5,
+    cv: Annotated[
+        int, typer.Option("--cv", metavar="NUMBER", help="Number of cross-validation folds.", min=2)
+    ] = 5,
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write the best model to this file.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write the best model to this file."),
     ] = None,
     results: Annotated[
-        Path | None, typer.Option("--results", help="Write the table to this CSV or Parquet file.")
+        Path | None,
+        typer.Option(
+            "--results", metavar="FILE", help="Write the table to this CSV or Parquet file."
+        ),
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = None,
@@ -58,7 +77,7 @@ def compare(
     from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, save_model
     from unnaive.cli.predict import check_out, writing
-    from unnaive.cli.rows import paths_of, read_rows
+    from unnaive.cli.rows import CsvText, paths_of, read_rows
 
     if out is not None:
         check_writable(out)
@@ -66,7 +85,7 @@ def compare(
         check_out(str(results), "--results")
     names = [name.strip() for name in models.split(",") if name.strip()]
     with paths_of(data) as paths, progress(quiet) as bar:
-        rows = read_rows(paths, target, weight, drop, bar)
+        rows = read_rows(paths, target, weight, drop, bar, text=CsvText(decimal, na_values))
         comparison = run(
             rows.features,
             rows.labels,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
@@ -68,7 +69,7 @@ def show_table(
             table.add_row(*(Text(cell) for cell in row))
         Console(highlight=False).print(table)
         return
-    from unnaive.choose.comparison import align
+    from unnaive.common.facts import align
 
     say("\n".join([*([title] if title else []), *align([list(heads), *map(list, rows)], left)]))
 
@@ -111,3 +112,22 @@ def progress(quiet: bool = False) -> Iterator[Bar]:
             shown.update(task, description=printable(what), completed=done, total=total)
 
         yield update
+
+
+@contextmanager
+def collect_advice() -> Iterator[list[str]]:
+    """What looks wrong in the table that is learned from, each once."""
+    from unnaive.common.advice import UnnaiveWarning
+
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnnaiveWarning)
+        try:
+            yield texts
+        finally:
+            texts += dict.fromkeys(
+                str(one.message) for one in caught if issubclass(one.category, UnnaiveWarning)
+            )
+    for other in caught:
+        if not issubclass(other.category, UnnaiveWarning):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)

@@ -34,9 +34,12 @@ def data(
         ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option("--rows", "-n", help="Number of rows of a generated table.", min=1)
+        int | None,
+        typer.Option(
+            "--rows", "-n", metavar="NUMBER", help="Number of rows of a generated table.", min=1
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Random seed.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Random seed.", min=0)] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Write a sample table to a file.

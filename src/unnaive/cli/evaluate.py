@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unnaive.cli.console import say
-from unnaive.cli.options import Data, ModelFile, OptionalTarget, Quiet, Weight
+from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, OptionalTarget, Quiet, Weight
 
 if TYPE_CHECKING:
     from unnaive.bayes.quality import QualitySums
+    from unnaive.cli.rows import CsvText
 
 MOST_CLASSES = 12
 
@@ -18,6 +19,8 @@ def evaluate(
     data: Data,
     target: OptionalTarget = None,
     weight: Weight = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     quiet: Quiet = False,
 ) -> None:
     """Measure the quality of a model on labelled rows.
@@ -26,14 +29,16 @@ def evaluate(
     """
     from unnaive.cli.console import progress, show_table
     from unnaive.cli.models import load_model
-    from unnaive.cli.rows import find_target, paths_of
+    from unnaive.cli.rows import CsvText, find_target, paths_of
     from unnaive.common.wording import amount, counted
 
     fitted = load_model(model)
     with paths_of(data) as paths, progress(quiet) as bar:
         label = find_target(fitted.schema_, paths, target)
         assert label is not None
-        sums, n_rows, unlabelled = sum_quality(fitted, paths, label, weight, bar)
+        sums, n_rows, unlabelled = sum_quality(
+            fitted, paths, label, weight, bar, CsvText(decimal, na_values)
+        )
     quality = sums.quality
     say(f"{type(fitted).__name__} on {counted(n_rows, 'row')}")
     for name, value in (
@@ -58,7 +63,7 @@ def evaluate(
 
 
 def sum_quality(
-    model: Any, paths: list[str], target: str, weight: str | None, bar: Any
+    model: Any, paths: list[str], target: str, weight: str | None, bar: Any, csv: CsvText
 ) -> tuple[QualitySums, int, int]:
     """Sums over labelled rows, their number, and the number of rows without a label.
 
@@ -77,7 +82,7 @@ def sum_quality(
     total: QualitySums | None = None
     n_rows = unlabelled = 0
     others = list(filter(None, (target, weight)))
-    for X, extra in read_pieces(model.schema_, paths, others, bar):
+    for X, extra in read_pieces(model.schema_, paths, others, bar, csv):
         labels = extra[target].to_pylist()
         # A class may be a number in one file and text in another.
         groups = np.array(

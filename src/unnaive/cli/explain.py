@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unnaive.cli.console import say
-from unnaive.cli.options import ModelFile, OptionalTarget, Quiet
+from unnaive.cli.options import Decimal, ModelFile, NaValues, OptionalTarget, Quiet
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
 
@@ -16,7 +16,8 @@ MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sampl
 def explain(
     model: ModelFile,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="HTML file to write.", show_default=False)
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.", show_default=False),
     ],
     data: Annotated[
         list[str] | None,
@@ -29,6 +30,8 @@ def explain(
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
     ] = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     quiet: Quiet = False,
 ) -> None:
     """Write an HTML report: quality, evidence, what-if, tree.
@@ -40,7 +43,7 @@ def explain(
     """
     from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, load_model
-    from unnaive.cli.rows import empty_row, find_target, paths_of, read_sample
+    from unnaive.cli.rows import CsvText, empty_row, find_target, paths_of, read_sample
     from unnaive.common.wording import counted
     from unnaive.explain.report import report
 
@@ -51,7 +54,8 @@ def explain(
         if data:
             bar("reading")
             label = find_target(fitted.schema_, paths, target, required=False)
-            X, y = read_sample(fitted.schema_, paths, label, MAX_BYTES)
+            text = CsvText(decimal, na_values)
+            X, y = read_sample(fitted.schema_, paths, label, MAX_BYTES, text)
         bar(f"explaining, {counted(len(X), 'row')}")
         report(fitted, X, y, title=title).save(out)
     if not quiet:

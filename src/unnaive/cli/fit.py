@@ -12,8 +12,10 @@ from unnaive.cli.console import say
 from unnaive.cli.options import (
     Categorical,
     Data,
+    Decimal,
     Drop,
     Jobs,
+    NaValues,
     NewModelFile,
     Quiet,
     Seed,
@@ -49,10 +51,13 @@ def fit(
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     cv: Annotated[
         int | None,
         typer.Option(
             "--cv",
+            metavar="NUMBER",
             help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
             show_default=False,
             min=0,
@@ -62,6 +67,7 @@ def fit(
         Path | None,
         typer.Option(
             "--checkpoint",
+            metavar="FILE",
             help="File to resume from if the command is killed (nbtree, flexible, boosted).",
             show_default=False,
         ),
@@ -84,9 +90,10 @@ def fit(
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv
     """
-    from unnaive.cli.console import progress
+    from unnaive.cli.console import collect_advice, progress
     from unnaive.cli.models import check_writable, make_estimator, save_model
-    from unnaive.cli.rows import paths_of, read_rows
+    from unnaive.cli.rows import CsvText, paths_of, read_rows
+    from unnaive.cli.running import print_error
 
     check_writable(out)
     estimator = make_estimator(model, settings or [], seed, jobs)
@@ -97,9 +104,10 @@ def fit(
     if cv is None:
         cv = 5 if checkpoint is None else 0
     with paths_of(data) as paths, progress(quiet) as bar:
-        rows = read_rows(paths, target, weight, drop, bar, checkpoint)
+        rows = read_rows(paths, target, weight, drop, bar, checkpoint, CsvText(decimal, na_values))
         start = time.perf_counter()
-        fitted, comparison = learn(model, estimator, rows, cv, seed, bar)
+        with collect_advice() as advice:
+            fitted, comparison = learn(model, estimator, rows, cv, seed, bar)
         seconds = time.perf_counter() - start
     if compact and hasattr(fitted, "compact"):
         fitted.compact()
@@ -109,6 +117,8 @@ def fit(
         from unnaive.common.wording import size_words
 
         say(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
+        for text in advice:
+            print_error(text, "warning")
 
 
 def check_checkpoint(model: Any, path: Path, out: Path) -> None:

@@ -11,11 +11,12 @@ import typer
 argument = partial(typer.Argument, show_default=False)
 column = partial(typer.Option, metavar="COLUMN", show_default=False)
 
-DATA = "CSV or Parquet files, folders or globs; - reads CSV from standard input."
+DATA = "CSV, Parquet, JSON or Arrow files, folders or globs; - reads CSV from standard input."
 Data = Annotated[list[str], argument(metavar="DATA", help=DATA)]
 ModelFile = Annotated[Path, argument(metavar="MODEL", help="Model file written by unnaive fit.")]
 NewModelFile = Annotated[
-    Path, typer.Option("--out", "-o", help="Model file to write.", show_default=False)
+    Path,
+    typer.Option("--out", "-o", metavar="FILE", help="Model file to write.", show_default=False),
 ]
 TARGET = "Column with the classes"
 Target = Annotated[str, column("--target", "-t", help=f"{TARGET}.")]
@@ -34,6 +35,18 @@ Categorical = Annotated[
     list[str] | None,
     column("--categorical", help="Column of numbers to treat as categories; repeatable."),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; -1 uses all cores.")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal", metavar="SIGN", help="Sign before fractions in CSV: . or ,", show_default=False
+    ),
+]
+NaValues = Annotated[
+    list[str] | None,
+    typer.Option("--na-values", metavar="TEXT", help="Text in CSV that means missing; repeatable."),
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Random seed.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", metavar="NUMBER", help="Threads; -1 uses all cores.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.cli.console import say
-from unnaive.cli.options import Data, Jobs, Keep, ModelFile, Quiet
+from unnaive.cli.options import Data, Decimal, Jobs, Keep, ModelFile, NaValues, Quiet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,11 +33,23 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also write the probability of every class.")
     ] = False,
+    reasons: Annotated[
+        int,
+        typer.Option(
+            "--reasons",
+            metavar="N",
+            help="Also write the N strongest reasons for the predicted class, in words.",
+            min=0,
+            show_default=False,
+        ),
+    ] = 0,
     keep: Keep = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write the most probable class of every row, with --proba also probabilities.
+    """Write the most probable class of every row, on request its probabilities and reasons.
 
     Rows are read and predicted piece by piece, in their order, however many there are.
 
@@ -47,7 +59,7 @@ def predict(
     """
     from unnaive.cli.console import progress
     from unnaive.cli.models import load_model
-    from unnaive.cli.rows import paths_of, read_pieces
+    from unnaive.cli.rows import CsvText, paths_of, read_pieces
     from unnaive.common.wording import counted
 
     check_out(out)
@@ -58,15 +70,18 @@ def predict(
         fitted.set_params(n_jobs=jobs)
     n_rows = 0
     with paths_of(data) as paths, progress(quiet or out == "-") as bar, writing(out) as write:
-        for X, extra in read_pieces(fitted.schema_, paths, keep or [], bar):
-            write(predictions(fitted, X, extra, proba))
+        text = CsvText(decimal, na_values)
+        for X, extra in read_pieces(fitted.schema_, paths, keep or [], bar, text):
+            write(predictions(fitted, X, extra, proba, reasons))
             n_rows += len(X)
     if not quiet and out != "-":
         say(f"{counted(n_rows, 'row')} written to {out}")
 
 
-def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Table:
-    """The kept columns, the prediction, and probabilities."""
+def predictions(
+    model: Any, X: pa.Table, extra: pa.Table, proba: bool, reasons: int = 0
+) -> pa.Table:
+    """The kept columns, the prediction, probabilities and reasons."""
     import pyarrow as pa
 
     p = model.predict_proba(X)
@@ -75,7 +90,8 @@ def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Tab
     names = (
         ["prediction", *(f"probability_{c}" for c in model.classes_)] if proba else ["prediction"]
     )
-    for name in names:
+    why = [f"reason_{k + 1}" for k in range(reasons)]
+    for name in [*names, *why]:
         if name in columns:
             raise ValueError(
                 f"--keep {name}: the predictions have a column of this name; rename yours."
@@ -83,6 +99,13 @@ def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Tab
     columns["prediction"] = labels.take(pa.array(p.argmax(axis=1)))
     for k, name in enumerate(names[1:]):
         columns[name] = pa.array(p[:, k])
+    if why:
+        from unnaive.explain import explain_rows
+
+        words = explain_rows(model, X, top=reasons).words
+        blank = [""] * len(words)
+        for k, name in enumerate(why):
+            columns[name] = pa.array(words[:, k].tolist() if k < words.shape[1] else blank)
     return pa.table(columns)
 
 

@@ -31,6 +31,22 @@ PIECE_ROWS = 1 << 16
 TYPES = {"text": "string", "number": "float64", "bool": "bool"}
 
 
+@dataclass(frozen=True)
+class CsvText:
+    """How numbers and missing values are written in CSV files."""
+
+    decimal: str | None = None
+    na_values: Sequence[str] | None = None
+
+    def scan(self, paths: list[str], target: str | None = None, **options: Any) -> Scan:
+        """A scan of files whose text is so."""
+        missing = tuple(self.na_values or ())
+        return scan(paths, target, decimal=self.decimal, na_values=missing, **options)
+
+
+PLAIN = CsvText()
+
+
 @contextmanager
 def paths_of(data: Sequence[str]) -> Iterator[list[str]]:
     """The paths named on the command line; standard input becomes a file for as long as needed."""
@@ -99,9 +115,10 @@ def read_rows(
     drop: Sequence[str] | None = None,
     bar: Bar | None = None,
     checkpoint: Path | None = None,
+    text: CsvText = PLAIN,
 ) -> TrainingRows:
     """Read files once; of rows beyond a quarter of the machine's memory, keep a sample."""
-    whole = scan(paths, target, weight=weight)
+    whole = text.scan(paths, target, weight=weight)
     batches = open_batches(whole)
     _check_columns(batches.names, [*filter(None, (target, weight)), *(drop or [])], paths)
     refuse_duplicates(batches.names)
@@ -125,7 +142,7 @@ def read_rows(
             f"column {target!r} has {counted(missing[target], 'row')} without a label; remove "
             "them, or give them a class of their own."
         )
-    again = scan(paths, target, weight=weight, columns=features, checkpoint=checkpoint)
+    again = text.scan(paths, target, weight=weight, columns=features, checkpoint=checkpoint)
     return TrainingRows(again, sample.table, n_rows, missing)
 
 
@@ -162,7 +179,11 @@ class Sample:
 
 
 def read_pieces(
-    schema: Schema, paths: list[str], others: Sequence[str] = (), bar: Bar | None = None
+    schema: Schema,
+    paths: list[str],
+    others: Sequence[str] = (),
+    bar: Bar | None = None,
+    text: CsvText = PLAIN,
 ) -> Iterator[tuple[pa.Table, pa.Table]]:
     """A model's columns, and other ones, piece by piece."""
     import pyarrow as pa
@@ -175,7 +196,7 @@ def read_pieces(
     types = {c.name: TYPES.get(c.family) for c in schema} | {
         name: None for name in others if name not in set(names)
     }
-    batches = open_batches(scan(paths, columns=types))
+    batches = open_batches(text.scan(paths, columns=types))
     _check_columns(batches.names, others, paths)
     _check_columns(batches.names, names, paths, ", which the model needs,")
     progress = count_rows("predicting", batches.n_rows, bar)
@@ -189,13 +210,13 @@ def read_pieces(
 
 
 def read_sample(
-    schema: Schema, paths: list[str], target: str | None, limit: int
+    schema: Schema, paths: list[str], target: str | None, limit: int, text: CsvText = PLAIN
 ) -> tuple[pa.Table, list[Any] | None]:
     """A model's columns in memory, a sample where there are too many rows, and their labels."""
     sample = Sample(limit)
     first = 0
     others = [] if target is None else [target]
-    for X, extra in read_pieces(schema, paths, others):
+    for X, extra in read_pieces(schema, paths, others, text=text):
         # The classes stay beside the features while rows are drawn.
         both = X if target is None else X.append_column("classes", extra[target])
         sample.add(both, first)
@@ -228,14 +249,16 @@ def read_weights(column: Any, name: str) -> NDArray[np.float64]:
     return weights
 
 
-def update_scan(schema: Schema, paths: list[str], target: str, weight: str | None) -> Scan:
+def update_scan(
+    schema: Schema, paths: list[str], target: str, weight: str | None, text: CsvText = PLAIN
+) -> Scan:
     """The rows to update a fitted model with."""
     types = {str(c.name): TYPES.get(c.family) for c in schema}
     others = list(filter(None, (target, weight)))
     names = open_batches(scan(paths)).names
     _check_columns(names, others, paths)
     _check_columns(names, list(types), paths, ", which the model needs,")
-    return scan(paths, target, weight=weight, columns=types)
+    return text.scan(paths, target, weight=weight, columns=types)
 
 
 def find_target(

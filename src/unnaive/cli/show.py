@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -17,10 +18,17 @@ def show(
     model: ModelFile,
     columns: Annotated[
         int,
-        typer.Option("--columns", "-n", help="Number of columns whose evidence is shown.", min=0),
+        typer.Option(
+            "--columns",
+            "-n",
+            metavar="NUMBER",
+            help="Number of columns whose evidence is shown.",
+            min=0,
+        ),
     ] = 10,
     depth: Annotated[
-        int | None, typer.Option("--depth", help="Maximum depth of the tree shown.", min=0)
+        int | None,
+        typer.Option("--depth", metavar="NUMBER", help="Maximum depth of the tree shown.", min=0),
     ] = None,
 ) -> None:
     """Print a model: its parameters, columns, classes, tree and evidence.
@@ -36,7 +44,9 @@ def show(
     numeric = len(fitted.schema_.numeric)
     say(f"{fitted!r}")
     kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
-    say(f"{kinds}; {size_words(model.stat().st_size)}")
+    state = model.stat()
+    written = datetime.fromtimestamp(state.st_mtime).strftime("%Y-%m-%d %H:%M")
+    say(f"{kinds}; {size_words(state.st_size)}, written on {written}")
     if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
         return
     names = ", ".join(printable(str(c)) for c in fitted.classes_[:20])

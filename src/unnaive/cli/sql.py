@@ -26,7 +26,10 @@ def sql(
     ] = "duckdb",
     keep: Keep = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="File to write; default: standard output.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="File to write; default: standard output."
+        ),
     ] = None,
 ) -> None:
     """Print a SQL statement that computes the probability of every class in a database.

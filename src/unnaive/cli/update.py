@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from unnaive.cli.console import say
-from unnaive.cli.options import Data, ModelFile, OptionalTarget, Quiet, Weight
+from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, OptionalTarget, Quiet, Weight
 
 
 def update(
@@ -16,9 +16,13 @@ def update(
     data: Data,
     target: OptionalTarget = None,
     weight: Weight = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Model file to write; by default MODEL is replaced."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Model file to write; by default MODEL is replaced."
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -30,7 +34,7 @@ def update(
     """
     from unnaive.cli.console import bar_callback, progress
     from unnaive.cli.models import check_writable, load_model, save_model
-    from unnaive.cli.rows import find_target, paths_of, update_scan
+    from unnaive.cli.rows import CsvText, find_target, paths_of, update_scan
 
     path = model if out is None else out
     check_writable(path)
@@ -44,7 +48,8 @@ def update(
         bar("fitting")
         label = find_target(fitted.schema_, paths, target)
         assert label is not None
-        rows = update_scan(fitted.schema_, paths, label, weight)
+        text = CsvText(decimal, na_values)
+        rows = update_scan(fitted.schema_, paths, label, weight, text)
         fitted.set_callbacks(bar_callback(bar)).partial_fit(rows, None)
     save_model(fitted, path)
     if not quiet:

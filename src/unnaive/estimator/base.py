@@ -20,12 +20,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, expect
 from unnaive.common.wording import size_words
 from unnaive.counts.gather import gather
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
+from unnaive.estimator.advice import advise_on
 from unnaive.estimator.progress import FitProgress
 from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
@@ -74,6 +76,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _n_passes: ClassVar[int | None] = 1
     _progress: FitProgress | None = None  # in a fit with callbacks
     _refuses_identifiers = True
+    _gives_advice = False  # whether fit warns about what looks wrong in a table
     _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
     _optional_attributes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
@@ -156,6 +159,8 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
         summary = take() if first_pass is None else first_pass(take, source.check)
         self._check_identifiers(summary)
+        if self._gives_advice and fitted is None:
+            advise_on(summary)
         return source, summary
 
     def _rows_to_learn(
@@ -259,7 +264,8 @@ class AdditiveEstimator(TableEstimator):
     def _update(self, new: Callable[[Schema | None], Summary]) -> Self:
         """Learn from old and new sums together; ``new`` reads rows, given the columns known."""
         if not hasattr(self, "schema_"):
-            return self._learn(new(None))
+            with silence():  # some rows tell little about those to come
+                return self._learn(new(None))
         known = self._sums("updated")
         if known.wanted != self._wanted(known.schema) or known.grid_limit != self.grid_limit:
             raise ValueError(

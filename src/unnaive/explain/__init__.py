@@ -8,14 +8,17 @@ from unnaive.explain.displays import (
     ExplanationDisplay,
     MixtureDisplay,
     NomogramDisplay,
+    PairDisplay,
     TreeDisplay,
 )
 from unnaive.explain.evidence import PartEvidence, evidence_of
 from unnaive.explain.groups import GroupProfile, Remark, distinguishing_values, profiles_of
 from unnaive.explain.importance import Importance, importance_of
+from unnaive.explain.pairs import PairEvidence
 from unnaive.explain.parts import ActivePart, Combiner, Part, Reading
 from unnaive.explain.quality import Calibration, Quality, quality_of
 from unnaive.explain.readings import read_model
+from unnaive.explain.reasons import Reasons
 from unnaive.explain.rows import Explanation, Piece, explain_rows
 from unnaive.explain.tree import Step, TreeNode, tree_of
 from unnaive.explain.whatif import Variation, WhatIf, vary, what_if
@@ -34,11 +37,14 @@ __all__ = [
     "Importance",
     "MixtureDisplay",
     "NomogramDisplay",
+    "PairDisplay",
+    "PairEvidence",
     "Part",
     "PartEvidence",
     "Piece",
     "Quality",
     "Reading",
+    "Reasons",
     "Remark",
     "Step",
     "TreeDisplay",

@@ -10,25 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import GaussianTerm, KernelTerm, TableTerm, Term
-from unnaive.bayes.evidence import weigh
-from unnaive.counts import CountTable
-from unnaive.discretize.discretizer import cut_names, interval_names
+from unnaive.bayes.evidence import mean_strength, weigh
+from unnaive.bayes.values import (
+    density_shares,
+    logs_at,
+    normalized,
+    points_of,
+    slot_counts,
+    slot_shares,
+)
+from unnaive.common.facts import Columns, Facts
+from unnaive.common.wording import counted
+from unnaive.discretize.discretizer import cut_names
+from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins
 from unnaive.explain.intervals import density_reach, table_reach
-from unnaive.explain.parts import Part
-from unnaive.table import Block, Column, Schema
+from unnaive.explain.parts import Part, label_names
+from unnaive.table import Column, Schema
 
 State = Literal["missing", "value", "unseen"]
 VALUE: State = "value"
-POINTS = 60  # at most, at which densities are shown
-CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, adds nothing
-# Seconds that dates and durations are rounded to: a minute, an hour, a day, a year and so on.
-CLOCK = (1, 10, 60, 600, 3600, 21600, *(86400 * d for d in (1, 2, 5, 10, 20, 50, 100, 200, 500)))
-SPREAD = 3.0  # standard deviations around the means where normal densities are shown
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AttributeEvidence:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AttributeEvidence(Facts):
     """Evidence of the values of one attribute.
 
     Every array has a row for each value: first "missing", then the values (categories, intervals,
@@ -64,6 +69,8 @@ class AttributeEvidence:
         of counts, or else of probabilities. At points: the density.
     log_prior : array of shape (labels,)
         Of the labels, before any attribute.
+    labels : tuple of str
+        The labels as text.
     """
 
     name: str
@@ -82,6 +89,7 @@ class AttributeEvidence:
     counts: NDArray[np.float64]
     shares: NDArray[np.float64]
     log_prior: NDArray[np.float64]
+    labels: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.values)
@@ -89,9 +97,7 @@ class AttributeEvidence:
     @property
     def importance(self) -> float:
         """Mean absolute evidence for the true label, over rows as frequent as the model expects."""
-        prior = np.exp(self.log_prior - self.log_prior.max())
-        strength = np.minimum(np.abs(self.weights), CERTAIN)
-        return float((self.distribution() * strength).sum(axis=0) @ prior / prior.sum())
+        return mean_strength(self.weights, self.distribution(), self.log_prior)
 
     def distribution(self) -> NDArray[np.float64]:
         """``shares`` that sum to one for every label, also where values are points of a density:
@@ -99,33 +105,23 @@ class AttributeEvidence:
         """
         if self.form != "density":
             return self.shares
-        gone, density = self.shares[:1], self.shares[1:]
-        return np.vstack((gone, (1.0 - gone) * _normalized(density)))
+        return density_shares(self.shares[0], self.shares[1:])
 
-    def __repr__(self) -> str:
-        return f"AttributeEvidence of {self.name!r}: {len(self)} values, {self.form}"
+    def _columns(self) -> Columns:
+        n_labels = len(self.labels)
+        return {
+            "column": [self.name] * (len(self) * n_labels),
+            "value": [value for value in self.values for _ in self.labels],
+            "class": list(self.labels) * len(self),
+            "evidence": self.weights.ravel(),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+            "rows": self.counts.ravel(),
+            "share": self.shares.ravel(),
+        }
 
-
-def logs_at(term: Term, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Evidence of a term for numbers: values x labels."""
-    assert isinstance(term, (GaussianTerm, KernelTerm))
-    block = Block(Schema((column,), False), [values], n_rows=len(values))
-    out = np.zeros((len(values), len(term.log_weight)))
-    term.adder(block, 0)(slice(0, len(values)), out)
-    return out
-
-
-def slot_counts(counts: CountTable | None, j: int, n_slots: int, n_labels: int) -> NDArray[Any]:
-    """Rows behind missing, the values and unseen, slots x labels; NaN where none are kept.
-
-    A column that was not counted by value has at least how many rows have one.
-    """
-    if counts is None:
-        return np.full((n_slots, n_labels), np.nan)
-    slots = counts.attribute(j)
-    if slots.shape[1] != n_slots:
-        slots = np.column_stack((slots[:, 0], counts.totals - slots[:, 0], np.zeros(n_labels)))
-    return slots.T
+    def _title(self) -> str:
+        return f"Evidence of {self.name!r}: {counted(len(self), 'value')}, {self.form}"
 
 
 def attribute_evidence(
@@ -140,6 +136,7 @@ def attribute_evidence(
         kind=column.kind,
         family=column.family,
         log_prior=part.scorer.log_prior,
+        labels=label_names(part.labels),
     )
     if isinstance(term, (GaussianTerm, KernelTerm)):
         return make(**_density(part, column, j, term, level))
@@ -157,7 +154,7 @@ def attribute_evidence(
             low=zeros,
             high=zeros,
             counts=counts,
-            shares=_shares(counts, zeros),
+            shares=slot_shares(counts, zeros),
         )
     return make(**_table(part, column, j, term, level))
 
@@ -168,14 +165,13 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
     counts = slot_counts(part.counts, j, len(logs), logs.shape[1])
     raw: tuple[Any, ...]
     if isinstance(coder, Bins):  # a number always lies in some interval
-        names = tuple(interval_names(coder.cuts, column.family))
-        raw = (None, *_inside(coder.cuts, column.family))
-        values, kept = ("missing", *names), len(names) + 1
-        states: list[State] = ["missing", *([VALUE] * len(names))]
+        raw, kept = (None, *_inside(coder.cuts, column.family)), coder.size + 1
+        states: list[State] = ["missing", *([VALUE] * coder.size)]
     else:
-        values, kept = tuple(coder.name(slot) for slot in range(coder.size + 2)), coder.size + 2
+        kept = coder.size + 2
         raw = (None, *coder.values, *coder.rare[:1], None)
         states = ["missing", *([VALUE] * coder.size), "unseen"]
+    values = slot_words(coder, column.family)[:kept]
     logs, counts = logs[:kept], counts[:kept]
     weights = weigh(logs, part.scorer.log_prior)
     down = up = np.full(weights.shape, np.nan)
@@ -192,7 +188,7 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
         "low": weights - down,
         "high": weights + up,
         "counts": counts,
-        "shares": _shares(counts, logs),
+        "shares": slot_shares(counts, logs),
     }
 
 
@@ -217,7 +213,7 @@ def _density(
     part: Part, column: Column, j: int, term: GaussianTerm | KernelTerm, level: float
 ) -> dict[str, Any]:
     """Fields of an attribute whose evidence is by densities: taken at points."""
-    points = _points(term, column.family)
+    points = points_of(term, column.family)
     logs = np.vstack((term.missing, logs_at(term, column, points)))
     counts = slot_counts(part.counts, j, 3, logs.shape[1])
     prior = part.scorer.log_prior
@@ -233,7 +229,7 @@ def _density(
     density[0] = 0.0
     point_counts = np.vstack((counts[:1], np.full((len(points), logs.shape[1]), np.nan)))
     if part.counts is not None:
-        density[0] = _normalized(counts[:2])[0]
+        density[0] = normalized(counts[:2])[0]
     return {
         "form": "density",
         "values": ("missing", *cut_names(points, column.family, 4)),
@@ -247,47 +243,6 @@ def _density(
         "counts": point_counts,
         "shares": density,
     }
-
-
-def _points(term: GaussianTerm | KernelTerm, family: str) -> NDArray[np.float64]:
-    """Points at which to take a density: over the range of the rows, or around the means."""
-    if isinstance(term, KernelTerm):
-        scale = term.densities.scale
-        # Half the range is finite whatever the values are.
-        low, high = scale.low, scale.low + scale.half_range + scale.half_range
-    else:
-        reach = SPREAD * np.sqrt(term.variance)
-        low, high = float((term.mean - reach).min()), float((term.mean + reach).max())
-    return _round_points(low, high, family)
-
-
-def _round_points(low: float, high: float, family: str) -> NDArray[np.float64]:
-    """About POINTS numbers between two, round ones where there are some."""
-    step = (high - low) / POINTS
-    power = 10.0 ** np.floor(np.log10(step)) if 0.0 < step < np.inf else np.nan
-    rounds = [m * power for m in (1.0, 2.0, 2.5, 5.0, 10.0)]
-    if family in ("time", "duration") and 1e6 * CLOCK[0] <= step <= 1e6 * CLOCK[-1]:
-        rounds = [1e6 * seconds for seconds in CLOCK]
-    nice = min((size for size in rounds if size >= step), default=np.nan)
-    if np.isfinite(nice) and abs(low) < 1e12 * nice:
-        points = np.arange(np.ceil(low / nice), np.floor(high / nice) + 1.0) * nice
-        if len(points) > POINTS // 10:
-            return np.unique(points)
-    return np.unique(np.linspace(low, high, POINTS))
-
-
-def _shares(counts: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distribution of each label over the values."""
-    if np.isnan(counts).any():
-        # What has no evidence has no share.
-        counts = np.exp(logs) * (logs != 0.0).any(axis=1)[:, None]
-    return _normalized(counts)
-
-
-def _normalized(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns divided by their sums; 0 where a sum is."""
-    total = counts.sum(axis=0)
-    return np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
 
 
 def _inside(cuts: NDArray[np.float64], family: str) -> tuple[Any, ...]:

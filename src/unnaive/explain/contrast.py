@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
+from unnaive.common.facts import Columns, Facts
+from unnaive.common.wording import counted
+from unnaive.explain.evidence import PartEvidence, evidence_of
+from unnaive.explain.parts import find_label, label_names
 from unnaive.explain.rows import Explanation, Piece
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Discrimination:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Discrimination(Facts):
     """The values that distinguish two labels, the most important first.
 
     Attributes
@@ -44,8 +47,20 @@ class Discrimination:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __repr__(self) -> str:
-        return f"Discrimination of {self.label!r} against {self.against!r}: {len(self)} values"
+    def _columns(self) -> Columns:
+        return {
+            "column": self.attributes,
+            "value": self.values,
+            "evidence": self.weights,
+            f"rows of {self.label}": self.counts[:, 0],
+            f"rows of {self.against}": self.counts[:, 1],
+            f"share of {self.label}": self.shares[:, 0],
+            f"share of {self.against}": self.shares[:, 1],
+            "importance": self.importance,
+        }
+
+    def _title(self) -> str:
+        return f"{self.label} against {self.against}: {counted(len(self), 'value')}"
 
 
 def discriminate(
@@ -76,7 +91,7 @@ def discriminate(
     >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
     >>> values = discriminate(model, "versicolor", "virginica")
     >>> print(values.attributes[0], values.values[0], f"{values.weights[0]:+.2f}")
-    petal width (cm) (1.75, inf) -3.41
+    petal width (cm) above 1.75 -3.41
     """
     facts = model if isinstance(model, PartEvidence) else evidence_of(model, part)
     a, b = find_label(facts.labels, label, "label"), find_label(facts.labels, against, "against")
@@ -107,19 +122,8 @@ def discriminate(
     )
 
 
-def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
-    """Number of a label, given as it is or as text."""
-    names = label_names(labels)
-    for k, candidate in enumerate(labels.tolist()):
-        if candidate is label or candidate == label:
-            return k
-    if label in names:
-        return names.index(label)
-    raise ValueError(f"{parameter}={label!r} is not one of the classes: {', '.join(names[:10])}.")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Waterfall:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Waterfall(Facts):
     """Bars that lead from a baseline to a total, the longest first.
 
     Attributes
@@ -149,6 +153,18 @@ class Waterfall:
     bars: NDArray[np.float64]
     answer: str
     probability: float
+
+    def _columns(self) -> Columns:
+        return {
+            "name": ("start", *self.names),
+            "value": ("", *self.values),
+            "bar": np.concatenate(([self.start], self.bars)),
+            "total": np.cumsum(np.concatenate(([self.start], self.bars))),
+        }
+
+    def _title(self) -> str:
+        against = f" against {self.against}" if self.against else ""
+        return f"{self.unit} of {self.label}{against}: P({self.answer}) = {self.probability:.3f}"
 
 
 def waterfall_of(

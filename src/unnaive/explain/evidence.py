@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.facts import Columns, Facts, join_columns
+from unnaive.common.wording import counted
 from unnaive.explain.attributes import AttributeEvidence, attribute_evidence
-from unnaive.explain.parts import Part
+from unnaive.explain.pairs import PairEvidence, pair_evidence
+from unnaive.explain.parts import Part, label_names
 from unnaive.explain.readings import read_model
 from unnaive.table import Schema
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PartEvidence:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PartEvidence(Facts):
     """The evidence of every attribute in one naive Bayes of a model.
 
     Attributes
@@ -36,8 +39,8 @@ class PartEvidence:
         Probability of the credible intervals.
     attributes : tuple of AttributeEvidence
         In the order of the table's columns.
-    n_pairs : int
-        Pairs of attributes that have evidence of their own, which is not here.
+    pairs : tuple of PairEvidence
+        Of the pairs of attributes that have evidence beside theirs.
     """
 
     part: str
@@ -49,7 +52,7 @@ class PartEvidence:
     label_weight: NDArray[np.float64]
     level: float
     attributes: tuple[AttributeEvidence, ...]
-    n_pairs: int = 0
+    pairs: tuple[PairEvidence, ...] = ()
 
     def __getitem__(self, name: str) -> AttributeEvidence:
         for attribute in self.attributes:
@@ -57,10 +60,14 @@ class PartEvidence:
                 return attribute
         raise KeyError(f"no attribute is named {name!r}.")
 
-    def __repr__(self) -> str:
+    def _columns(self) -> Columns:
+        return join_columns([fact._columns() for fact in (*self.attributes, *self.pairs)])
+
+    def _title(self) -> str:
+        pairs = f", {counted(len(self.pairs), 'pair')}" if self.pairs else ""
         return (
-            f"PartEvidence of {self.part!r}: {len(self.attributes)} attributes, "
-            f"{len(self.labels)} labels"
+            f"Evidence in {self.part!r}: {counted(len(self.attributes), 'attribute')}{pairs}, "
+            f"{counted(len(self.labels), 'class', 'classes')}"
         )
 
     def ranked(self) -> list[AttributeEvidence]:
@@ -121,14 +128,5 @@ def part_evidence(part: Part, schema: Schema, level: float) -> PartEvidence:
         totals,
         level,
         attributes,
-        len(scorer.pairs),
+        tuple(pair_evidence(part, schema, pair) for pair in scorer.pairs),
     )
-
-
-def label_names(labels: NDArray[Any]) -> tuple[str, ...]:
-    """Labels as text; a (class, cluster) pair by its class and number."""
-    return tuple(_name(label) for label in labels.tolist())
-
-
-def _name(label: Any) -> str:
-    return f"{_name(label[0])}, cluster {label[1]}" if isinstance(label, tuple) else str(label)

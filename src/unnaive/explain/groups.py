@@ -10,18 +10,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Folded, Foreign, GatedMixture
-from unnaive.bayes.evidence import weigh
-from unnaive.explain.attributes import CERTAIN
-from unnaive.explain.evidence import PartEvidence, evidence_of, label_names
-from unnaive.explain.parts import Reading
+from unnaive.bayes.evidence import CERTAIN, weigh
+from unnaive.common.facts import Columns, Facts, FactTuple
+from unnaive.common.wording import counted
+from unnaive.explain.evidence import PartEvidence, evidence_of
+from unnaive.explain.parts import Reading, label_names
 from unnaive.explain.readings import read_model
 from unnaive.table.codes import as_objects
 
 LEAST_WORTH = 0.01  # evidence times frequency that is worth a remark
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+@dataclass(frozen=True, slots=True, repr=False)
+class Remark(Facts):
     """A value that is typical of a label: its weight of evidence against the label's siblings."""
 
     attribute: str
@@ -29,9 +30,20 @@ class Remark:
     label: str
     weight: float
 
+    def _columns(self) -> Columns:
+        return {
+            "column": [self.attribute],
+            "value": [self.value],
+            "class": [self.label],
+            "evidence": [self.weight],
+        }
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupProfile:
+    def _title(self) -> str:
+        return f"Typical of {self.label}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroupProfile(Facts):
     """A cluster of a class, an expert, a gate, or a node of a tree.
 
     Attributes
@@ -61,8 +73,24 @@ class GroupProfile:
     remarks: tuple[Remark, ...]
     words: str = ""
 
+    def _columns(self) -> Columns:
+        typical = self.remarks or (None,)
+        return {
+            "group": [self.name] * len(typical),
+            "parent": [self.parent] * len(typical),
+            "rows": [self.weight] * len(typical),
+            "share": [self.share] * len(typical),
+            "column": ["" if remark is None else remark.attribute for remark in typical],
+            "value": ["" if remark is None else remark.value for remark in typical],
+            "evidence": [np.nan if remark is None else remark.weight for remark in typical],
+        }
 
-def profiles_of(model: Any, *, n_remarks: int = 5) -> tuple[GroupProfile, ...]:
+    def _title(self) -> str:
+        words = f": {self.words}" if self.words else ""
+        return f"{self.name}, {counted(self.weight, 'row')}{words}"
+
+
+def profiles_of(model: Any, *, n_remarks: int = 5) -> FactTuple[GroupProfile]:
     """Profiles of the clusters of a decomposition, or of the gates and experts of a mixture.
 
     Parameters
@@ -128,7 +156,7 @@ def distinguishing_values(
     return tuple(remark for _, remark in ranked[:n])
 
 
-def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> tuple[GroupProfile, ...]:
+def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> FactTuple[GroupProfile]:
     # Around an estimator of another library the words are all there is.
     facts = None if isinstance(node.inner, Folded | Foreign) else evidence_of(model)
     names = label_names(as_objects(node.pairs(answer.classes)))
@@ -151,10 +179,10 @@ def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> tuple[GroupPr
                 clusters.profiles[place],
             )
         )
-    return tuple(profiles)
+    return FactTuple(profiles)
 
 
-def _experts(reading: Reading, node: GatedMixture, n: int) -> tuple[GroupProfile, ...]:
+def _experts(reading: Reading, node: GatedMixture, n: int) -> FactTuple[GroupProfile]:
     shape, classes = node.shape, reading.classes
     by_class = [node.counts.totals[units] for units in shape.models()]
     for g in reversed(range(shape.n_gates)):  # children come after their gate
@@ -171,7 +199,7 @@ def _experts(reading: Reading, node: GatedMixture, n: int) -> tuple[GroupProfile
             profiles.append(
                 _node(name, facts.part, float(share[k]), by_class[child], classes, remarks)
             )
-    return tuple(profiles)
+    return FactTuple(profiles)
 
 
 def _node(

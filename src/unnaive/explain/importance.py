@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import GaussianTerm, KernelTerm, Term
-from unnaive.bayes.evidence import weigh
+from unnaive.bayes.evidence import CERTAIN, weigh
 from unnaive.bayes.scoring import probabilities
+from unnaive.common.facts import Columns, Facts
+from unnaive.common.wording import counted
 from unnaive.encode.coding import column_slots
-from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.parts import Part, Reading
 from unnaive.explain.quality import labelled_rows
 from unnaive.explain.readings import read_model
+from unnaive.explain.reasons import bar_names
+from unnaive.explain.repeated import repeated_evidence
 from unnaive.table import Block
 from unnaive.table.kept import KeptBlock
 
@@ -24,8 +27,8 @@ ROWS = 1 << 15  # rows looked at together
 LARGE = 1e6  # scores with the penalty of an impossible value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Importance:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Importance(Facts):
     """How much each attribute matters on some rows.
 
     Attributes
@@ -40,24 +43,58 @@ class Importance:
         Negative where the model does better without it.
     log_loss : float
         With all attributes; NaN without labels.
+    by : {"evidence", "loss"}
+        What attributes are ranked by.
+    notes : tuple of str
+        What to know about each attribute: that it is counted twice with another one. "" where
+        there is nothing to say, or no labels to tell by.
+    pairs : tuple of str
+        Pairs of attributes that have evidence beside theirs.
+    pair_evidence : array of shape (pairs,)
+        Mean absolute evidence of the pairs.
     """
 
     features: tuple[str, ...]
     evidence: NDArray[np.float64]
     drop: NDArray[np.float64]
     log_loss: float
+    by: str
+    notes: tuple[str, ...]
+    pairs: tuple[str, ...]
+    pair_evidence: NDArray[np.float64]
 
     @property
     def size(self) -> NDArray[np.float64]:
-        """The rise in log loss where it is measured, else the evidence: (attributes,)."""
-        return self.evidence if np.isnan(self.log_loss) else self.drop
+        """What attributes are ranked by: (attributes,)."""
+        return self.evidence if self.by == "evidence" else self.drop
 
-    def __repr__(self) -> str:
-        best = int(np.argmax(self.evidence))
-        return f"Importance of {len(self.features)} attributes, first {self.features[best]!r}"
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The attributes, the most important first."""
+        return np.argsort(-self.size, kind="stable")
+
+    def _columns(self) -> Columns:
+        unknown = np.full(len(self.pairs), np.nan)
+        evidence = np.concatenate((self.evidence, self.pair_evidence))
+        drop = np.concatenate((self.drop, unknown))
+        names, notes = (*self.features, *self.pairs), (*self.notes, *("" for _ in self.pairs))
+        size = np.nan_to_num(evidence if self.by == "evidence" else drop, nan=-np.inf)
+        order = np.argsort(-size, kind="stable")
+        return {
+            "column": [names[k] for k in order],
+            "evidence": evidence[order],
+            "rise_in_log_loss": drop[order],
+            "note": [notes[k] for k in order],
+        }
+
+    def _title(self) -> str:
+        ranked = "mean absolute evidence" if self.by == "evidence" else "rise in log loss without"
+        return f"Importance of {counted(len(self.features), 'attribute')}, by {ranked}"
 
 
-def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Importance:
+def importance_of(
+    model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, by: str = "evidence"
+) -> Importance:
     """Mean evidence of each attribute on some rows, and the rise in log loss if it is missing.
 
     Parameters
@@ -67,6 +104,10 @@ def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     y : array-like of shape (n_samples,) or None, default=None
         Labels, for the rise in log loss.
     sample_weight : array-like of shape (n_samples,) or None, default=None
+    by : {"evidence", "loss"}, default="evidence"
+        What attributes are ranked by: what their values say, or the rise in log loss without them.
+        The latter needs labels. It is small, or below zero, for attributes that others repeat: in
+        naive Bayes their evidence is counted twice, which ``notes`` say.
 
     Returns
     -------
@@ -80,31 +121,39 @@ def importance_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     >>> data = load_iris(as_frame=True)
     >>> model = NaiveBayesClassifier().fit(data.data, data.target)
     >>> importance = importance_of(model, data.data, data.target)
-    >>> importance.features[importance.evidence.argmax()]
+    >>> importance.features[importance.order[0]]
     'petal width (cm)'
     """
+    if by not in ("evidence", "loss"):
+        raise ValueError(f"by must be 'evidence' or 'loss'; got {by!r}.")
+    if by == "loss" and y is None:
+        raise ValueError("by='loss' needs labels: pass y.")
     reading = read_model(model)
     block = KeptBlock(reading.block(X))
     features = tuple(reading.schema.label(j) for j in range(len(reading.schema)))
     labelled = None if y is None else labelled_rows(reading.classes, block.n_rows, y, sample_weight)
     weight = np.ones(block.n_rows) if labelled is None else labelled.weight
-    evidence = np.zeros(len(features))
+    evidence = np.zeros(len(features) + len(reading.answer.pairs))
     for start in range(0, block.n_rows, ROWS):
         rows = slice(start, start + ROWS)
         evidence += _evidence(reading, block.slice(start, start + ROWS), weight[rows])
-    evidence /= weight.sum()
-    if labelled is None:
-        return Importance(features, evidence, np.full(len(features), np.nan), np.nan)
-    loss = labelled.log_loss(reading.answer.probabilities(block))
-    drop = np.array([labelled.log_loss(p) for p in _without_each(reading, block)]) - loss
-    return Importance(features, evidence, drop, loss)
+    evidence, of_pairs = np.split(evidence / weight.sum(), [len(features)])
+    pairs = bar_names(reading)[len(features) :]
+    loss, drop = np.nan, np.full(len(features), np.nan)
+    notes: tuple[str, ...] = ("",) * len(features)
+    if labelled is not None:
+        loss = labelled.log_loss(reading.answer.probabilities(block))
+        drop = np.array([labelled.log_loss(p) for p in _without_each(reading, block)]) - loss
+        notes = repeated_evidence(reading, block, labelled.groups, evidence)
+    return Importance(features, evidence, drop, loss, by, notes, pairs, of_pairs)
 
 
 def _evidence(
     reading: Reading, block: KeptBlock, weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Sum over rows of the absolute evidence of each attribute, in the parts that answer."""
-    out, total_share = np.zeros(len(block.schema)), np.zeros(block.n_rows)
+    n_bars = len(block.schema) + len(reading.answer.pairs)
+    out, total_share = np.zeros(n_bars), np.zeros(block.n_rows)
     active = [a for a in reading.active_parts(block) if reading.part(a.part).role != "gate"]
     for one in active:
         total_share[one.rows] += one.share  # one, but for votes that are log odds
@@ -116,6 +165,11 @@ def _evidence(
             if term is not None:
                 strength = np.minimum(np.abs(_weights(part, term, rows, j)), CERTAIN)
                 out[j] += trust @ (strength * belief).sum(axis=1)
+        for k, pair in enumerate(part.scorer.pairs):
+            slots = (column_slots(rows, j, coder) for j, coder in pair.columns)
+            weights = weigh(pair.logs, part.scorer.log_prior)[tuple(slots)]
+            strength = np.minimum(np.abs(weights), CERTAIN)
+            out[len(block.schema) + k] += trust @ (strength * belief).sum(axis=1)
     return out
 
 

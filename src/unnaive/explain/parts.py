@@ -223,6 +223,26 @@ class Reading:
         return replace(self.parts.combiner, folds=tuple(folds))
 
 
+def label_names(labels: NDArray[Any]) -> tuple[str, ...]:
+    """Labels as text; a (class, cluster) pair by its class and number."""
+    return tuple(_name(label) for label in labels.tolist())
+
+
+def _name(label: Any) -> str:
+    return f"{_name(label[0])}, cluster {label[1]}" if isinstance(label, tuple) else str(label)
+
+
+def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
+    """Number of a label, given as it is or as text."""
+    names = label_names(labels)
+    for k, candidate in enumerate(labels.tolist()):
+        if candidate is label or candidate == label:
+            return k
+    if label in names:
+        return names.index(label)
+    raise ValueError(f"{parameter}={label!r} is not one of the classes: {', '.join(names[:10])}.")
+
+
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:5])
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

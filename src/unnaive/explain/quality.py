@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from unnaive.bayes.quality import QualitySums, log_losses
+from unnaive.common.facts import Columns, Facts
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of, label_groups, merge_labels, read_target
 from unnaive.table.reading import read_weight
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Calibration(Facts):
     """Observed frequency of each class among rows with about the same predicted probability.
 
     Attributes
@@ -40,9 +41,25 @@ class Calibration:
     weight: NDArray[np.float64]
     edges: NDArray[np.float64]
 
+    def _columns(self) -> Columns:
+        c, b = np.nonzero(self.weight > 0)
+        return {
+            "class": [str(self.classes[k]) for k in c],
+            "from": self.edges[b],
+            "to": self.edges[b + 1],
+            "predicted": self.predicted[c, b],
+            "observed": self.observed[c, b],
+            "low": self.low[c, b],
+            "high": self.high[c, b],
+            "rows": self.weight[c, b],
+        }
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Quality:
+    def _title(self) -> str:
+        return "Predicted and observed frequency (calibration)"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Quality(Facts):
     """Quality of a model's predictions on some rows.
 
     Attributes
@@ -71,7 +88,12 @@ class Quality:
     confusion: NDArray[np.float64]
     calibration: Calibration
 
-    def __repr__(self) -> str:
+    def _columns(self) -> Columns:
+        names = [str(label) for label in self.classes]
+        predicted = {f"predicted {n}": self.confusion[:, k] for k, n in enumerate(names)}
+        return {"true class": names, **predicted}
+
+    def _title(self) -> str:
         return (
             f"Quality on {self.n_rows} rows: accuracy {self.accuracy:.4f}, "
             f"log loss {self.log_loss:.4f}"
@@ -107,6 +129,10 @@ def quality_of(
     >>> X, y = load_iris(return_X_y=True)
     >>> quality_of(NaiveBayesClassifier().fit(X, y), X, y)
     Quality on 150 rows: accuracy 0.9467, log loss 0.1493
+    true class  predicted 0  predicted 1  predicted 2
+             0           50            0            0
+             1            0           45            5
+             2            0            3           47
     """
     predicted = np.asarray(model.predict_proba(X))
     rows = labelled_rows(model.classes_, len(predicted), y, sample_weight)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import TableTerm
 from unnaive.bayes.evidence import weigh
-from unnaive.common.wording import printable
+from unnaive.common.facts import Columns, Facts
+from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
 from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import State
-from unnaive.explain.evidence import label_names
-from unnaive.explain.parts import Combiner, Part, Reading
+from unnaive.explain.pairs import pair_name
+from unnaive.explain.parts import Combiner, Part, Reading, find_label, label_names
 from unnaive.explain.readings import read_model
+from unnaive.explain.reasons import Reasons, reasons_of
 from unnaive.explain.tree import Step, path_to
 from unnaive.table import Block
 from unnaive.table.codes import is_missing
@@ -25,8 +27,8 @@ from unnaive.table.kept import KeptBlock
 ROWS = 1024  # rows explained at a time
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Piece(Facts):
     """The evidence of one part of the model for a row.
 
     Attributes
@@ -66,12 +68,21 @@ class Piece:
             out += bar
         return out
 
-    def __repr__(self) -> str:
-        return f"Piece {self.part!r}: share {self.share:.3g}, {len(self.bars)} bars"
+    def _columns(self) -> Columns:
+        n_bars, n_labels = self.bars.shape
+        return {
+            "bar": np.repeat(np.arange(n_bars), n_labels),
+            "class": list(self.names) * n_bars,
+            "log_probability": self.bars.ravel(),
+            "evidence": self.weights.ravel(),
+        }
+
+    def _title(self) -> str:
+        return f"{self.part}: share {self.share:.3g}, {counted(len(self.bars), 'bar')}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Explanation(Facts):
     """Why a row is predicted as it is.
 
     Where one part answers, its ``joint`` is the row's ``predict_joint_log_proba``. In general
@@ -120,7 +131,24 @@ class Explanation:
         pieces = self.class_pieces
         return self.combiner.combine([p.share for p in pieces], [p.joint for p in pieces])
 
-    def __repr__(self) -> str:
+    def _columns(self) -> Columns:
+        """A line for each attribute of each part that answers, by its strongest evidence."""
+        lines = [
+            (piece, k, int(np.abs(piece.weights[k]).argmax()))
+            for piece in self.class_pieces
+            for k in np.argsort(-np.abs(piece.weights).max(axis=1), kind="stable")
+        ]
+        return {
+            "part": [piece.part for piece, _, _ in lines],
+            "share": [piece.share for piece, _, _ in lines],
+            "column": [self.features[k] for _, k, _ in lines],
+            "value": [self.values[k] for _, k, _ in lines],
+            "state": [self.states[k] for _, k, _ in lines],
+            "class": [piece.names[c] for piece, _, c in lines],
+            "evidence": [float(piece.weights[k, c]) for piece, k, c in lines],
+        }
+
+    def _title(self) -> str:
         answer = ", ".join(
             f"{name} {p:.3f}"
             for name, p in zip(label_names(self.classes), self.probabilities, strict=True)
@@ -128,7 +156,15 @@ class Explanation:
         return printable(f"Explanation: {answer}")
 
 
-def explain_rows(model: Any, X: Any) -> list[Explanation]:
+@overload
+def explain_rows(
+    model: Any, X: Any, *, top: None = None, label: Any = None
+) -> list[Explanation]: ...
+@overload
+def explain_rows(model: Any, X: Any, *, top: int, label: Any = None) -> Reasons: ...
+def explain_rows(
+    model: Any, X: Any, *, top: int | None = None, label: Any = None
+) -> list[Explanation] | Reasons:
     """Why each row of a table is predicted as it is.
 
     Parameters
@@ -136,10 +172,16 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     model : fitted classifier, or a `Reading` of one
     X : table of shape (n_samples, n_features)
         The rows to explain.
+    top : int or None, default=None
+        Only the strongest reasons of each row, so many, as one table: for many rows.
+    label : Any, default=None
+        The class that these reasons speak for; None is the predicted one of each row.
 
     Returns
     -------
-    list of Explanation
+    list of Explanation, or Reasons where ``top`` is given
+        The reasons of a row are the values with most evidence for the class. Of models that vote,
+        evidence is the mean of their parts by share; of trees, that of the node where a row stops.
 
     Examples
     --------
@@ -154,8 +196,20 @@ def explain_rows(model: Any, X: Any) -> list[Explanation]:
     ('5.1', '3.5', '1.4', '0.2')
     >>> bool(np.allclose(why.pieces[0].joint, model.predict_joint_log_proba(X[:1])[0]))
     True
+    >>> explain_rows(model, X[[0, 70]], top=2)
+    Reasons of 2 rows, at most 2 each
+    row  rank  column  value  evidence  words
+      0     1  x2        1.4     4.615  x2 at most 2.45: for 0
+      0     2  x3        0.2     4.615  x3 at most 0.8: for 0
+      1     1  x3        1.8     3.818  x3 above 1.75: for 2
+      1     2  x2        4.8     2.649  x2 above 4.75: for 2
     """
     reading = read_model(model)
+    if top is not None:
+        number = None if label is None else find_label(reading.classes, label, "label")
+        return reasons_of(reading, reading.block(X), top, number)
+    if label is not None:
+        raise ValueError("label goes with top: explanations hold the evidence for every class.")
     block = KeptBlock(reading.block(X))
     probabilities = reading.answer.probabilities(block)
     explanations: list[Explanation] = []
@@ -203,7 +257,7 @@ def _explain(
     ]
     for pair in reading.answer.pairs:  # bars of pairs come after those of the columns
         a, b = pair.first, pair.second
-        features.append(f"{features[a]} x {features[b]}")
+        features.append(pair_name(features[a], features[b]))
         texts.append([f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)])
         for row in states:
             row.append(max(row[a], row[b], key=("value", "unseen", "missing").index))

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from unnaive.answer import BayesTree, ClassTree
 from unnaive.bayes.scoring import probabilities
+from unnaive.common.facts import Columns, Facts, FactTuple
+from unnaive.common.wording import counted
 from unnaive.explain.tree_text import condition, find_tree
 from unnaive.table import Schema
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Step(Facts):
     """A node on the path of a row.
 
     Attributes
@@ -31,9 +33,21 @@ class Step:
     condition: str
     shares: NDArray[np.float64]
 
+    def _columns(self) -> Columns:
+        n = self.shares.size
+        return {
+            "node": [self.node] * n,
+            "condition": [self.condition] * n,
+            "label": np.arange(n),
+            "share": self.shares,
+        }
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeNode:
+    def _title(self) -> str:
+        return f"node {self.node}: {self.condition or 'the root'}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TreeNode(Facts):
     """One node of a tree.
 
     Attributes
@@ -69,8 +83,24 @@ class TreeNode:
     utility: float
     words: str
 
+    def _columns(self) -> Columns:
+        return {
+            "node": [self.node],
+            "parent": [self.parent],
+            "depth": [self.depth],
+            "condition": [self.condition],
+            "attribute": [self.attribute],
+            "rows": [self.weight],
+            "staying": [self.staying],
+            "utility": [self.utility],
+            "words": [self.words],
+        }
 
-def tree_of(model: Any) -> tuple[TreeNode, ...]:
+    def _title(self) -> str:
+        return f"node {self.node}: {self.condition or 'the root'}, {counted(self.weight, 'row')}"
+
+
+def tree_of(model: Any) -> FactTuple[TreeNode]:
     """The nodes of a fitted tree, parents before children.
 
     Parameters
@@ -98,7 +128,7 @@ def tree_of(model: Any) -> tuple[TreeNode, ...]:
     schema, labels = answer.schema, answer.labels
     utility = tree.utility if isinstance(tree, BayesTree) else tree.worth
     weight = tree.weight
-    return tuple(
+    return FactTuple(
         TreeNode(
             n,
             int(tree.parent[n]),

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.wording import printable
+from unnaive.common.facts import Columns, Facts
+from unnaive.common.wording import counted
 from unnaive.explain.evidence import evidence_of
-from unnaive.explain.parts import Reading
+from unnaive.explain.parts import Reading, label_names
 from unnaive.explain.readings import read_model
 from unnaive.explain.rows import Explanation, explain_rows
 from unnaive.table import Block
 from unnaive.table.codes import as_objects
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WhatIf:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WhatIf(Facts):
     """Explanations of a row before and after a change.
 
     Attributes
@@ -38,13 +39,21 @@ class WhatIf:
         """Change of the probability of each class."""
         return self.after.probabilities - self.before.probabilities
 
-    def __repr__(self) -> str:
-        changed = ", ".join(self.changed)
-        return printable(f"WhatIf {changed} changed: {self.before} -> {self.after}")
+    def _columns(self) -> Columns:
+        return {
+            "class": label_names(self.before.classes),
+            "before": self.before.probabilities,
+            "after": self.after.probabilities,
+            "difference": self.difference,
+        }
+
+    def _title(self) -> str:
+        names = ", ".join(self.changed) or "nothing"
+        return f"{names} changed: {self.before.predicted} -> {self.after.predicted}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Variation:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Variation(Facts):
     """Predictions of a row with one attribute at each of several values.
 
     Attributes
@@ -64,8 +73,12 @@ class Variation:
     classes: NDArray[Any]
     probabilities: NDArray[np.float64]
 
-    def __repr__(self) -> str:
-        return f"Variation of {self.attribute!r} over {len(self.values)} values"
+    def _columns(self) -> Columns:
+        names = (f"probability_{name}" for name in label_names(self.classes))
+        return {"value": self.values, **dict(zip(names, self.probabilities.T, strict=True))}
+
+    def _title(self) -> str:
+        return f"Probabilities by {self.attribute!r}: {counted(len(self.values), 'value')}"
 
 
 def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:

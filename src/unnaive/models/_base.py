@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unnaive.answer import Answer, Evidence
+from unnaive.answer.importance import importances, relative
 from unnaive.bayes import Scorer
 from unnaive.counts import CountTable
 from unnaive.encode.labels import read_target, same_labels
@@ -58,6 +59,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     answer_: Answer
     classes_: NDArray[Any]
     n_jobs: int | None
+    _gives_advice = True
     _adds_up: bool = True  # whether evidence will be one bar per column, as far as known before fit
 
     def _check_learned(self) -> None:
@@ -95,6 +97,16 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         source = self._open(X)
         ask = partial(getattr(self.answer_, question), n_jobs=self.n_jobs)
         return source.map(ask, None if word is None else self._names(word))
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Importance of each column: its share of the mean absolute evidence, as learned.
+
+        Half of the evidence of a pair counts for each of its columns. The shares sum to one, or
+        are all zero where no column says anything. Scikit-learn's selectors read them.
+        """
+        check_is_fitted(self)
+        return relative(importances(self.answer_.root, self.answer_.schema))
 
     @_if_supported("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import ClassClusters
+from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, check_word, expect
 from unnaive.common.sklearn_private import check_method_params
 from unnaive.counts import Wanted
@@ -213,7 +214,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
             choosing.finish()
         parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
         pairs, owner = join_pairs(parts, summary.n_rows, room)
-        with self._subfit(estimator, "learning pairs"):
+        with self._subfit(estimator, "learning pairs"), silence():
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         self.classes_, self.owner_, self.fold_ = classes, owner, self.fold
         self.clusterers_ = [clusters.clusterer for clusters in found]

@@ -27,7 +27,10 @@ class FileFormat(NamedTuple):
 FORMATS = {
     "Parquet": FileFormat((".parquet", ".pq"), "unnaive.table.batches:ParquetBatches"),
     "CSV": FileFormat((".csv", ".tsv", ".txt"), "unnaive.table.csv:CsvBatches"),
+    "JSON": FileFormat((".json", ".jsonl", ".ndjson"), "unnaive.table.json:JsonBatches"),
+    "Arrow IPC": FileFormat((".arrow", ".feather", ".ipc"), "unnaive.table.ipc:IpcBatches"),
 }
+FIRST_BYTES = {b"PAR1": "Parquet", b"ARRO": "Arrow IPC"}  # of files whose names do not tell
 BUFFER = 1 << 20  # bytes of a column's chunk that are read at a time
 PACKED = (".gz", ".bz2", ".zst", ".lz4")  # CSV only: Parquet packs its own columns
 
@@ -80,7 +83,8 @@ def find_files(data: Any) -> list[str]:
         )
         if not found:
             raise FileNotFoundError(f"the folder {text!r} has no {' or '.join(FORMATS)} files.")
-        return found
+        # JSON beside files of another kind describes them.
+        return [path for path in found if _ending(path) != "JSON"] or found
     if os.path.exists(text):
         return [text]
     found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
@@ -123,7 +127,7 @@ def _format(path: str) -> str:
     if kind is not None:
         return kind
     with open(path, "rb") as file:
-        return "Parquet" if file.read(4) == b"PAR1" else "CSV"
+        return FIRST_BYTES.get(file.read(4), "CSV")
 
 
 class ParquetBatches:
@@ -136,11 +140,12 @@ class ParquetBatches:
         self.paths = paths
         self.n_rows: int | None = None
         schemas = [self._schema(path) for path in paths]
-        self.names = list(schemas[0].names)
+        columns = [own_columns(schema, scan) for schema in schemas]
+        self.names = columns[0]
         texts = [{field.name for field in schema if _is_text(field.type)} for schema in schemas]
         self.coded = frozenset(set.intersection(*texts))
-        for path, schema in zip(paths, schemas, strict=True):
-            refuse_other_columns(scan, paths[0], self.names, path, schema.names)
+        for path, names in zip(paths, columns, strict=True):
+            refuse_other_columns(scan, paths[0], self.names, path, names)
 
     def _schema(self, path: str) -> Any:
         file = self._open(path)
@@ -272,6 +277,17 @@ def _is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def own_columns(schema: Any, scan: Scan) -> list[str]:
+    """The columns of a file without the index of the pandas table that it was written from.
+
+    Row numbers of a shuffled or filtered table are no features. A scan may name them.
+    """
+    written = schema.pandas_metadata or {}
+    index = {name for name in written.get("index_columns", ()) if isinstance(name, str)}
+    asked = {*(scan.columns or ()), *scan.aside}
+    return [name for name in schema.names if name not in index or name in asked]
 
 
 def refuse_other_columns(

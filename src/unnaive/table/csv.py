@@ -44,15 +44,16 @@ class CsvBatches:
     measured = True
 
     def __init__(self, paths: list[str], scan: Scan, n_jobs: int) -> None:
-        self.paths, self.n_jobs = paths, n_jobs
+        self.paths, self.n_jobs, self.missing = paths, n_jobs, scan.na_values
         self.headers = {path: self._header(path) for path in paths}
         self.names = self.headers[paths[0]]
         for path, names in self.headers.items():
             refuse_other_columns(scan, paths[0], self.names, path, names)
         refuse_duplicates(self.names)
         read = {*(scan.columns or self.names), *scan.aside}
-        self.points = dict.fromkeys(paths, ".")  # before fractions
-        self.points |= {path: self._point(path) for path in paths}
+        self.points = dict.fromkeys(paths, scan.decimal or ".")  # before fractions
+        if scan.decimal is None:
+            self.points |= {path: self._point(path) for path in paths}
         self.types = self._infer([n for n in self.names if n in read], scan)
         self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
         self.sizes = [_text_size(path) for path in paths]
@@ -104,6 +105,7 @@ class CsvBatches:
             column_types={name: types[name] for name in columns if name in types},
             include_columns=columns,
             strings_can_be_null=True,
+            null_values=[*csv.ConvertOptions().null_values, *self.missing],
         )
 
     def _open(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:

@@ -36,6 +36,8 @@ class Scan:
     picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
     checkpoint: str | None = None
     all_rows: bool = False  # also those of weight zero
+    decimal: str | None = None  # in CSV, before fractions
+    na_values: tuple[str, ...] = ()  # in CSV, texts that mean missing
     check: RowCheck | None = field(
         default=None, repr=False, compare=False
     )  # while models are fitted
@@ -78,6 +80,8 @@ def scan(
     row_id: str | None = None,
     memory_limit: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    decimal: str | None = None,
+    na_values: Sequence[str] = (),
 ) -> Scan:
     """Rows in files or in another engine, for models to be fitted on or to answer for.
 
@@ -88,10 +92,10 @@ def scan(
     Parameters
     ----------
     data : str, path, list of paths, or lazy table
-        A path, a glob or a folder of Parquet or CSV files, read in the order of their sorted names
-        (a list: in its order); a ``pyarrow.dataset.Dataset``; a function that returns a new
-        ``pyarrow.RecordBatchReader`` each time; a DuckDB relation; a polars ``LazyFrame``; a Dask
-        or a Spark DataFrame.
+        A path, a glob or a folder of Parquet, CSV, JSON (a list of records, or one on every line)
+        or Arrow IPC files, read in the order of their sorted names (a list: in its order); a
+        ``pyarrow.dataset.Dataset``; a function that returns a new ``pyarrow.RecordBatchReader``
+        each time; a DuckDB relation; a polars ``LazyFrame``; a Dask or a Spark DataFrame.
     target : str or None, default=None
         The column with the labels.
     weight : str or None, default=None
@@ -112,6 +116,10 @@ def scan(
         model; ``n_jobs``, ``memory_limit`` and the folder of the data may be others. The file is
         removed when the fit has ended well. `NBTreeClassifier`, `FlexibleNBTreeClassifier` and
         `BoostedNaiveBayesClassifier` keep one; other models refuse it.
+    decimal : {".", ","} or None, default=None
+        What stands before fractions in CSV; None is what the beginning of a file suggests.
+    na_values : sequence of str, default=()
+        Texts in CSV that mean missing, besides empty ones and the usual "NA", "null" and so on.
 
     Returns
     -------
@@ -141,9 +149,16 @@ def scan(
         raise TypeError(f"columns must be a list of names; got {columns!r}.")
     if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
         raise TypeError(f"checkpoint must be the path of a file; got {checkpoint!r}.")
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal must be '.' or ','; got {decimal!r}.")
+    if isinstance(na_values, str):
+        raise TypeError(f"na_values must be a list of texts; got {na_values!r}.")
     place = None if checkpoint is None else os.path.expanduser(os.fspath(checkpoint))
     limit = read_size(memory_limit)
-    return Scan(data, target, weight, columns, row_id, limit, checkpoint=place)
+    return Scan(
+        data, target, weight, columns, row_id, limit, checkpoint=place, decimal=decimal,
+        na_values=tuple(na_values),
+    )  # fmt: skip
 
 
 def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:

@@ -4,6 +4,7 @@ from unnaive.explain.displays.evidence import EvidenceDisplay
 from unnaive.explain.displays.explanation import ExplanationDisplay
 from unnaive.explain.displays.hierarchy import DecompositionDisplay, MixtureDisplay
 from unnaive.explain.displays.nomogram import NomogramDisplay
+from unnaive.explain.displays.pair import PairDisplay
 from unnaive.explain.displays.tree import TreeDisplay
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "ExplanationDisplay",
     "MixtureDisplay",
     "NomogramDisplay",
+    "PairDisplay",
     "TreeDisplay",
 ]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unnaive.explain.attributes import CERTAIN, AttributeEvidence
+from unnaive.bayes.evidence import CERTAIN
+from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays import drawing
 from unnaive.explain.evidence import PartEvidence
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from unnaive.explain.attributes import CERTAIN
+from unnaive.bayes.evidence import CERTAIN
 from unnaive.explain.contrast import Waterfall, waterfall_of
 from unnaive.explain.displays import drawing
 from unnaive.explain.readings import read_model

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.explain.displays import drawing
-from unnaive.explain.evidence import label_names
 from unnaive.explain.groups import Remark
+from unnaive.explain.parts import label_names
 
 STACKED = 8  # classes with a colour each; of more, the most frequent is named
 INDENT = 0.25  # inches, as all widths here

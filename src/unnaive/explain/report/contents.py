@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from unnaive.answer import Answer, ClassTree, Folded, Foreign
+from unnaive.answer import Answer, ClassTree, Folded, Foreign, Scorecard, scorecard
 from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
-from unnaive.explain.evidence import label_names
 from unnaive.explain.importance import Importance, importance_of
+from unnaive.explain.parts import label_names
 from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
@@ -24,6 +25,7 @@ from unnaive.explain.report.rows import PageRows
 from unnaive.explain.tree import TreeNode, tree_of
 
 MOST_IMPORTANT = 20
+MOST_POINTS = 1000  # values of a scorecard that are on the page
 MOST_MEASURED = 50_000  # rows on which importance is measured
 WORK = 200_000_000  # and fewer, if rows times columns times columns are more than this
 
@@ -55,6 +57,27 @@ class Contents:
             self.nodes = nodes if len(nodes) > 1 else ()  # one node is no tree to look at
         self.importance = self._importance(X, y)
         self.parts = self._parts()
+        self.card = self._scorecard()
+
+    def _scorecard(self) -> Scorecard | None:
+        """Points of two classes, where evidence adds up and the table is short enough to read."""
+        if len(self.class_names) != 2:
+            return None
+        try:
+            card = scorecard(self.model)
+        except (TypeError, ValueError):  # no evidence by value
+            return None
+        return card if card.n_values <= MOST_POINTS else None
+
+    def _card_view(self) -> dict[str, Any] | None:
+        if self.card is None:
+            return None
+        frame = self.card._columns()
+        lines = zip(frame["column"], frame["value"], frame["points"], strict=True)
+        return {
+            "words": words.scorecard_words(self.card),
+            "lines": [{"column": c, "value": v, "points": p} for c, v, p in lines],
+        }
 
     def _importance(self, X: Any, y: Any) -> Importance | None:
         """On all rows, or on some spread over them where each column would take long.
@@ -70,6 +93,8 @@ class Contents:
             y = None if y is None else read_target(y)[at]
         self.n_measured = min(n, most)
         importance = importance_of(self.reading, X, y)
+        if y is not None and not importance.evidence.any():  # a tree of classes
+            importance = replace(importance, by="loss")
         return None if y is None and not importance.evidence.any() else importance
 
     def _parts(self) -> list[dict[str, Any]]:
@@ -100,6 +125,7 @@ class Contents:
             "tree": bool(self.nodes),
             "evidence": bool(self.parts),
             "compare": bool(self.parts) and several,
+            "scorecard": self.card is not None,
         }
         every = 0 if self.reading is None else len(self.reading.names)
         tree = self.answer.tree
@@ -124,6 +150,7 @@ class Contents:
             if self.foreign
             else words.try_words(self.answer),
             "can_try": not self.foreign,
+            "card": self._card_view(),
             "clusters": self.answer.find(Folded) is not None,
             "notes": self._notes(),
             "cite": words.citation(self.model),
@@ -134,7 +161,7 @@ class Contents:
         if importance is None:
             return None
         labelled = not np.isnan(importance.log_loss)
-        order = np.argsort(-importance.size, kind="stable")[:MOST_IMPORTANT]
+        order = importance.order[:MOST_IMPORTANT]
         top = {
             "evidence": importance.evidence.max() or 1.0,
             "drop": np.abs(importance.drop).max() or 1.0,
@@ -142,6 +169,7 @@ class Contents:
         lines = [
             {
                 "name": importance.features[j],
+                "note": importance.notes[j],
                 "evidence": f"{importance.evidence[j]:.3f}",
                 "evidence_bar": round(100 * float(importance.evidence[j] / top["evidence"]), 1),
                 "drop": f"{importance.drop[j]:+.4f}".replace("-", "\u2212") if labelled else "",

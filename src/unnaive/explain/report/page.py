@@ -6,6 +6,7 @@ import base64
 import datetime
 import hashlib
 import json
+import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -32,6 +33,7 @@ def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
             "'unnaive[report]'."
         ) from None
     environment = Environment(autoescape=True, undefined=StrictUndefined)
+    environment.filters["breaking"] = lambda name: Markup("<wbr>").join(_words(name))
     style, script = _asset("style.css"), "\n".join(_asset(name) for name in SCRIPTS)
     page = environment.from_string(_asset("page.html.jinja")).render(
         **contents,
@@ -45,6 +47,11 @@ def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
     )
     # Lone halves of a character, as broken file names have them, cannot be written as UTF-8.
     return page.encode("utf-8", "replace").decode("utf-8")
+
+
+def _words(name: str) -> list[str]:
+    """A name in pieces, each with the sign at its end that parts it from the next word."""
+    return re.split(r"(?<=[_.\-/])", str(name))
 
 
 def as_json(data: Any) -> str:

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from unnaive.common.wording import counted
 from unnaive.encode.labels import label_groups, read_target
-from unnaive.explain.evidence import label_names
+from unnaive.explain.parts import label_names
 from unnaive.explain.quality import Quality, quality_of
 
 TINTS = 9  # shades of the confusion matrix

@@ -8,10 +8,19 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
-from unnaive.answer import Answer, ClassTree, EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer import (
+    Answer,
+    ClassTree,
+    EvidenceTable,
+    Folded,
+    Foreign,
+    GatedMixture,
+    Scorecard,
+    Vote,
+)
 from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted, shortened
-from unnaive.explain.evidence import label_names
+from unnaive.explain.parts import label_names
 from unnaive.pack.release import release
 from unnaive.table.codes import as_objects
 
@@ -23,9 +32,21 @@ SECTIONS = {
     "evidence": "Evidence for each class",
     "try": "What if?",
     "compare": "How do classes differ?",
+    "scorecard": "Scorecard",
     "notes": "Notes on the data",
     "cite": "How to cite",
 }
+
+
+def scorecard_words(card: Scorecard) -> str:
+    """How to read a scorecard."""
+    label = shortened(str(card.label), LONG)
+    return (
+        f"Add the points of a row's values to the base of {card.base}: more points make {label} "
+        f"more probable than {shortened(str(card.against), LONG)}. 20 points double the odds, "
+        f"{card.even:.0f} points are even odds. Rounding to whole points moves a sum by at most "
+        f"{card.rounding:.1f} points."
+    )
 
 
 def title_of(names: Sequence[str], y: Any) -> str:

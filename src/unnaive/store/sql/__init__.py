@@ -26,8 +26,9 @@ def to_sql(
 
     Parameters
     ----------
-    model : classifier
-        Any fitted classifier of the library.
+    model : classifier, or Scorecard
+        Any fitted classifier of the library. Of a `scorecard`, the statement has the column
+        ``score``, the sum of the points.
     table : str or sequence of str
         Name of the table or view; ``("schema", "table")`` where it needs more than one.
     dialect : {"duckdb", "postgresql", "sqlite", "spark", "bigquery", "snowflake"}, \

@@ -6,15 +6,16 @@ import datetime
 import math
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
+from unnaive.answer import Scorecard
 from unnaive.store.sql.answers import probabilities, sql_answer
 from unnaive.store.sql.columns import TABLE, Columns, check_text, column_names
 from unnaive.store.sql.dialects import Dialect, case, find_dialect, ref, text, whole
-from unnaive.store.sql.scores import Thinning
+from unnaive.store.sql.scores import Thinning, score
 from unnaive.store.sql.statement import Statement
 
 
@@ -33,6 +34,8 @@ class SqlOptions:
 def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
     """The statement as text."""
     engine = find_dialect(dialect)
+    if isinstance(model, Scorecard):
+        return _export_scorecard(model, table, engine, options)
     answer = sql_answer(model)
     tolerance: Any = options.tolerance
     if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf):
@@ -51,6 +54,20 @@ def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
         outputs.append(
             (_winner(answer.classes, probability_columns, best, engine), options.prediction)
         )
+    select = statement.select(outputs, TABLE)
+    return select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
+
+
+def _export_scorecard(card: Scorecard, table: Any, engine: Dialect, options: SqlOptions) -> str:
+    """A statement with one column: the sum of the points, a whole number."""
+    schema, statement = card.model.answer_.schema, Statement(engine, _parts(table))
+    columns = Columns(statement, schema, column_names(schema, options.columns))
+    kept = [check_text(name, "keep") for name in _listed("keep", options.keep)]
+    named = replace(options, names=options.names or ["score"], prediction=None)
+    (name,) = _output_names(["score"], kept, named, engine)
+    outputs: list[tuple[exp.Expr, str]] = [(ref(columns.keep(k)), k) for k in kept]
+    (total,) = score(columns, card.scorer)
+    outputs.append((exp.cast(ref(total), exp.DataType.Type.BIGINT), name))
     select = statement.select(outputs, TABLE)
     return select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
 

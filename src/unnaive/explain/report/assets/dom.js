@@ -20,7 +20,10 @@ U.fill = (node, given, children) => {
 U.refill = (node, ...children) => { node.replaceChildren(); return U.fill(node, {}, children); };
 
 // A name of the user's: kept apart from the text around it, whatever its direction.
-U.name = (text, given = {}) => U.el("bdi", { title: text, ...given }, text);
+U.name = (text, given = {}) => U.el("bdi", { title: text, ...given }, ...U.breaks(text));
+
+// Text that may break after the signs that part words in names.
+U.breaks = (text) => String(text).split(/(?<=[_.\-\/])/).flatMap((part, k) => (k ? [U.el("wbr"), part] : [part]));
 
 // The same on one line: where room is short, the middle is left out, as long names often differ at their ends.
 U.TAIL = 6; // letters

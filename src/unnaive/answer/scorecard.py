@@ -1,0 +1,265 @@
+"""Scorecards: evidence that adds up, in whole points for every value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from unnaive.answer.answer import Answer
+from unnaive.answer.nodes import EvidenceTable
+from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
+from unnaive.bayes.evidence import CERTAIN
+from unnaive.common.facts import Columns, Facts, join_columns
+from unnaive.common.wording import counted
+from unnaive.discretize.words import slot_words
+from unnaive.table import Block
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scorecard(Facts):
+    """Whole points for every value, whose sum says how probable a class is.
+
+    Attributes
+    ----------
+    label, against : Any
+        The two classes: more points make the first more probable.
+    model : fitted classifier
+        The model that the points were taken from.
+    scorer : Scorer
+        The points: the base as its prior, and those of every slot of every column and pair.
+    per_point : float
+        Log odds of one point.
+    even : float
+        Points at which both classes are equally probable.
+    rounding : float
+        The most by which rounding to whole points moves a sum, in points.
+    """
+
+    label: Any
+    against: Any
+    model: Any
+    scorer: Scorer
+    per_point: float
+    even: float
+    rounding: float
+
+    @property
+    def base(self) -> int:
+        """Points of every row, to which those of its values are added."""
+        return int(self.scorer.log_prior[0])
+
+    @property
+    def n_values(self) -> int:
+        """Lines of the table, but for the base."""
+        tables = [term.logs for term in self.scorer.terms if isinstance(term, TableTerm)]
+        return sum(logs[..., 0].size for logs in (*tables, *(p.logs for p in self.scorer.pairs)))
+
+    def points(self, block: Block) -> NDArray[np.int64]:
+        """Points of some rows."""
+        return self.scorer.joint(block)[:, 0].astype(np.int64)
+
+    def score(self, X: Any) -> NDArray[np.int64]:
+        """Points of the rows of a table.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        points: NDArray[np.int64] = self.model._open(X).map(self.points)
+        return points
+
+    def probability(self, points: Any) -> Any:
+        """Probability of ``label`` against ``against`` for sums of points.
+
+        Parameters
+        ----------
+        points : number or array
+
+        Returns
+        -------
+        float or array
+        """
+        return expit((np.asarray(points, dtype=np.float64) - self.even) * self.per_point)[()]
+
+    def _columns(self) -> Columns:
+        schema = self.model.answer_.schema
+        tables: list[Columns] = [{"column": ["base"], "value": [""], "points": [self.base]}]
+        for j, term in enumerate(self.scorer.terms):
+            if isinstance(term, TableTerm):
+                words = slot_words(term.coder, schema[j].family)
+                shown = [k for k, word in enumerate(words) if word != "unseen" or _kept(term)]
+                tables.append(
+                    {
+                        "column": [schema.label(j)] * len(shown),
+                        "value": [words[k] for k in shown],
+                        "points": [int(term.logs[k, 0]) for k in shown],
+                    }
+                )
+        for pair in self.scorer.pairs:
+            first, second = (slot_words(coder, schema[j].family) for j, coder in pair.columns)
+            name = f"{schema.label(pair.first)} x {schema.label(pair.second)}"
+            tables.append(
+                {
+                    "column": [name] * (len(first) * len(second)),
+                    "value": [f"{a}, {b}" for a in first for b in second],
+                    "points": pair.logs[:, :, 0].ravel().astype(np.int64).tolist(),
+                }
+            )
+        return join_columns(tables)
+
+    def _title(self) -> str:
+        double = math.log(2.0) / self.per_point
+        return (
+            f"Scorecard for {self.label} against {self.against}: {double:g} points double the "
+            f"odds, {self.even:.0f} points are even odds"
+        )
+
+
+def _kept(term: TableTerm) -> bool:
+    """Whether values that were never seen have a slot: numbers always lie in some interval."""
+    return not hasattr(term.coder, "cuts")
+
+
+def scorecard(
+    model: Any,
+    points: float = 20,
+    base: float = 600,
+    odds: float = 50,
+    *,
+    label: Any = None,
+    against: Any = None,
+) -> Scorecard:
+    """A model's evidence as whole points for every value, which add up to a score.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        One whose evidence adds up and is by value: `NaiveBayesClassifier` with numbers in
+        intervals, `UnnaiveBayesClassifier`, or boosting that adds its rounds up.
+    points : float, default=20
+        Points that double the odds.
+    base : float, default=600
+        Score of a row whose odds are ``odds``.
+    odds : float, default=50
+        Of ``label`` against ``against``: 50 is fifty to one.
+    label, against : Any, default=None
+        The two classes. By default, of two classes, the last against the first; of more, both must
+        be named.
+
+    Returns
+    -------
+    Scorecard
+
+    Examples
+    --------
+    >>> from unnaive import NaiveBayesClassifier, scorecard
+    >>> rows = [["a"], ["a"], ["b"], ["b"]]
+    >>> model = NaiveBayesClassifier().fit(rows, ["bad", "bad", "good", "bad"])
+    >>> card = scorecard(model)
+    >>> card
+    Scorecard for good against bad: 20 points double the odds, 487 points are even odds
+    column  value    points
+    base                429
+    x0      missing      26
+    x0      a             0
+    x0      b            46
+    x0      unseen       26
+    >>> card.score([["b"]]).tolist(), round(float(card.probability(475)), 3)
+    ([475], 0.396)
+    """
+    for name, value in (("points", points), ("odds", odds)):
+        if not (isinstance(value, (int, float)) and 0 < value < math.inf):
+            raise ValueError(f"{name} must be a number above 0; got {value!r}.")
+    answer, node = _evidence_of(model)
+    a, b = _two_classes(answer.classes, label, against)
+    per_point = math.log(2.0) / points
+    even = base - math.log(odds) / per_point
+    terms, pairs, least, rounding = [], [], 0.0, 0.5
+    for term in node.scorer.terms:
+        whole, shift, error = _whole_points(term, a, b, per_point)
+        terms.append(whole)
+        least, rounding = least + shift, rounding + error
+    for pair in node.scorer.pairs:
+        table, shift, error = _rounded(pair.logs, a, b, per_point)
+        pairs.append(replace(pair, logs=table))
+        least, rounding = least + shift, rounding + error
+    prior = float(node.scorer.log_prior[a] - node.scorer.log_prior[b]) + least
+    start = np.array([np.rint(even + prior / per_point)])
+    return Scorecard(
+        answer.classes.tolist()[a],
+        answer.classes.tolist()[b],
+        model,
+        Scorer(start, tuple(terms), tuple(pairs)),
+        per_point,
+        even,
+        rounding,
+    )
+
+
+def _evidence_of(model: Any) -> tuple[Answer, EvidenceTable]:
+    """The table of evidence of a model, if points can be made of it."""
+    check_is_fitted(model)
+    answer = getattr(model, "answer_", None)
+    root = getattr(answer, "root", None)
+    name = type(model).__name__
+    if not isinstance(answer, Answer) or not isinstance(root, EvidenceTable):
+        raise TypeError(
+            f"the evidence of this {name} does not add up value by value, so it has no scorecard; "
+            "NaiveBayesClassifier and UnnaiveBayesClassifier have one."
+        )
+    for j, term in enumerate(root.scorer.terms):
+        if isinstance(term, (GaussianTerm, KernelTerm)):
+            raise ValueError(
+                f"{answer.schema[j]} has a density, which gives every number points of its own; "
+                "fit with numbers in intervals, as numeric='mdl' does."
+            )
+    if len(answer.classes) < 2:
+        raise ValueError("a scorecard compares two classes; this model has one.")
+    return answer, root
+
+
+def _two_classes(classes: NDArray[Any], label: Any, against: Any) -> tuple[int, int]:
+    known = classes.tolist()
+    for name, value in (("label", label), ("against", against)):
+        if value is not None and value not in known:
+            raise ValueError(f"{name}={value!r} is not one of the classes: {known[:10]}.")
+    if len(known) > 2 and (label is None or against is None):
+        raise ValueError(
+            f"the model has {counted(len(known), 'class', 'classes')}; name the two that the "
+            "scorecard compares with label= and against=."
+        )
+    others = [k for k, value in enumerate(known) if value != against]
+    a = others[-1] if label is None else known.index(label)
+    b = next(k for k in range(len(known)) if k != a) if against is None else known.index(against)
+    if a == b:
+        raise ValueError(f"label and against are both {known[a]!r}: give two classes.")
+    return a, b
+
+
+def _whole_points(term: Term, a: int, b: int, per_point: float) -> tuple[Term, float, float]:
+    """A term in whole points, what was taken from its log odds, and the largest error."""
+    if not isinstance(term, TableTerm) or not term.logs.any():
+        return None, 0.0, 0.0
+    table, shift, error = _rounded(term.logs, a, b, per_point)
+    return TableTerm(term.coder, table), shift, error
+
+
+def _rounded(
+    logs: NDArray[np.float64], a: int, b: int, per_point: float
+) -> tuple[NDArray[np.float64], float, float]:
+    """Log odds as whole points from 0 on; what 0 points stand for, and the largest error."""
+    odds = np.clip(logs[..., a] - logs[..., b], -CERTAIN, CERTAIN)
+    least = float(odds.min())
+    exact = (odds - least) / per_point
+    whole = np.rint(exact)
+    return whole[..., None], least, float(np.abs(whole - exact).max())

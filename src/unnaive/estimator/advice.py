@@ -1,0 +1,128 @@
+"""What looks wrong in a table, from the counts that a fit makes anyway."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.common.advice import advise
+from unnaive.counts.summary import Summary
+from unnaive.encode import Categories, Grid
+from unnaive.table import Column
+
+LEAST_ROWS = 50  # before anything looks wrong
+FEW = 5  # rows of a class below which nothing can be learned about it
+DISTINCT = 0.7  # different texts for each row with one, from which on they tell rows, not kinds
+LEAST_DISTINCT = 30  # texts, and so many at least
+WORDS = 4  # on average, from which on text is written freely
+LOOKED_AT = 2000  # categories of a column
+NUMBERS = 0.9  # share of the texts that are numbers, so that the others are strays
+LEAST_NUMBERS = 20  # different ones
+SURE = 0.999  # share of rows whose class a column tells
+MAJORITY = 0.95  # share of the most frequent class above which that is no feat
+PER_VALUE = 20  # rows for each stretch of values that tells the class
+NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*")
+
+
+def advise_on(summary: Summary) -> None:
+    """Warn about classes and columns that rarely are what the owner of a table wants."""
+    if summary.n_rows < LEAST_ROWS:
+        return
+    for text in (*_on_classes(summary), *_on_columns(summary)):
+        advise(text)
+
+
+def _on_classes(summary: Summary) -> Iterator[str]:
+    totals = summary.counts.totals
+    if totals.sum() != summary.n_rows or len(totals) < 2:  # weights are no rows
+        return
+    few = [str(summary.labels.classes[c]) for c in np.flatnonzero((totals > 0) & (totals < FEW))]
+    if few:
+        names = ", ".join(few[:5]) + (", ..." if len(few) > 5 else "")
+        yield (
+            f"fewer than {FEW} rows have the class {names}: nothing can be learned about so few. "
+            "Join rare classes, or leave their rows out."
+        )
+
+
+def _on_columns(summary: Summary) -> Iterator[str]:
+    totals = summary.counts.totals
+    varied = len(totals) > 1 and totals.max() < MAJORITY * totals.sum()
+    for j, (column, coder) in enumerate(zip(summary.schema, summary.coders, strict=True)):
+        if coder is None or not coder.size:
+            continue
+        counts = summary.counts.attribute(j)
+        if coder.size == 1 and not counts[:, 0].any():
+            yield f"{column} has one value in all rows, which says nothing; leave it out."
+            continue
+        share = float(1.0 - counts[:, 0].sum() / max(totals.sum(), 1e-300))
+        text = _on_values(column, coder, share * summary.n_rows)
+        if text is None and varied and _tells_class(coder, summary.counts.values(j), totals):
+            text = (
+                f"{column} alone tells the class of nearly every row: it may have been written "
+                "after the outcome was known. Leave it out if new rows will not have it."
+            )
+        if text is not None:
+            yield text
+
+
+def _on_values(column: Column, coder: Grid | Categories, n_rows: float) -> str | None:
+    """What is wrong with a column's values as such."""
+    if isinstance(coder, Grid):
+        steps = coder.size == round(n_rows) and coder.shift == 0
+        if column.family == "number" and steps and _is_whole(coder.low):
+            return f"{column} counts rows: whole numbers without gaps or repetition. Leave it out."
+        return None
+    if column.family != "text":
+        return None
+    texts = [str(value) for value in coder.values[:LOOKED_AT]]
+    numbers = [text for text in texts if NUMBER.fullmatch(text)]
+    if len(numbers) >= max(LEAST_NUMBERS, NUMBERS * len(texts)):
+        return _on_numbers(column, texts, numbers)
+    if coder.size >= max(LEAST_DISTINCT, DISTINCT * n_rows):
+        words = np.mean([len(text.split()) for text in texts])
+        kind = "free text" if words >= WORDS else "an identifier"
+        return (
+            f"{column} has another value in nearly every row, like {kind}: a model learns such "
+            "values by heart. Leave it out, or make something of it that rows have in common."
+        )
+    return None
+
+
+def _on_numbers(column: Column, texts: Sequence[str], numbers: Sequence[str]) -> str | None:
+    """Numbers that are stored as text, unless they may be codes."""
+    strays = [text for text in texts if not NUMBER.fullmatch(text)]
+    commas = any("," in text for text in numbers)
+    if not strays and not any(sign in text for text in numbers for sign in ".,"):
+        return None  # whole numbers may be codes, such as those of places
+    found = f"{column} holds numbers stored as text"
+    if commas and not any("." in text for text in numbers):
+        return (
+            f"{found}, with commas before fractions: every value is a category of its own. Convert "
+            "them, as in pandas.read_csv(decimal=','), or pass --decimal , to the command."
+        )
+    also = f", among them {strays[0]!r}" if strays else ""
+    return (
+        f"{found}{also}: every value is a category of its own. Convert them, as in "
+        "pandas.to_numeric(errors='coerce')"
+        + (f", or pass --na-values {strays[0]!r} to the command." if strays else ".")
+    )
+
+
+def _is_whole(values: NDArray[np.float64]) -> bool:
+    return bool((values == np.rint(values)).all() and values[-1] - values[0] == len(values) - 1)
+
+
+def _tells_class(
+    coder: Grid | Categories, counts: NDArray[np.float64], totals: NDArray[np.float64]
+) -> bool:
+    """Whether few values, or few stretches of numbers, tell the class of nearly every row."""
+    best = counts.argmax(axis=0)
+    right = counts[best, np.arange(counts.shape[1])].sum()
+    if right < SURE * totals.sum():
+        return False
+    stretches = 1 + np.count_nonzero(np.diff(best)) if isinstance(coder, Grid) else coder.size
+    return bool(stretches * PER_VALUE <= totals.sum())

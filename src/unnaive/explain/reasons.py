@@ -1,0 +1,319 @@
+"""Reason codes: the few values of each row that speak most for a class, for many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.answer import ClassTree
+from unnaive.bayes import GaussianTerm, KernelTerm, TableTerm
+from unnaive.bayes.evidence import weigh
+from unnaive.common.facts import Columns, Facts, Repeated
+from unnaive.common.threads import in_threads
+from unnaive.common.wording import counted
+from unnaive.discretize.discretizer import cut_names
+from unnaive.discretize.words import slot_words
+from unnaive.encode import Bins, Categories
+from unnaive.encode.coding import column_slots
+from unnaive.encode.grid import number_values
+from unnaive.explain import kernels
+from unnaive.explain.pairs import pair_name
+from unnaive.explain.parts import Part, Reading, label_names
+from unnaive.table import Block, Schema
+from unnaive.table.kept import KeptBlock
+
+ROWS = 30_000  # rows looked at together; no power of two, or their bars would share cache lines
+DIGITS = 12  # of numbers in tables
+
+# Number of the text of each row, and the texts.
+Texts: TypeAlias = tuple[NDArray[np.intp], list[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reasons(Facts):
+    """The values of each row with most evidence for a class, the strongest first.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The attributes, then the pairs of attributes that the model knows.
+    labels : array of shape (rows,)
+        The class that each row's reasons speak for.
+    bars : array of shape (rows, top)
+        Number of the attribute in ``features``; -1 where a row has no more reasons.
+    evidence : array of shape (rows, top)
+        Weight of evidence for the class against all others; in a tree of classes, what the tests
+        on the attribute add to its probability.
+    values, words : arrays of str of shape (rows, top)
+        The row's value, and the reason in words; "" where there is none.
+    """
+
+    features: tuple[str, ...]
+    labels: NDArray[Any]
+    bars: NDArray[np.int32]
+    evidence: NDArray[np.float64]
+    value_texts: Repeated
+    word_texts: Repeated
+
+    def __len__(self) -> int:
+        return len(self.bars)
+
+    @property
+    def values(self) -> NDArray[np.object_]:
+        return self.value_texts.written().reshape(self.bars.shape)
+
+    @property
+    def words(self) -> NDArray[np.object_]:
+        return self.word_texts.written().reshape(self.bars.shape)
+
+    def _columns(self) -> Columns:
+        bars = self.bars.ravel()
+        at = np.flatnonzero(bars >= 0)
+        rows, ranks = np.divmod(at, max(self.bars.shape[1], 1))
+        values, words = self.value_texts, self.word_texts
+        return {
+            "row": rows,
+            "rank": ranks + 1,
+            "column": Repeated(bars[at], self.features),
+            "value": Repeated(values.codes[at], values.texts),
+            "evidence": self.evidence.ravel()[at],
+            "words": Repeated(words.codes[at], words.texts),
+        }
+
+    def _title(self) -> str:
+        top = self.bars.shape[1]
+        return f"Reasons of {counted(len(self), 'row')}, at most {top} each"
+
+
+def reasons_of(reading: Reading, block: Block, top: int, label: int | None) -> Reasons:
+    """The strongest reasons of each row, for a class or for the predicted one."""
+    if not (isinstance(top, (int, np.integer)) and top >= 1):
+        raise ValueError(f"top must be a whole number, 1 or more; got {top!r}.")
+    kept, n_rows = KeptBlock(block), block.n_rows
+    n_jobs = getattr(reading.model, "n_jobs", None)
+    if label is None:
+        chosen = reading.answer.probabilities(kept, n_jobs).argmax(axis=1)
+    else:
+        chosen = np.full(n_rows, label)
+    features = bar_names(reading)
+    top = min(int(top), len(features))
+    bars, evidence = np.empty((n_rows, top), np.int32), np.empty((n_rows, top))
+    tables = cache(lambda k, j: _weight_table(reading.part(k), j))
+
+    def look(start: int) -> None:
+        rows = slice(start, start + ROWS)
+        part = kept.slice(start, start + ROWS)
+        strength = _strengths(reading, part, chosen[rows], tables)
+        kernels.strongest(strength, bars[rows], evidence[rows])
+
+    list(in_threads(look, range(0, n_rows, ROWS), n_jobs))
+    values, words = _texts(reading, kept, bars, chosen)
+    return Reasons(features, reading.classes[chosen], bars, evidence, values, words)
+
+
+def bar_names(reading: Reading) -> tuple[str, ...]:
+    """The attributes, then the pairs of attributes that have evidence beside theirs."""
+    schema = reading.schema
+    names = [schema.label(j) for j in range(len(schema))]
+    pairs = [pair_name(names[pair.first], names[pair.second]) for pair in reading.answer.pairs]
+    return (*names, *pairs)
+
+
+# Evidence ----------------------------------------------------------------------------------------
+
+
+def _strengths(
+    reading: Reading, block: KeptBlock, chosen: NDArray[np.intp], tables: Any
+) -> NDArray[np.float64]:
+    """Evidence of every bar for each row's class: bars x rows."""
+    core, owner = reading.answer.core, reading.combiner.owner
+    if isinstance(core, ClassTree):
+        change = core.contributions(block)
+        if owner is not None:
+            first = np.flatnonzero(np.diff(owner, prepend=-1))
+            change = np.add.reduceat(change, first, axis=2)
+        return np.take_along_axis(change, chosen[:, None, None], axis=2)[:, :, 0].T
+    active = [a for a in reading.active_parts(block) if reading.part(a.part).role != "gate"]
+    total = np.zeros(block.n_rows)
+    for one in active:
+        total[one.rows] += one.share  # one, but for votes that are log odds
+    n_bars = len(block.schema) + len(reading.answer.pairs)
+    out = np.zeros((n_bars, block.n_rows))
+    for one in active:
+        part = reading.part(one.part)
+        alone = len(active) == 1
+        rows = block if alone else block.take(one.rows)
+        labels = _labels_of(part, rows, chosen if alone else chosen[one.rows], owner)
+        share = one.share / total[one.rows]
+        for j in range(n_bars):
+            bar = _bar(part, rows, j, labels, tables(one.part, j))
+            if bar is not None and alone:
+                out[j] = bar
+            elif bar is not None:
+                out[j, one.rows] += share * bar
+    return out
+
+
+def _labels_of(
+    part: Part, block: KeptBlock, chosen: NDArray[np.intp], owner: NDArray[np.intp] | None
+) -> NDArray[np.intp]:
+    """The label that stands for each row's class: of its clusters, the most probable one."""
+    if owner is None:
+        return chosen
+    joint = part.scorer.joint(block)
+    return np.where(owner == chosen[:, None], joint, -np.inf).argmax(axis=1)
+
+
+def _weight_table(part: Part, j: int) -> NDArray[np.float64] | None:
+    """Weight of evidence by slot of a bar, slots x labels; None where it has no slots."""
+    scorer = part.scorer
+    if j >= len(scorer.terms):
+        logs = scorer.pairs[j - len(scorer.terms)].logs
+        return weigh(logs.reshape(-1, logs.shape[2]), scorer.log_prior)
+    term = scorer.terms[j]
+    return weigh(term.logs, scorer.log_prior) if isinstance(term, TableTerm) else None
+
+
+def _bar(
+    part: Part,
+    block: KeptBlock,
+    j: int,
+    labels: NDArray[np.intp],
+    table: NDArray[np.float64] | None,
+) -> NDArray[np.float64] | None:
+    """Evidence of one bar for each row's label."""
+    scorer = part.scorer
+    if j >= len(scorer.terms):
+        assert table is not None
+        pair = scorer.pairs[j - len(scorer.terms)]
+        first, second = (column_slots(block, i, coder) for i, coder in pair.columns)
+        return _look_up(table, first.astype(np.intp) * pair.logs.shape[1] + second, labels)
+    term = scorer.terms[j]
+    if term is None:
+        return None
+    if isinstance(term, (GaussianTerm, KernelTerm)):
+        logs = np.zeros((block.n_rows, len(scorer.log_prior)))
+        term.adder(block, j)(slice(0, block.n_rows), logs)
+        return weigh(logs, scorer.log_prior)[np.arange(len(logs)), labels]
+    assert table is not None
+    return _look_up(table, column_slots(block, j, term.coder), labels)
+
+
+def _look_up(
+    table: NDArray[np.float64], slots: NDArray[Any], labels: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    return table.ravel().take(slots * np.intp(table.shape[1]) + labels)
+
+
+# Words -------------------------------------------------------------------------------------------
+
+
+def _texts(
+    reading: Reading, block: KeptBlock, bars: NDArray[np.int32], chosen: NDArray[np.intp]
+) -> tuple[Repeated, Repeated]:
+    """Values and reasons as text; each distinct one is written once."""
+    top, flat = bars.shape[1], bars.ravel()
+    values, words = _Writer(flat.size), _Writer(flat.size)
+    names, classes = bar_names(reading), label_names(reading.classes)
+    schema, pairs = reading.schema, reading.answer.pairs
+    part = reading.part(reading.main)
+    small = flat.astype(np.int16 if len(names) < 1 << 15 else np.int32)  # sorted by digits
+    order = np.argsort(small, kind="stable")
+    ends = np.cumsum(np.bincount(flat + 1, minlength=len(names) + 1))
+    for j, at in enumerate(np.split(order, ends)[1:-1]):
+        if not len(at):
+            continue
+        rows = at // top
+        if j < len(schema):
+            texts = _value_texts(block, j, rows)
+            term = part.scorer.terms[j]
+            coder = term.coder if isinstance(term, TableTerm) else None
+            phrases = _phrases(block, schema, j, rows, coder, texts)
+        else:
+            pair = pairs[j - len(schema)]
+            each = [(i, coder, _value_texts(block, i, rows)) for i, coder in pair.columns]
+            texts = _both([own for _, _, own in each], ", ")
+            told = [_phrases(block, schema, i, rows, coder, own) for i, coder, own in each]
+            phrases = _both(told, " and ")
+        values.write(at, *texts)
+        number, ways = phrases
+        speaks = [f"{way}: for {name}" for way in ways for name in classes]
+        words.write(at, number * len(classes) + chosen[rows], speaks)
+    return values.written(), words.written()
+
+
+class _Writer:
+    """Texts of reasons, written attribute by attribute."""
+
+    def __init__(self, n: int) -> None:
+        self.codes = np.full(n, -1, dtype=np.int32)
+        self.texts: dict[str, int] = {}
+
+    def write(self, at: NDArray[np.intp], number: NDArray[np.intp], texts: list[str]) -> None:
+        used = np.flatnonzero(np.bincount(number, minlength=len(texts)))
+        place = np.empty(len(texts), dtype=np.int32)
+        for k in used.tolist():
+            place[k] = self.texts.setdefault(texts[k], len(self.texts))
+        self.codes[at] = place[number]
+
+    def written(self) -> Repeated:
+        return Repeated(self.codes, tuple(self.texts))
+
+
+def _value_texts(block: KeptBlock, j: int, rows: NDArray[np.intp]) -> Texts:
+    """The rows' values of a column, as they are."""
+    column = block.schema[j]
+    if column.kind == "numeric":
+        distinct, number = _distinct(block.numeric(j)[rows])
+        if column.family == "number":
+            present = [f"{value:.{DIGITS}g}" for value in distinct.tolist()]
+        else:
+            present = cut_names(distinct, column.family)
+        return number, ["missing", *present]
+    if column.kind == "empty":
+        return np.zeros(len(rows), np.intp), ["missing"]
+    raw = block.categorical(j)
+    return raw.slots[rows].astype(np.intp), ["missing", *map(str, raw.values)]
+
+
+def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Distinct numbers, and the slot of each value: 0 missing, then these."""
+    numbered = number_values(values)
+    if numbered is not None and numbered[0].shift == 0:
+        return numbered[0].low, numbered[1].astype(np.intp)
+    distinct = np.unique(values[~np.isnan(values)])
+    return distinct, np.where(np.isnan(values), 0, np.searchsorted(distinct, values) + 1)
+
+
+def _phrases(
+    block: KeptBlock,
+    schema: Schema,
+    j: int,
+    rows: NDArray[np.intp],
+    coder: Bins | Categories | None,
+    values: Texts,
+) -> Texts:
+    """A column and what it holds, in words: its interval, or its value."""
+    name = schema.label(j)
+    if isinstance(coder, Bins) and coder.size > 1:
+        slots = column_slots(block, j, coder)[rows].astype(np.intp)
+        texts = list(slot_words(coder, schema[j].family))
+        texts[0] = "is missing"
+        return slots, [f"{name} {text}" for text in texts]
+    return values[0], [f"{name} is {text}" for text in values[1]]
+
+
+def _both(each: Sequence[Texts], joint: str) -> Texts:
+    """The texts of two columns together, for the combinations that occur."""
+    first, second = each
+    codes = first[0] * len(second[1]) + second[0]
+    distinct, number = np.unique(codes, return_inverse=True)
+    a, b = np.divmod(distinct, len(second[1]))
+    return number, [
+        f"{first[1][i]}{joint}{second[1][k]}" for i, k in zip(a.tolist(), b.tolist(), strict=True)
+    ]
