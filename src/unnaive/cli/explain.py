@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import ModelFile, OptionalTarget, Quiet
+from unnaive.cli.options import Cost, ModelFile, OptionalTarget, Positive, Quiet, Threshold
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
 
@@ -28,6 +28,9 @@ def explain(
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
     ] = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     quiet: Quiet = False,
 ) -> None:
     """Write an HTML report: quality, evidence, what-if, tree.
@@ -38,13 +41,13 @@ def explain(
     [bold]Example:[/] unnaive explain loans.unv new-loans.csv --target outcome -o report.html
     """
     from unnaive.cli.console import progress
-    from unnaive.cli.models import check_writable, load_model
+    from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.cli.rows import empty_row, find_target, paths_of, read_sample
     from unnaive.common.wording import counted
     from unnaive.explain.report import report
 
     check_writable(out)
-    fitted = load_model(model)
+    fitted = decide(load_model(model), threshold, positive, cost)
     with progress(quiet) as bar, paths_of(data or []) as paths:
         X, y = empty_row(fitted.schema_), None
         if data:

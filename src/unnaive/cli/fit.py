@@ -10,13 +10,16 @@ import typer
 
 from unnaive.cli.options import (
     Categorical,
+    Cost,
     Data,
     Drop,
     Jobs,
     NewModelFile,
+    Positive,
     Quiet,
     Seed,
     Target,
+    Threshold,
     Weight,
 )
 
@@ -64,6 +67,9 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     compact: Annotated[
         bool, typer.Option("--compact", help="Omit what only update and merge need.")
     ] = False,
@@ -83,7 +89,7 @@ def fit(
     -o loans.unv
     """
     from unnaive.cli.console import progress
-    from unnaive.cli.models import check_writable, make_estimator, save_model
+    from unnaive.cli.models import check_writable, decide, make_estimator, save_model
     from unnaive.cli.rows import paths_of, read_rows
 
     check_writable(out)
@@ -101,6 +107,7 @@ def fit(
         seconds = time.perf_counter() - start
     if compact and hasattr(fitted, "compact"):
         fitted.compact()
+    fitted = decide(fitted, threshold, positive, cost)
     size = save_model(fitted, out)
     if not quiet:
         print_report(fitted, rows, comparison, seconds)
@@ -191,8 +198,9 @@ def print_report(
         assert quality is not None
         print(
             f"{comparison.n_folds}-fold cross-validation: accuracy {quality.accuracy:.4f}, "
-            f"log loss {quality.log_loss:.4f}, Brier {quality.brier:.4f}, calibration error "
-            f"{quality.calibration_error:.4f}; {time_words(seconds)}"
+            f"log loss {quality.log_loss:.4f}, ROC AUC {quality.roc_auc:.4f}, Brier "
+            f"{quality.brier:.4f}, calibration error {quality.calibration_error:.4f}; "
+            f"{time_words(seconds)}"
         )
     most = max(frequency.values()) / len(rows.table)
     print(f"baseline (always the most frequent class): accuracy {most:.4f}")

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unnaive.cli.options import Data, Jobs, Keep, ModelFile, Quiet
+from unnaive.cli.options import (
+    Cost,
+    Data,
+    Jobs,
+    Keep,
+    ModelFile,
+    Positive,
+    Quiet,
+    Threshold,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,11 +42,17 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also write the probability of every class.")
     ] = False,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     keep: Keep = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the most probable class of every row, with --proba also probabilities.
+
+    With a threshold or costs, given here or kept in the model, the class to decide for is in the
+    column decision.
 
     Rows are read and predicted piece by piece, in their order, however many there are.
 
@@ -46,12 +61,12 @@ def predict(
     cat new-loans.csv | unnaive predict loans.unv - > answers.csv
     """
     from unnaive.cli.console import progress
-    from unnaive.cli.models import load_model
+    from unnaive.cli.models import decide, load_model
     from unnaive.cli.rows import paths_of, read_pieces
     from unnaive.common.wording import counted
 
     check_out(out)
-    fitted = load_model(model)
+    fitted = decide(load_model(model), threshold, positive, cost)
     if not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{type(fitted).__name__} has no classes to predict.")
     if "n_jobs" in fitted.get_params():
@@ -72,16 +87,19 @@ def predictions(model: Any, X: pa.Table, extra: pa.Table, proba: bool) -> pa.Tab
     p = model.predict_proba(X)
     labels = pa.array(model.classes_.tolist())
     columns = {name: extra[name] for name in extra.column_names}
-    names = (
-        ["prediction", *(f"probability_{c}" for c in model.classes_)] if proba else ["prediction"]
-    )
-    for name in names:
+    answer = model.answer_
+    classes = {"prediction": p.argmax(axis=1)}
+    if answer.decision is not None:
+        classes["decision"] = answer.choose(p)
+    names = [f"probability_{c}" for c in model.classes_] if proba else []
+    for name in (*classes, *names):
         if name in columns:
             raise ValueError(
                 f"--keep {name}: the predictions have a column of this name; rename yours."
             )
-    columns["prediction"] = labels.take(pa.array(p.argmax(axis=1)))
-    for k, name in enumerate(names[1:]):
+    for name, numbers in classes.items():
+        columns[name] = labels.take(pa.array(numbers))
+    for k, name in enumerate(names):
         columns[name] = pa.array(p[:, k])
     return pa.table(columns)
 

@@ -40,6 +40,9 @@ def show(
     names = ", ".join(one_line(str(c)) for c in fitted.classes_[:20])
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
     print(f"classes: {names}{more}")
+    decision = fitted.answer_.decision
+    if decision is not None:
+        print(f"decision: {one_line(decision.describe(fitted.classes_))}")
     if fitted.answer_.tree is not None:
         print(f"\n{export_text(fitted, max_depth=depth)}")
     heads, rows, title = evidence_rows(fitted, columns)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import Keep, ModelFile
+from unnaive.cli.options import Cost, Keep, ModelFile, Positive, Threshold
 
 
 def sql(
@@ -25,6 +25,9 @@ def sql(
             help="duckdb, postgresql, sqlite, spark, bigquery or snowflake.",
         ),
     ] = "duckdb",
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     keep: Keep = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="File to write; default: standard output.")
@@ -32,9 +35,11 @@ def sql(
 ) -> None:
     """Print a SQL statement that computes the probability of every class in a database.
 
+    With a threshold or costs, given here or kept in the model, it also has a column decision.
+
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
-    from unnaive.cli.models import check_writable, load_model
+    from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.common.atomic import replacing
     from unnaive.store import to_sql
 
@@ -42,7 +47,8 @@ def sql(
         check_writable(out)
     parts = table.split(".")
     name = parts if len(parts) > 1 else table
-    text = to_sql(load_model(model), name, dialect, keep=keep or ())
+    fitted = decide(load_model(model), threshold, positive, cost)
+    text = to_sql(fitted, name, dialect, keep=keep or ())
     if out is None:
         sys.stdout.write(text.rstrip("\n") + "\n")
         return

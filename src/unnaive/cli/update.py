@@ -44,7 +44,15 @@ def update(
         label = find_target(fitted.schema_, paths, target)
         assert label is not None
         rows = update_scan(fitted.schema_, paths, label, weight)
+        decision, classes = fitted.decision_, fitted.classes_.tolist()
         fitted.set_callbacks(bar_callback(bar)).partial_fit(rows, None)
+        if decision is not None:
+            if fitted.classes_.tolist() != classes:
+                raise ValueError(
+                    "the rows have classes that the model's decision says nothing about; fit it "
+                    "again, with --threshold or --cost."
+                )
+            fitted = fitted.with_decision(decision)
     save_model(fitted, path)
     if not quiet:
         print(f"{path} updated")
