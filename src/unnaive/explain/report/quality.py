@@ -96,10 +96,9 @@ def _by_class(facts: Quality) -> list[dict[str, str]]:
     rows = facts.confusion.sum(axis=1)
     lines = []
     for c, name in enumerate(label_names(facts.classes)):
-        curve = facts.curves[c] if c < len(facts.curves) else None
-        areas = (NAN, NAN) if curve is None else (curve.roc_auc, curve.average_precision)
-        figures = (facts.precision[c], facts.recall[c], facts.f1[c], *areas)
-        keys = ("precision", "recall", "f1", "roc_auc", "average_precision")
+        area = facts.curves[c].roc_auc if c < len(facts.curves) else NAN
+        figures = (facts.precision[c], facts.recall[c], facts.f1[c], area)
+        keys = ("precision", "recall", "f1", "roc_auc")
         cells = {k: f"{v:.3f}" if v == v else "" for k, v in zip(keys, figures, strict=True)}
         lines.append({"name": name, "rows": f"{rows[c]:,.10g}", **cells})
     return lines
