@@ -39,8 +39,9 @@ def test_areas_and_class_scores_equal_scikit_learns_on_made_sets(seed):
     curves = score_curves(p, groups, weight)
     for c, curve in enumerate(curves):
         hit = groups == c
-        area, mean = roc_auc_score(hit, p[:, c], **given), average_precision_score(
-            hit, p[:, c], **given
+        area, mean = (
+            roc_auc_score(hit, p[:, c], **given),
+            average_precision_score(hit, p[:, c], **given),
         )
         assert curve.roc_auc == pytest.approx(area, abs=1e-12)
         assert curve.average_precision == pytest.approx(mean, abs=1e-12)

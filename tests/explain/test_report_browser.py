@@ -450,7 +450,9 @@ def test_the_threshold_slider_shows_what_the_model_with_that_decision_does(
             own = facts.classes.tolist().index(CLASSES[0])
             order = [own, 1 - own]
             cells = page.locator("#decide-confusion td").all_inner_texts()
-            assert [int(cell) for cell in cells] == facts.confusion[np.ix_(order, order)].ravel().tolist()
+            assert [int(cell) for cell in cells] == facts.confusion[
+                np.ix_(order, order)
+            ].ravel().tolist()
             figures = page.evaluate("U.decideView.figures()")
             assert figures["recall"] == pytest.approx(facts.recall[own])
             if facts.confusion[:, own].any():
@@ -483,5 +485,7 @@ def test_ranking_curves_are_drawn_for_every_class(browser, nb_page):
             words = page.locator("#curves p").inner_text()
             assert words == f"{name} against the rest: ROC AUC {facts.curves[c].roc_auc:.3f}"
             page.locator("#curve-kind").select_option(label="precision-recall")
-            assert f"{facts.curves[c].average_precision:.3f}" in page.locator("#curves").inner_text()
+            assert (
+                f"{facts.curves[c].average_precision:.3f}" in page.locator("#curves").inner_text()
+            )
         assert page.locator("#curves polyline").count() == 1

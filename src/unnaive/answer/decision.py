@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Vote
 from unnaive.answer.tree import Tree
-from unnaive.bayes.scoring import probabilities
 from unnaive.common.checks import LARGEST, check_values, expect
 
 BALANCED = "balanced"
@@ -96,7 +94,7 @@ def make_decision(
     number = _positive(positive, classes)
     if decide is None:
         return None
-    if isinstance(decide, numbers.Real) and not isinstance(decide, bool):
+    if isinstance(decide, (int, float, np.number)) and not isinstance(decide, bool):
         return _threshold(float(decide), classes, number)
     if isinstance(decide, str):
         return _from_costs(_balanced(decide, shares, n), classes, number)
@@ -195,16 +193,14 @@ def _from_costs(costs: NDArray[np.float64], classes: NDArray[Any], positive: int
 
 
 @singledispatch
-def class_shares(node: Any) -> NDArray[np.float64] | None:  # noqa: ARG001
-    """Shares of the classes that a node's probabilities start from; None where they are unknown."""
-    return None
+def class_shares(node: Any) -> NDArray[np.float64] | None:
+    """Shares of the classes in the training rows of a node; None where they are unknown."""
+    inner = getattr(node, "inner", None)
+    return None if inner is None else class_shares(inner)
 
 
 @class_shares.register
 def _(node: EvidenceTable) -> NDArray[np.float64] | None:
-    if node.rounds is None:
-        shares: NDArray[np.float64] = probabilities(node.scorer.log_prior[None].copy())[0]
-        return shares
     return None if node.counts is None else _normalized(node.counts.totals)
 
 
@@ -228,7 +224,10 @@ def _(node: Tree) -> NDArray[np.float64] | None:
 @class_shares.register
 def _(node: Folded) -> NDArray[np.float64] | None:
     pairs = class_shares(node.inner)
-    return None if pairs is None else np.bincount(node.owner, pairs)
+    if pairs is None:
+        return None
+    shares: NDArray[np.float64] = np.bincount(node.owner, pairs).astype(np.float64)
+    return shares
 
 
 def _normalized(weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ class ScoreCurve:
         return float(distance.max()) if len(distance) else float("nan")
 
     def gain(self, share: Any) -> Any:
-        """Cumulative gain: share of the class in these shares of the rows, the highest scores first.
+        """Cumulative gain: share of the class in these shares of the rows, highest scores first.
 
         Rows of equal score are taken in parts, as if in random order. Divided by the share of the
         rows, it is their lift.
@@ -144,7 +144,8 @@ class ScoreCounts:
     """Weight of rows by cells of their scores: curves of rows that are never together.
 
     A cell is finer the nearer it is to 0 or 1: its width is at most 1/256 of its distance from
-    there, or 1/8 where there are thousands of classes. Counts of parts of the rows add up to those of all.
+    there, or 1/8 where there are thousands of classes. Counts of parts of the rows add up to those
+    of all.
 
     Attributes
     ----------

@@ -140,7 +140,7 @@ def _check(criterion: str, time_budget: Any, repeats: Any) -> None:
     if criterion not in MEASURES:
         choices = " or ".join(map(repr, MEASURES))
         raise ValueError(f"criterion must be {choices}; got {criterion!r}.")
-    if not isinstance(repeats, numbers.Integral) or isinstance(repeats, bool) or repeats < 1:
+    if type(repeats) is not int or repeats < 1:
         raise ValueError(f"repeats must be a whole number, 1 or more; got {repeats!r}.")
     if time_budget is None:
         return

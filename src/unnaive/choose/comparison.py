@@ -183,7 +183,9 @@ class Comparison:
         """Which cells hold the best value of their column."""
         done = [r for r in self.results if r.quality is not None]
         values = np.array([self._figures(r) for r in done], dtype=float)
-        signs = np.array([-1.0 if n in HIGHER_IS_BETTER else 1.0 for n in self.measures] + [1.0] * 3)
+        signs = np.array(
+            [-1.0 if n in HIGHER_IS_BETTER else 1.0 for n in self.measures] + [1.0] * 3
+        )
         costs = signs * np.where(np.isnan(values), np.inf * signs, values)
         best = np.zeros((len(done), len(self.heads)), dtype=bool)
         best[:, 1:] = (costs == costs.min(axis=0)) & np.isfinite(costs)
@@ -241,9 +243,9 @@ class Comparison:
         body = [row(c, "td", w) for c, w in zip(self._body(), self._best_cells(), strict=True)]
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return (
-            f"<table><caption>{html.escape(self.title)}</caption><thead>{row(self.heads, 'th')}</thead>"
-            f"<tbody>{''.join(body)}</tbody></table><p>{html.escape(self.legend)}</p>"
-            + (f"<ul>{notes}</ul>" if notes else "")
+            f"<table><caption>{html.escape(self.title)}</caption>"
+            f"<thead>{row(self.heads, 'th')}</thead><tbody>{''.join(body)}</tbody></table>"
+            f"<p>{html.escape(self.legend)}</p>" + (f"<ul>{notes}</ul>" if notes else "")
         )
 
 

@@ -18,7 +18,7 @@ def spread(figures: Sequence[float]) -> float:
 
 
 def differ(first: Sequence[float], second: Sequence[float], test_to_train: float) -> bool:
-    """Whether figures of the same folds differ: a paired t-test with Nadeau and Bengio's correction.
+    """Whether figures of the same folds differ: a paired t-test, corrected by Nadeau and Bengio.
 
     Folds share training rows, so their variance is too small by the ratio of test to training
     rows, which is added to it (C. Nadeau and Y. Bengio. Inference for the Generalization Error.

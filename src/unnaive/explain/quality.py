@@ -27,7 +27,9 @@ from unnaive.table.codes import as_objects
 from unnaive.table.reading import read_weight
 from unnaive.table.scan import Scan
 
-OTHER_LABELS = "(unknown class)"  # of rows that are not in memory, all that the model has never seen
+OTHER_LABELS = (
+    "(unknown class)"  # of rows that are not in memory, all that the model has never seen
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,7 +190,8 @@ class QualityParts:
         return cls(len(p), sums, calibration, ScoreCounts.of(p, groups, weight))
 
     def __add__(self, other: QualityParts) -> QualityParts:
-        assert self.scores is not None and other.scores is not None
+        assert self.scores is not None
+        assert other.scores is not None
         return QualityParts(
             self.n_rows + other.n_rows,
             self.sums + other.sums,
@@ -269,16 +272,16 @@ def quality_of(
     rows = labelled_rows(model.classes_, len(predicted), y, sample_weight)
     groups, weight = rows.groups, rows.weight
     answer = getattr(model, "answer_", None)
-    ours = isinstance(answer, Answer)
-    # Other libraries may choose a class in their own way.
-    decided = answer.choose(predicted) if ours else _numbers(rows.classes, model.predict(X))
+    if isinstance(answer, Answer):
+        decided, decision = answer.choose(predicted), answer.decision
+    else:  # other libraries may choose a class in their own way
+        decided, decision = _numbers(rows.classes, model.predict(X)), None
     parts = QualityParts(
         len(groups),
         QualitySums.of(rows.widened(predicted), groups, weight, decided),
         CalibrationSums.of(predicted, groups, weight, n_bins),
     )
     curves = score_curves(predicted, groups, weight)
-    decision = answer.decision if ours else None
     return parts.facts(rows.classes, predicted.shape[1], decision, curves, level)
 
 
@@ -354,9 +357,7 @@ def labelled_rows(classes: NDArray[Any], n_rows: int, y: Any, sample_weight: Any
     return LabelledRows(every, rank[groups_of(merged, target)], weight)
 
 
-def _calibration(
-    classes: NDArray[Any], sums: CalibrationSums, level: float
-) -> Calibration:
+def _calibration(classes: NDArray[Any], sums: CalibrationSums, level: float) -> Calibration:
     total, hits = sums.total, sums.hits
     filled = np.where(total > 0, total, np.nan)
     # A beta posterior that starts from half a row of either kind.

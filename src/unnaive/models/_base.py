@@ -87,8 +87,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def with_decision(self, decide: Any, *, positive: Any = None) -> Self:
         """The same fitted model with another way from probabilities to a class.
 
-        `predict`, ``decision`` columns of files, SQL, and the report follow the decision; it is kept
-        in model files. Probabilities stay as they are.
+        `predict`, ``decision`` columns of files, SQL, and the report follow the decision; model
+        files keep it. Probabilities stay as they are.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
-from unnaive.explain.report.curves import curve_data, decision_data
+from unnaive.explain.report.curves import curve_data, decision_data, rule_data
 from unnaive.explain.report.notes import ColumnFacts, notes_on
 from unnaive.explain.report.parts import parts_data
 from unnaive.explain.report.payload import Coders, coders_of, scorer_payload
@@ -196,6 +196,7 @@ class Contents:
             "calibration": [] if self.quality is None else calibration_data(self.quality),
             "curves": [] if self.quality is None else curve_data(self.quality),
             "decision": None if self.quality is None else decision_data(self.quality),
+            "rule": rule_data(self.answer.decision),
             "tree": self._tree(),
             "parts": self.parts,
         }

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import Decision
 from unnaive.bayes.curves import ScoreCurve
 from unnaive.explain.evidence import label_names
 from unnaive.explain.quality import Quality
@@ -75,3 +76,11 @@ def decision_data(facts: Quality) -> dict[str, Any] | None:
     costs = np.ones((2, 2)) - np.eye(2) if decision is None else decision.costs
     costs = costs - np.diag(costs)[:, None]
     return {"positive": positive, "sides": sides, "costs": costs.tolist()}
+
+
+def rule_data(decision: Decision | None) -> dict[str, Any] | None:
+    """How the model chooses a class, for the row that is tried; `U.decided` reads it."""
+    if decision is None:
+        return None
+    costs, threshold = decision.costs.tolist(), decision.threshold
+    return {"costs": costs, "threshold": threshold, "positive": decision.positive}

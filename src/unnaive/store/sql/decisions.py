@@ -33,5 +33,5 @@ def decide(columns: Columns, decision: Decision, probabilities: Sequence[str]) -
         for of_class in decision.costs.T
     ]
     step = columns.statement.step("cheapest")
-    least = step.define("m", columns.dialect.least([ref(cost) for cost in costs]))
-    return [exp.EQ(this=ref(cost), expression=ref(least)) for cost in costs]
+    lowest = step.define("m", columns.dialect.least([ref(cost) for cost in costs]))
+    return [exp.EQ(this=ref(cost), expression=ref(lowest)) for cost in costs]

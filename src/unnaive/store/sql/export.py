@@ -87,7 +87,8 @@ def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Di
         names = _listed("names", options.names)
         if len(names) != len(classes):
             raise ValueError(f"names has {len(names)} names, but there are {len(classes)} classes.")
-    every = [*kept, *names, *filter(lambda n: n is not None, (options.prediction, options.decision))]
+    of_classes = (options.prediction, options.decision)
+    every = [*kept, *names, *(name for name in of_classes if name is not None)]
     seen: set[str] = set()
     for name in every:
         check_text(name, f"the output column {name!r}")

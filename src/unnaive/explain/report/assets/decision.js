@@ -1,3 +1,10 @@
+// The class that the model's rule chooses by the probabilities of a row, as `Decision.choose` does.
+U.decided = (rule, p) => {
+  if (rule.threshold !== null) return p[rule.positive] >= rule.threshold ? rule.positive : 1 - rule.positive;
+  const expected = rule.costs.map((_, decided) => rule.costs.reduce((sum, row, c) => sum + p[c] * row[decided], 0));
+  return expected.indexOf(Math.min(...expected));
+};
+
 // The threshold of two classes: what is decided, what that costs, and how both change as it moves.
 U.decide = (place, data, classes) => {
   const state = { positive: data.positive, step: data.sides[data.positive].start };
