@@ -298,7 +298,7 @@ def test_decisions_by_threshold_and_costs_are_followed_and_kept(ask):
     assert '"decision"' in ask("sql", "kept.unv")[1]
     assert '"decision"' not in ask("sql", "nb.unv")[1]
     assert ask("update", "kept.unv", LOANS, "-q")[0] == 0
-    assert load("kept.unv").decision_.threshold == decided.decision_.threshold
+    assert load("kept.unv").decision.threshold == decided.decision.threshold
     code, _, _ = ask(
         "predict", "nb.unv", LOANS, "--threshold", 0.2, "--positive", "defaulted", "-o", "t.csv"
     )

@@ -434,7 +434,7 @@ def test_the_threshold_slider_shows_what_the_model_with_that_decision_does(
     report(model, X, y, path=tmp_path / "page.html")
     with opened(browser, tmp_path / "page.html", width=width) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        slider, start = page.locator("#threshold"), model.decision_.threshold
+        slider, start = page.locator("#threshold"), model.decision.threshold
         assert page.evaluate("U.decideView.figures().threshold") == start
         for threshold in (start, 0.0, 0.25, 0.9, 1.0):
             if threshold != start:
@@ -460,13 +460,13 @@ def test_the_threshold_slider_shows_what_the_model_with_that_decision_does(
                 share = facts.confusion[:, own].sum() / len(y)
                 assert figures["selected"] == pytest.approx(share)
                 assert facts.curves[own].gain(share) == pytest.approx(figures["recall"])
-            whole = model.decision_.mean_cost(facts.confusion) * len(y)
+            whole = model.decision.mean_cost(facts.confusion) * len(y)
             assert figures["cost"] == pytest.approx(whole)
         page.locator("#cheapest").click()
         least = page.evaluate("U.decideView.figures().cost")
         steps = page.evaluate("U.data.decision.sides[U.data.decision.positive].thresholds")
         every = [model.with_decision(t, positive=CLASSES[0]) for t in steps[::20]]
-        costs = [model.decision_.mean_cost(quality_of(m, X, y).confusion) * len(y) for m in every]
+        costs = [model.decision.mean_cost(quality_of(m, X, y).confusion) * len(y) for m in every]
         assert least <= min(costs) + 1e-9
         page.locator("#cost-missed").fill("7")
         assert page.evaluate("U.decideView.figures()")["cost"] >= least

@@ -73,7 +73,7 @@ def test_every_model_decides_by_costs_threshold_and_balance_and_keeps_that_in_it
     np.testing.assert_array_equal(fitted.predict(X), before)
     np.testing.assert_array_equal(decided.with_decision(None).predict(X), before)
     shares = np.array([(c == Y).mean() for c in fitted.classes_])
-    balanced = fitted.with_decision("balanced").decision_
+    balanced = fitted.with_decision("balanced").decision
     scaled = balanced.costs / balanced.costs.max()
     rare = np.where(np.eye(3), 0.0, (shares.min() / shares)[:, None])
     np.testing.assert_allclose(scaled, rare / rare.max(), atol=0.02)
@@ -89,9 +89,9 @@ def test_a_threshold_is_met_exactly_for_either_class():
         first = model.with_decision(threshold, positive="no").predict(X)
         np.testing.assert_array_equal(first == "no", p[:, 0] >= threshold)
     costs = {("yes", "no"): 4, ("no", "yes"): 1}
-    assert model.with_decision(costs).decision_.threshold == pytest.approx(0.2)
-    given = model.with_decision([[0, 1], [4, 0]]).decision_
-    assert model.with_decision(given).decision_ is given
+    assert model.with_decision(costs).decision.threshold == pytest.approx(0.2)
+    given = model.with_decision([[0, 1], [4, 0]]).decision
+    assert model.with_decision(given).decision is given
     assert given.threshold == 0.2
 
 

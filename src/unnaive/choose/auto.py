@@ -53,6 +53,8 @@ class AutoClassifier(TableClassifier):
     best_name_ : str
     comparison_ : Comparison
         All models that were tried.
+    decision_ : Decision or None
+        What `with_decision` has set.
     answer_ : Answer
         That of the best estimator, as plain data.
     classes_ : array of shape (n_classes,)

@@ -44,7 +44,7 @@ def update(
         label = find_target(fitted.schema_, paths, target)
         assert label is not None
         rows = update_scan(fitted.schema_, paths, label, weight)
-        decision, classes = fitted.decision_, fitted.classes_.tolist()
+        decision, classes = fitted.decision, fitted.classes_.tolist()
         fitted.set_callbacks(bar_callback(bar)).partial_fit(rows, None)
         if decision is not None:
             if fitted.classes_.tolist() != classes:

@@ -80,7 +80,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         return True
 
     @property
-    def decision_(self) -> Decision | None:
+    def decision(self) -> Decision | None:
         """How `predict` chooses a class by its probabilities; None: the most probable one."""
         return self.answer_.decision
 
@@ -117,7 +117,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         array(['good'], dtype='<U4')
         >>> model.with_decision(0.3, positive="bad").predict([["a"]])
         array(['bad'], dtype='<U4')
-        >>> model.with_decision({("bad", "good"): 5, ("good", "bad"): 1}).decision_
+        >>> model.with_decision({("bad", "good"): 5, ("good", "bad"): 1}).decision
         Decision: class number 1 from 0.8333 on
         """
         check_is_fitted(self)
@@ -207,7 +207,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        word = "prediction" if self.decision_ is None else "decision"
+        word = "prediction" if self.decision is None else "decision"
         return self._ask(X, "predict", word)
 
     @_if_supported("evidence")

@@ -84,6 +84,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         Fitted on pairs, numbered from 0.
     pairs_ : list of (class, int)
         The class and cluster of each pair.
+    decision_ : Decision or None
+        What `with_decision` has set.
     fold_ : str
         How pairs are folded to classes.
     owner_ : array of shape (n_pairs,)
