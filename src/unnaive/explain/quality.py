@@ -229,7 +229,13 @@ class QualityParts:
 
 
 def quality_of(
-    model: Any, X: Any, y: Any, sample_weight: Any = None, *, n_bins: int = 10, level: float = 0.95
+    model: Any,
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    n_bins: int = 10,
+    level: float = 0.95,
 ) -> Quality:
     """Accuracy, log loss, ROC, precision-recall and gain curves, confusion, calibration on rows.
 
@@ -241,8 +247,8 @@ def quality_of(
         Of rows that are not in memory, everything is a sum over them; areas under curves then come
         from a fine histogram of the probabilities, and ``roc_auc_error`` is their bound.
     y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        Labels that the model has never seen count as wrong; if there are no others, the labels are
-        of another kind, and an error is raised.
+        None only where a `scan` names the column. Labels that the model has never seen count as
+        wrong; if there are no others, the labels are of another kind, and an error is raised.
     sample_weight : array-like of shape (n_samples,), name of a column or None, default=None
     n_bins : int, default=10
         Bins of the calibration curve, equally wide.
