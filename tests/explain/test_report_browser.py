@@ -34,6 +34,7 @@ from unnaive import (
     report,
 )
 from unnaive.explain import waterfall_of
+from unnaive.explain.report.curves import rule_data
 from unnaive.explain.report.payload import coders_of
 from unnaive.explain.report.rows import PageRows
 
@@ -462,6 +463,9 @@ def test_the_threshold_slider_shows_what_the_model_with_that_decision_does(
                 assert facts.curves[own].gain(share) == pytest.approx(figures["recall"])
             whole = model.decision.mean_cost(facts.confusion) * len(y)
             assert figures["cost"] == pytest.approx(whole)
+        first = X.iloc[[page.evaluate("U.data.rows.at")[0]]]
+        words = page.locator("#try-view .decided").inner_text()
+        assert words == f"Decision: {model.predict(first)[0]}"
         page.locator("#cheapest").click()
         least = page.evaluate("U.decideView.figures().cost")
         steps = page.evaluate("U.data.decision.sides[U.data.decision.positive].thresholds")
@@ -489,3 +493,8 @@ def test_ranking_curves_are_drawn_for_every_class(browser, nb_page):
                 f"{facts.curves[c].average_precision:.3f}" in page.locator("#curves").inner_text()
             )
         assert page.locator("#curves polyline").count() == 1
+        decision = model.with_decision([[0, 2, 1], [5, 0, 3], [4, 8, 0]]).decision
+        p = model.predict_proba(X)
+        choose = "([rule, p]) => p.map((row) => U.decided(rule, row))"
+        chosen = page.evaluate(choose, [rule_data(decision), p.tolist()])
+        assert chosen == decision.choose(p).tolist()

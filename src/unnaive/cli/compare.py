@@ -36,7 +36,13 @@ def compare(
     ] = "log_loss",
     cv: Annotated[int, typer.Option("--cv", help="Number of cross-validation folds.", min=2)] = 5,
     repeats: Annotated[
-        int, typer.Option("--repeats", help="Number of times rows are dealt into folds.", min=1)
+        int,
+        typer.Option(
+            "--repeats",
+            metavar="NUMBER",
+            help="Number of times rows are dealt into folds.",
+            min=1,
+        ),
     ] = 1,
     weight: Weight = None,
     drop: Drop = None,
