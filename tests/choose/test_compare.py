@@ -360,6 +360,7 @@ def test_show_prints_plainly_into_a_pipe():
         ({"models": []}, "nothing to compare"),
         ({"estimators": {"nb": Sleeper()}}, "estimators has 'nb', which is the name of a model"),
         ({"criterion": "gini"}, "criterion must be 'accuracy' or .*; got 'gini'"),
+        ({"criterion": "ks"}, "criterion 'kolmogorov_smirnov' needs 2 classes; y has 3"),
         ({"repeats": 0}, "repeats must be a whole number, 1 or more; got 0"),
         ({"repeats": 2, "cv": KFold(2)}, "repeats needs cv to be a number of folds"),
         ({"time_budget": 0}, "time_budget must be a number of seconds above 0, or None; got 0"),

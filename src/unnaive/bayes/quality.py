@@ -43,6 +43,8 @@ class Quality:
     roc_auc, average_precision : float
         Areas under the ROC and the precision-recall curve: with two classes, those of the second;
         with more, the mean over classes of each against the rest. NaN where nothing was ranked.
+    kolmogorov_smirnov : float
+        Of two classes, the greatest distance between the distributions of their scores.
     """
 
     accuracy: float
@@ -52,11 +54,17 @@ class Quality:
     f1: float = NAN
     roc_auc: float = NAN
     average_precision: float = NAN
+    kolmogorov_smirnov: float = NAN
 
     def ranked(self, curves: Sequence[ScoreCurve]) -> Quality:
         """The same with the areas under these curves, one for each class."""
         areas = {name: headline(curves, name) for name in ("roc_auc", "average_precision")}
-        return replace(self, **areas)
+        return replace(self, **areas, kolmogorov_smirnov=two_class_distance(curves))
+
+
+def two_class_distance(curves: Sequence[ScoreCurve]) -> float:
+    """Kolmogorov-Smirnov statistic of two classes; of more, NaN."""
+    return curves[1].kolmogorov_smirnov if len(curves) == 2 else NAN
 
 
 def headline(curves: Sequence[ScoreCurve], name: str) -> float:

@@ -62,7 +62,8 @@ def compare(
         that fails is shown with its error.
     criterion : str, default="log_loss"
         What the table is sorted by and the best model chosen by: "log_loss", "accuracy", "brier",
-        "calibration_error", "roc_auc", "average_precision" or "f1". Among equals, the cheaper wins.
+        "calibration_error", "roc_auc", "average_precision", "f1" or, of two classes,
+        "kolmogorov_smirnov". Among equals, the cheaper wins.
     cv : int, splitter or iterable, default=5
         A number of folds, dealt so that each has its share of every class; or a scikit-learn
         splitter, or ready (train, test) positions.
@@ -115,6 +116,9 @@ def compare(
     _check(criterion, time_budget, repeats)
     budget = TimeBudget(time_budget)
     rows, kept, schema = _read(X, y, sample_weight, categorical_features)
+    n_classes = len(rows.labels)
+    if criterion == "kolmogorov_smirnov" and n_classes != 2:
+        raise ValueError(f"criterion {criterion!r} needs 2 classes; y has {n_classes}.")
     rng = check_random_state(0 if random_state is None else random_state)
     seed = int(rng.randint(2**31 - 1))
     splits = _splits(cv, repeats, groups, rows, kept, seed)

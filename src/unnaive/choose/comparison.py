@@ -26,10 +26,11 @@ MEASURES = {
     "roc_auc": "ROC AUC",
     "average_precision": "average precision",
     "f1": "F1",
+    "kolmogorov_smirnov": "Kolmogorov-Smirnov",
 }
 ALWAYS = 5
-HIGHER_IS_BETTER = frozenset({"accuracy", "roc_auc", "average_precision", "f1"})
-ALIASES = {"auc": "roc_auc", "ap": "average_precision"}
+HIGHER_IS_BETTER = frozenset(MEASURES) - {"log_loss", "brier", "calibration_error"}
+ALIASES = {"auc": "roc_auc", "ap": "average_precision", "ks": "kolmogorov_smirnov"}
 SAME = "="  # marks what does not differ from the best
 
 

@@ -264,7 +264,7 @@ def _over_folds(quality: Quality, folds: Sequence[Quality]) -> Quality:
     if np.isnan([fold.log_loss for fold in folds]).all():  # no probabilities
         return Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
     areas = {}
-    for name in ("roc_auc", "average_precision"):
+    for name in ("roc_auc", "average_precision", "kolmogorov_smirnov"):
         each = [getattr(fold, name) for fold in folds if not np.isnan(getattr(fold, name))]
         areas[name] = float(np.mean(each)) if each else NAN
     return replace(quality, **areas)

@@ -31,7 +31,7 @@ def compare(
             "--by",
             metavar="MEASURE",
             help="Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
-            "average_precision or f1.",
+            "average_precision, f1 or ks (Kolmogorov-Smirnov).",
         ),
     ] = "log_loss",
     cv: Annotated[int, typer.Option("--cv", help="Number of cross-validation folds.", min=2)] = 5,

@@ -83,7 +83,7 @@ def print_figures(quality: Quality) -> None:
 
 
 def print_tables(quality: Quality) -> None:
-    """Print the confusion matrix, figures of each class and, of two classes, gains."""
+    """Print the confusion matrix, figures by class and, of two classes, gains and calibration."""
     from unnaive.cli.console import show_table
     from unnaive.common.wording import amount
 
@@ -101,16 +101,48 @@ def print_tables(quality: Quality) -> None:
         ]
         print()
         show_table(["class", "precision", "recall", "F1", "ROC AUC"], cells, "by class")
-    if len(quality.curves) == 2 and quality.curves[1].positives:
-        decision, curves = quality.decision, quality.curves
-        c = 1 if decision is None else decision.positive
-        cells = [
-            [f"{100 * share:g} %", f"{100 * gain:.1f} %", f"{gain / share:.2f}"]
-            for share, gain in zip(SHARES, curves[c].gain(SHARES).tolist(), strict=True)
+    if len(quality.curves) == 2:
+        c = 1 if quality.decision is None else quality.decision.positive
+        print_ranking(quality, c, names[c])
+        print_calibration(quality, c, names[c])
+
+
+def print_ranking(quality: Quality, c: int, name: str) -> None:
+    """Print gain and lift of the rows with the highest probability of a class."""
+    from unnaive.cli.console import show_table
+
+    curve = quality.curves[c]
+    if not curve.positives:
+        return
+    cells = [
+        [f"{100 * share:g} %", f"{100 * gain:.1f} %", f"{gain / share:.2f}"]
+        for share, gain in zip(SHARES, curve.gain(SHARES).tolist(), strict=True)
+    ]
+    print()
+    title = f"rows with the highest probability of {name}"
+    show_table(["rows", f"share of all {name} (gain)", "lift"], cells, title)
+
+
+def print_calibration(quality: Quality, c: int, name: str) -> None:
+    """Print predicted and observed frequencies of a class, with intervals."""
+    from unnaive.cli.console import show_table
+    from unnaive.common.wording import amount
+
+    bins = quality.calibration
+    columns = (bins.predicted[c], bins.observed[c], bins.low[c], bins.high[c], bins.weight[c])
+    cells = [
+        [
+            f"{100 * predicted:.1f} %",
+            f"{100 * observed:.1f} %",
+            f"{100 * low:.1f} to {100 * high:.1f} %",
+            amount(rows),
         ]
-        title = f"rows with the highest probability of {names[c]}"
-        print()
-        show_table(["rows", f"share of all {names[c]} (gain)", "lift"], cells, title)
+        for predicted, observed, low, high, rows in zip(*columns, strict=True)
+        if rows
+    ]
+    print()
+    title = f"calibration: probability of {name}, predicted and observed"
+    show_table(["predicted", "observed", "95 % interval", "rows"], cells, title)
 
 
 def measure(

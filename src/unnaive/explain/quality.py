@@ -12,7 +12,14 @@ from scipy.special import betaincinv
 
 from unnaive.answer import Answer, Decision
 from unnaive.bayes.curves import ScoreCounts, ScoreCurve, score_curves
-from unnaive.bayes.quality import CalibrationSums, ClassScores, QualitySums, headline, log_losses
+from unnaive.bayes.quality import (
+    CalibrationSums,
+    ClassScores,
+    QualitySums,
+    headline,
+    log_losses,
+    two_class_distance,
+)
 from unnaive.encode import Labels
 from unnaive.encode.labels import (
     groups_of,
@@ -120,8 +127,7 @@ class Quality:
     @property
     def kolmogorov_smirnov(self) -> float:
         """Greatest distance between the scores' distributions in two classes; of more, NaN."""
-        two = len(self.curves) == 2
-        return self.curves[1].kolmogorov_smirnov if two else float("nan")
+        return two_class_distance(self.curves)
 
     @property
     def precision(self) -> NDArray[np.float64]:
