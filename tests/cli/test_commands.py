@@ -528,7 +528,7 @@ FIT = ["fit", LOANS, "-t", TARGET, "-o", "x.unv"]
         (["nope"], 2, "No such command 'nope'"),
         ([*FIT, "--nope"], 2, "No such option: --nope"),
         ([*FIT, "--cv", "many"], 2, "Invalid value for '--cv'"),
-        (["compare", LOANS, "-t", TARGET, "--by", "auc"], 1, "criterion must be 'accuracy' or"),
+        (["compare", LOANS, "-t", TARGET, "--by", "gini"], 1, "criterion must be 'accuracy' or"),
         (["compare", LOANS, "-t", TARGET, "-m", "x"], 1, "models contains 'x'"),
         (["evaluate", LOANS, LOANS], 1, "loans.csv cannot be loaded"),
         (["show", "no.unv"], 1, "there is no model file 'no.unv'"),
