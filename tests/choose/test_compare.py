@@ -12,16 +12,26 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.stats import t as student_t
+from scipy.stats import ttest_1samp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedKFold,
+    cross_val_predict,
+    cross_val_score,
+)
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers import mixed_table
 from unnaive import AutoClassifier, NaiveBayesClassifier, compare, load, save, scan
 from unnaive.choose import make_model
+from unnaive.choose.comparison import MEASURES
+from unnaive.choose.spread import differ, spread
 from unnaive.encode.draws import deal_folds
 from unnaive.estimator.registry import family
 
@@ -349,7 +359,10 @@ def test_show_prints_plainly_into_a_pipe():
         ({"models": ["nb", "tree"]}, "models contains 'tree'; choose from nb, gaussian"),
         ({"models": []}, "nothing to compare"),
         ({"estimators": {"nb": Sleeper()}}, "estimators has 'nb', which is the name of a model"),
-        ({"criterion": "auc"}, "criterion must be 'accuracy' or .*; got 'auc'"),
+        ({"criterion": "gini"}, "criterion must be 'accuracy' or .*; got 'gini'"),
+        ({"criterion": "ks"}, "criterion 'kolmogorov_smirnov' needs 2 classes; y has 3"),
+        ({"repeats": 0}, "repeats must be a whole number, 1 or more; got 0"),
+        ({"repeats": 2, "cv": KFold(2)}, "repeats needs cv to be a number of folds"),
         ({"time_budget": 0}, "time_budget must be a number of seconds above 0, or None; got 0"),
         ({"cv": 1}, "cv must be 2 folds or more; got 1"),
         ({"sample_weight": [1.0]}, "one number per row"),
@@ -437,3 +450,59 @@ def test_ctrl_c_inside_compiled_code_stops_the_comparison(time_budget):
     X, y = mixed_table(60)
     with pytest.raises(KeyboardInterrupt):
         compare(X, y, models=[], estimators={"stopped": Stopped()}, time_budget=time_budget)
+
+
+def test_areas_are_means_over_folds_as_scikit_learn_computes_them():
+    X, y = mixed_table(200, seed=5, classes=2)
+    folds = StratifiedKFold(4, shuffle=True, random_state=1)
+    found = compare(X, y, models=["nb"], cv=folds, criterion="auc", n_jobs=1)
+    result, model = found.results[0], make_model("nb", n_jobs=1)
+    assert found.criterion == "roc_auc"
+    for name, scoring in (("roc_auc", "roc_auc"), ("average_precision", "average_precision")):
+        labels = (y == np.unique(y)[1]).astype(int)
+        each = cross_val_score(model, X, labels, cv=folds, scoring=scoring)
+        np.testing.assert_allclose(result.figures(name), each, atol=1e-12)
+        assert getattr(result.quality, name) == pytest.approx(each.mean(), abs=1e-12)
+    assert set(MEASURES) <= set(found.to_dict())
+    assert found.to_dict()["roc_auc_sd"][0] == pytest.approx(
+        np.std(result.figures("roc_auc"), ddof=1)
+    )
+
+
+def test_without_a_seed_every_run_is_the_same_and_repeats_deal_new_folds():
+    X, y = mixed_table(120, seed=2)
+    given = {"models": ["nb", "bagged"], "cv": 3}
+    first, again = compare(X, y, **given), compare(X, y, **given)
+    assert [r.folds for r in first.results] == [r.folds for r in again.results]
+    more = compare(X, y, repeats=2, **given)
+    folds = {r.name: r.folds for r in more.results}
+    for result in first.results:
+        assert folds[result.name][:3] == result.folds
+        assert folds[result.name][3:] != result.folds
+    assert "3-fold cross-validation, 2 times" in more.title
+
+
+def test_what_does_not_differ_from_the_best_is_marked():
+    X, y = mixed_table(200, seed=2)
+    same = {"twin": make_model("nb", random_state=0), "chance": DummyClassifier(strategy="prior")}
+    found = compare(X, y, models=["nb"], estimators=same, repeats=2)
+    marks = {r.name: r.as_good for r in found.results}
+    assert marks == {"nb": True, "twin": True, "chance": False}
+    lines = {line.split()[0]: line for line in repr(found).splitlines() if line}
+    assert " = " in lines["twin"]
+    assert " = " not in lines["chance"]
+    assert "\u00b1" in lines["nb"]
+    assert "= does not differ from the best" in repr(found)
+
+
+def test_the_test_of_differences_is_nadeau_and_bengios():
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 0.02, 0.2):
+        a, b = rng.normal(0.5, 0.05, 10), rng.normal(0.5 + shift, 0.05, 10)
+        gaps, factor = a - b, np.sqrt((1 / 10 + 1 / 4) / (1 / 10))
+        t = ttest_1samp(gaps, 0.0).statistic / factor
+        assert differ(a, b, 0.25) == (2 * student_t.sf(abs(t), 9) < 0.05)
+    assert not differ([0.5, 0.6], [0.5, 0.6], 0.25)
+    assert differ([0.5, 0.6], [0.7, 0.8], 0.25)
+    assert not differ([0.5], [0.9], 0.25)
+    assert np.isnan(spread([0.5]))

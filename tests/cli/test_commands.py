@@ -270,6 +270,59 @@ def test_evaluate_gives_scikit_learns_figures(ask):
         assert re.search(rf"^{label} +{row[0]} +{row[1]}$", out, re.MULTILINE)
 
 
+def test_decisions_by_threshold_and_costs_are_followed_and_kept(ask):
+    X, y = table()
+    model = load("nb.unv")
+    costs = ["--cost", "defaulted:repaid=5", "--cost", "repaid:defaulted=1"]
+    decided = model.with_decision({("defaulted", "repaid"): 5, ("repaid", "defaulted"): 1})
+    code, _, err = ask("fit", LOANS, "-t", TARGET, "--cv", 0, *costs, "-o", "kept.unv")
+    assert (code, err) == (0, "")
+    assert (load("kept.unv").predict(X) == decided.predict(X)).all()
+    for given in (["kept.unv", LOANS], ["nb.unv", LOANS, *costs]):
+        assert ask("predict", *given, "-o", "p.csv")[0] == 0
+        answers = pd.read_csv("p.csv")
+        assert list(answers) == ["prediction", "decision"]
+        assert (answers["decision"] == decided.predict(X)).all()
+        assert (answers["prediction"] == model.predict(X)).all()
+        code, out, _ = ask("evaluate", *given)
+        quality = unnaive.quality_of(decided, X, y)
+        assert code == 0
+        for name, value in (
+            ("accuracy", quality.accuracy),
+            (r"ROC AUC(?: \(within [\d.]+\))?", quality.roc_auc),
+            ("Kolmogorov-Smirnov", quality.kolmogorov_smirnov),
+            ("macro F1", quality.macro_f1),
+            ("cost of a row", quality.mean_cost),
+        ):
+            line = re.search(rf"^{name} +([\d.]+)$", out, re.MULTILINE)
+            assert line is not None, name
+            assert float(line[1]) == pytest.approx(value, abs=2e-3)
+        assert "repaid where its probability is at least 0.8333" in out
+    assert "decision: repaid" in ask("show", "kept.unv")[1]
+    assert '"decision"' in ask("sql", "kept.unv")[1]
+    assert '"decision"' not in ask("sql", "nb.unv")[1]
+    assert ask("update", "kept.unv", LOANS, "-q")[0] == 0
+    assert load("kept.unv").decision.threshold == decided.decision.threshold
+    code, _, _ = ask(
+        "predict", "nb.unv", LOANS, "--threshold", 0.2, "--positive", "defaulted", "-o", "t.csv"
+    )
+    assert code == 0
+    expected = model.with_decision(0.2, positive="defaulted").predict(X)
+    assert (pd.read_csv("t.csv")["decision"] == expected).all()
+    assert ask("explain", "kept.unv", LOANS, "-o", "page.html")[0] == 0
+    for given, words in (
+        (["--cost", "good:bad=1"], "'good:bad' is not two classes; they are defaulted, repaid"),
+        (["--cost", "repaid=1"], "write it as true:decided=cost"),
+        (["--cost", "repaid:defaulted=much"], "write it as true:decided=cost"),
+        (["--positive", "repaid"], "--positive names the class of a --threshold"),
+        (["--threshold", "0.1", *costs], "two ways to decide; give one of them"),
+        (["--positive", "repaid", *costs], "--positive is for --threshold"),
+    ):
+        code, _, err = ask("predict", "nb.unv", LOANS, *given)
+        assert code == 1
+        assert words in err
+
+
 def test_evaluate_with_classes_that_the_model_does_not_know_and_rows_without(ask):
     whole = pd.read_csv(LOANS)
     whole.loc[:9, TARGET] = "stolen"
@@ -515,7 +568,7 @@ FIT = ["fit", LOANS, "-t", TARGET, "-o", "x.unv"]
         (["nope"], 2, "No such command 'nope'"),
         ([*FIT, "--nope"], 2, "No such option: --nope"),
         ([*FIT, "--cv", "many"], 2, "Invalid value for '--cv'"),
-        (["compare", LOANS, "-t", TARGET, "--by", "auc"], 1, "criterion must be 'accuracy' or"),
+        (["compare", LOANS, "-t", TARGET, "--by", "gini"], 1, "criterion must be 'accuracy' or"),
         (["compare", LOANS, "-t", TARGET, "-m", "x"], 1, "models contains 'x'"),
         (["evaluate", LOANS, LOANS], 1, "loans.csv cannot be loaded"),
         (["show", "no.unv"], 1, "there is no model file 'no.unv'"),

@@ -30,9 +30,11 @@ from unnaive import (
     discriminate,
     evidence_of,
     explain_rows,
+    quality_of,
     report,
 )
 from unnaive.explain import waterfall_of
+from unnaive.explain.report.curves import rule_data
 from unnaive.explain.report.payload import coders_of
 from unnaive.explain.report.rows import PageRows
 
@@ -421,3 +423,78 @@ def test_a_model_of_another_library_inside_is_said_and_left_alone(browser, tmp_p
         assert "LogisticRegression" in text
         assert page.locator("#try-view, #evidence, #tree").count() == 0
         assert page.locator("#quality .matrix").count() == 1
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_threshold_slider_shows_what_the_model_with_that_decision_does(
+    browser, tmp_path, width
+):
+    y = np.where(CLASSES[0] == Y, CLASSES[0], CLASSES[1])
+    costs = {(CLASSES[0], CLASSES[1]): 5, (CLASSES[1], CLASSES[0]): 1}
+    model = NaiveBayesClassifier().fit(X, y).with_decision(costs, positive=CLASSES[0])
+    report(model, X, y, path=tmp_path / "page.html")
+    with opened(browser, tmp_path / "page.html", width=width) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        slider, start = page.locator("#threshold"), model.decision.threshold
+        assert page.evaluate("U.decideView.figures().threshold") == start
+        for threshold in (start, 0.0, 0.25, 0.9, 1.0):
+            if threshold != start:
+                step = page.evaluate(
+                    "(t) => U.data.decision.sides[U.data.decision.positive].thresholds.indexOf(t)",
+                    threshold,
+                )
+                slider.evaluate(
+                    "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", step
+                )
+            decided = model.with_decision(threshold, positive=CLASSES[0])
+            facts = quality_of(decided, X, y)
+            own = facts.classes.tolist().index(CLASSES[0])
+            order = [own, 1 - own]
+            cells = page.locator("#decide-confusion td").all_inner_texts()
+            assert [int(cell) for cell in cells] == facts.confusion[
+                np.ix_(order, order)
+            ].ravel().tolist()
+            figures = page.evaluate("U.decideView.figures()")
+            assert figures["recall"] == pytest.approx(facts.recall[own])
+            if facts.confusion[:, own].any():
+                assert figures["precision"] == pytest.approx(facts.precision[own])
+                share = facts.confusion[:, own].sum() / len(y)
+                assert figures["selected"] == pytest.approx(share)
+                assert facts.curves[own].gain(share) == pytest.approx(figures["recall"])
+            whole = model.decision.mean_cost(facts.confusion) * len(y)
+            assert figures["cost"] == pytest.approx(whole)
+        first = X.iloc[[page.evaluate("U.data.rows.at")[0]]]
+        words = page.locator("#try-view .decided").inner_text()
+        assert words == f"Decision: {model.predict(first)[0]}"
+        page.locator("#cheapest").click()
+        least = page.evaluate("U.decideView.figures().cost")
+        steps = page.evaluate("U.data.decision.sides[U.data.decision.positive].thresholds")
+        every = [model.with_decision(t, positive=CLASSES[0]) for t in steps[::20]]
+        costs = [model.decision.mean_cost(quality_of(m, X, y).confusion) * len(y) for m in every]
+        assert least <= min(costs) + 1e-9
+        page.locator("#cost-missed").fill("7")
+        assert page.evaluate("U.decideView.figures()")["cost"] >= least
+        page.locator("#decide-class").select_option(label=CLASSES[1])
+        assert page.locator("#cost-wrong").input_value() == "7"
+        assert CLASSES[1] in page.locator("#decide-rule").inner_text()
+
+
+def test_ranking_curves_are_drawn_for_every_class(browser, nb_page):
+    model, path = nb_page
+    facts = quality_of(model, X, Y)
+    with opened(browser, path) as page:
+        for c, name in enumerate(facts.classes):
+            page.locator("#curve-class").select_option(label=name)
+            page.locator("#curve-kind").select_option(label="ROC")
+            words = page.locator("#curves p").inner_text()
+            assert words == f"{name} against the rest: ROC AUC {facts.curves[c].roc_auc:.3f}"
+            page.locator("#curve-kind").select_option(label="precision-recall")
+            assert (
+                f"{facts.curves[c].average_precision:.3f}" in page.locator("#curves").inner_text()
+            )
+        assert page.locator("#curves polyline").count() == 1
+        decision = model.with_decision([[0, 2, 1], [5, 0, 3], [4, 8, 0]]).decision
+        p = model.predict_proba(X)
+        choose = "([rule, p]) => p.map((row) => U.decided(rule, row))"
+        chosen = page.evaluate(choose, [rule_data(decision), p.tolist()])
+        assert chosen == decision.choose(p).tolist()

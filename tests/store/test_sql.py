@@ -161,6 +161,18 @@ def test_spark_answers_as_predict_proba(name, on_spark, fitted):
     assert_equal_answers(on_spark, fitted(name))
 
 
+@pytest.mark.parametrize("place", ["duck", "lite", "postgres"])
+def test_every_engine_decides_by_costs_as_predict_does(place, fitted, new_rows, request):
+    engine, (model, p, _) = request.getfixturevalue(place), fitted("mdl")
+    decided = model.with_decision([[0, 2, 1], [5, 0, 3], [4, 8, 0]])
+    rows = engine.run(to_sql(decided, TABLE, engine.dialect, keep="id"))
+    chosen = np.array([row[-1] for row in sorted(rows, key=lambda row: row[0])], dtype=object)
+    costs = np.sort(decided.decision.expected(p), axis=1)
+    sure = costs[:, 1] - costs[:, 0] > 1e-9
+    assert sure.mean() > 0.9
+    assert (chosen[sure] == decided.predict(new_rows)[sure]).all()
+
+
 def test_the_trees_of_these_tests_have_branches(fitted):
     sizes = {
         name: fitted(name)[0].tree_.n_nodes for name in MODELS if hasattr(fitted(name)[0], "tree_")

@@ -16,7 +16,14 @@ from clusters import PARTS, awkward_table, dies_once, features, many_numbers, sl
 from helpers import assert_same_model, mixed_table
 from recording import Record
 from registry import ESTIMATORS
-from unnaive import Discretizer, LatentClassClusterer, NaiveBayesClassifier, NBTreeClassifier, scan
+from unnaive import (
+    Discretizer,
+    LatentClassClusterer,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+    quality_of,
+    scan,
+)
 from unnaive.table.dask import DaskSource
 
 pytestmark = pytest.mark.usefixtures("dask_client")
@@ -107,6 +114,20 @@ def test_answers_are_lazy_tables():
     assert (joint.compute().to_numpy() == memory.predict_joint_log_proba(features(table))).all()
     clusters = LatentClassClusterer(2, random_state=0).fit(frame[["age", "kind"]])
     assert (clusters.predict(frame).compute() == clusters.labels_).all()
+
+
+def test_quality_is_a_sum_over_partitions():
+    table = awkward_table()
+    X, labels = features(table), table["label"]
+    model = NaiveBayesClassifier().fit(X, labels).with_decision("balanced")
+    frame = parted(as_pandas(table), PARTS[7])
+    near = quality_of(model, X, labels)
+    far = quality_of(model, scan(frame, "label", columns=X.column_names))
+    np.testing.assert_array_equal(far.confusion, near.confusion)
+    assert far.log_loss == pytest.approx(near.log_loss, rel=1e-12)
+    assert abs(far.roc_auc - near.roc_auc) <= far.roc_auc_error + 1e-12
+    decided = model.predict(frame)
+    assert decided.compute().to_numpy().ravel().tolist() == model.predict(X).tolist()
 
 
 @pytest.mark.parametrize("encode", ["ordinal", "interval"])

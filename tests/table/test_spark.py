@@ -12,7 +12,7 @@ from clusters import awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CLUSTERERS, META, MIXTURES, TREES
-from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, scan
+from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
 from unnaive.table.spark import SparkSource
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
@@ -98,6 +98,18 @@ def test_answers_are_lazy_frames(table, seven):
     assert [row.prediction for row in predicted.collect()] == memory.predict(X).tolist()
     with pytest.raises(ValueError, match="has a column 'prediction' already; drop or rename it"):
         model.predict(predicted)
+
+
+def test_quality_is_a_sum_over_partitions(table, seven):
+    X = features(table)
+    model = NaiveBayesClassifier().fit(X, table["label"]).with_decision("balanced")
+    near = quality_of(model, X, table["label"])
+    far = quality_of(model, scan(seven, "label", columns=X.column_names, row_id="id"))
+    np.testing.assert_array_equal(far.confusion, near.confusion)
+    assert far.log_loss == pytest.approx(near.log_loss, rel=1e-12)
+    assert abs(far.roc_auc - near.roc_auc) <= far.roc_auc_error + 1e-12
+    decided = model.predict(scan(seven, "label", row_id="id")).orderBy("id").collect()
+    assert [row.decision for row in decided] == model.predict(X).tolist()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from unnaive.answer.answer import Answer
 from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.decision import Decision
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
@@ -12,6 +13,7 @@ __all__ = [
     "Answer",
     "BayesTree",
     "ClassTree",
+    "Decision",
     "Evidence",
     "EvidenceTable",
     "Folded",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.answer import predict
 from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.decision import Decision, class_shares, make_decision
 from unnaive.answer.evidence import Evidence, evidence
 from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, Node
 from unnaive.answer.tree import BayesTree
@@ -37,6 +38,8 @@ class Answer:
     classes : array of shape (n_classes,)
     root : node
         The expression: `EvidenceTable`, `Vote`, `GatedMixture`, `Folded`, a tree, or `Foreign`.
+    decision : Decision or None
+        How a class is chosen by the probabilities of a row; None is the most probable one.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Answer:
     schema: Schema
     classes: NDArray[Any]
     root: Node
+    decision: Decision | None = None
 
     def check(self) -> None:
         """Check that the expression is for these classes and columns."""
@@ -57,6 +61,9 @@ class Answer:
         n, n_classes = self.root.n_outputs, len(self.classes)
         expect(n == n_classes, f"the answer predicts {n} of {n_classes} classes.")
         self.root.check_columns(self.schema)
+        if self.decision is not None:
+            n = len(self.decision.costs)
+            expect(n == n_classes, f"the decision is about {n} of {n_classes} classes.")
 
     @classmethod
     def of(cls, model: Any, schema: Any) -> Answer:
@@ -70,6 +77,11 @@ class Answer:
         return (
             f"Answer of {article} {name}: {len(self.classes)} classes, {len(self.schema)} columns"
         )
+
+    def decided(self, decide: Any, positive: Any = None) -> Answer:
+        """The same answer with another decision; `make_decision` says what may be given."""
+        shares = class_shares(self.root)
+        return replace(self, decision=make_decision(decide, self.classes, shares, positive))
 
     def nodes(self) -> Iterator[Node]:
         """The expression from the outside in."""
@@ -121,9 +133,16 @@ class Answer:
         return predict.log_probabilities(self.root, block, n_jobs)
 
     def predict(self, block: Block, n_jobs: int | None = None) -> NDArray[Any]:
-        """The most probable class of each row."""
-        labels: NDArray[Any] = self.classes[predict.winners(self.root, block, n_jobs)]
-        return labels
+        """The class that each row is given: the most probable one, or by the decision."""
+        if self.decision is None:
+            labels: NDArray[Any] = self.classes[predict.winners(self.root, block, n_jobs)]
+            return labels
+        decided: NDArray[Any] = self.classes[self.choose(self.probabilities(block, n_jobs))]
+        return decided
+
+    def choose(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Number of the class that each row of probabilities is given."""
+        return p.argmax(axis=1) if self.decision is None else self.decision.choose(p)
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> Evidence:
         """Evidence for the prediction of each row."""

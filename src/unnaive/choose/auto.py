@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from unnaive.answer import Answer
+from unnaive.answer import Answer, Decision
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
 from unnaive.counts import Wanted
@@ -29,8 +30,9 @@ class AutoClassifier(TableClassifier):
         Which models to try; None is all. Names are those of :func:`unnaive.compare`.
     estimators : dict, list, classifier or None, default=None
         Other classifiers to try.
-    criterion : {"log_loss", "accuracy", "brier", "calibration_error"}, default="log_loss"
-        What the best is chosen by. Among equals, the cheaper wins.
+    criterion : str, default="log_loss"
+        What the best is chosen by: any measure of :func:`unnaive.compare`, such as "roc_auc". Among
+        equals, the cheaper wins.
     cv : int, splitter or iterable, default=5
         A number of folds, dealt so that each has its share of every class; or a scikit-learn
         splitter, or ready (train, test) positions.
@@ -51,6 +53,8 @@ class AutoClassifier(TableClassifier):
     best_name_ : str
     comparison_ : Comparison
         All models that were tried.
+    decision_ : Decision or None
+        What `with_decision` has set.
     answer_ : Answer
         That of the best estimator, as plain data.
     classes_ : array of shape (n_classes,)
@@ -78,6 +82,8 @@ class AutoClassifier(TableClassifier):
 
     best_estimator_: BaseEstimator
     best_name_: str
+    decision_: Decision | None = None
+    _optional_attributes = TableClassifier._optional_attributes | {"decision_"}
 
     def __init__(
         self,
@@ -134,7 +140,7 @@ class AutoClassifier(TableClassifier):
         )
         self._comparison = comparison
         self.best_name_, self.best_estimator_ = comparison.best_name_, comparison.best_
-        self.classes_ = np.asarray(comparison.best_.classes_)
+        self.classes_, self.decision_ = np.asarray(comparison.best_.classes_), None
         self._remember(comparison.schema)
         return self
 
@@ -151,7 +157,10 @@ class AutoClassifier(TableClassifier):
     @property
     def answer_(self) -> Answer:  # type: ignore[override]
         """That of the best estimator."""
-        return Answer.of(self.best_estimator_, self.schema_)
+        return replace(Answer.of(self.best_estimator_, self.schema_), decision=self.decision_)
+
+    def _set_decision(self, decision: Decision | None) -> None:
+        self.decision_ = decision
 
     def _supports(self, name: str) -> bool:
         if hasattr(self, "best_estimator_"):

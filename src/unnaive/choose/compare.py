@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from unnaive.choose.comparison import MEASURES, Comparison, rank
+from unnaive.choose.comparison import ALIASES, MEASURES, Comparison, mark_as_good, rank
 from unnaive.choose.family import candidates
 from unnaive.choose.running import (
     LabelledTable,
@@ -37,6 +37,7 @@ def compare(
     estimators: Any = None,
     criterion: str = "log_loss",
     cv: Any = 5,
+    repeats: int = 1,
     groups: Any = None,
     time_budget: float | None = None,
     categorical_features: Any = "from_dtype",
@@ -60,11 +61,16 @@ def compare(
     estimators : dict, list, classifier or None, default=None
         Other classifiers: by name, as (name, classifier) pairs, or named after their class. One
         that fails is shown with its error.
-    criterion : {"log_loss", "accuracy", "brier", "calibration_error"}, default="log_loss"
-        What the table is sorted by and the best model chosen by. Among equals, the cheaper wins.
+    criterion : str, default="log_loss"
+        What the table is sorted by and the best model chosen by: "log_loss", "accuracy", "brier",
+        "calibration_error", "roc_auc", "average_precision", "f1" or, of two classes,
+        "kolmogorov_smirnov". Among equals, the cheaper wins.
     cv : int, splitter or iterable, default=5
         A number of folds, dealt so that each has its share of every class; or a scikit-learn
         splitter, or ready (train, test) positions.
+    repeats : int, default=1
+        How often rows are dealt into folds anew, where cv is a number: more folds tell smaller
+        differences from chance.
     groups : array-like of shape (n_samples,) or None, default=None
         For splitters that keep rows together.
     time_budget : float or None, default=None
@@ -76,7 +82,8 @@ def compare(
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights of rows, in fitting and in the measures.
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds, and of all models where they have none.
+        Seed of the folds, and of all models where they have none. None is 0: the same table gives
+        the same comparison every time.
     n_jobs : int or None, default=None
         Threads of each of this library's models. Models run one after the other, so that their
         times can be compared.
@@ -106,19 +113,25 @@ def compare(
     >>> comparison.best_.predict(X[:1])
     array([0])
     """
-    _check(criterion, time_budget)
+    criterion = ALIASES.get(criterion, criterion)
+    _check(criterion, time_budget, repeats)
     budget = TimeBudget(time_budget)
     rows, kept, schema = _read(X, y, sample_weight, categorical_features)
-    rng = check_random_state(random_state)
+    n_classes = len(rows.labels)
+    if criterion == "kolmogorov_smirnov" and n_classes != 2:
+        raise ValueError(f"criterion {criterion!r} needs 2 classes; y has {n_classes}.")
+    rng = check_random_state(0 if random_state is None else random_state)
     seed = int(rng.randint(2**31 - 1))
-    splits = _splits(cv, groups, rows, kept, seed)
+    splits = _splits(cv, repeats, groups, rows, kept, seed)
     competitors = candidates(models, estimators, rng, categorical_features, n_jobs)
     results = rank(run_all(competitors, rows, splits, budget, seed, progress), criterion)
+    results = mark_as_good(results, criterion, splits)
     best, fitted = _fit_best(results, rows, kept)
     return Comparison(
         results=tuple(results),
         criterion=criterion,
-        n_folds=len(splits),
+        n_folds=len(splits) // repeats,
+        n_repeats=repeats,
         n_rows=len(kept),
         classes=rows.labels.classes,
         best_name_=best,
@@ -128,10 +141,12 @@ def compare(
     )
 
 
-def _check(criterion: str, time_budget: Any) -> None:
+def _check(criterion: str, time_budget: Any, repeats: Any) -> None:
     if criterion not in MEASURES:
         choices = " or ".join(map(repr, MEASURES))
         raise ValueError(f"criterion must be {choices}; got {criterion!r}.")
+    if type(repeats) is not int or repeats < 1:
+        raise ValueError(f"repeats must be a whole number, 1 or more; got {repeats!r}.")
     if time_budget is None:
         return
     right = isinstance(time_budget, numbers.Real) and not isinstance(time_budget, bool)
@@ -176,15 +191,20 @@ def _read(
 
 
 def _splits(
-    cv: Any, groups: Any, rows: LabelledTable, kept: NDArray[np.intp], seed: int
+    cv: Any, repeats: int, groups: Any, rows: LabelledTable, kept: NDArray[np.intp], seed: int
 ) -> Sequence[Split]:
     """Training and test rows of each fold; rows of weight zero are in neither."""
     if isinstance(cv, (int, np.integer)) and groups is None:
         if cv < 2:
             raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
         n_folds = min(int(cv), len(kept))
-        folds = deal_folds(seed, kept, rows.groups[kept], n_folds)
-        return [(kept[folds != k], kept[folds == k]) for k in range(n_folds)]
+        deals = [deal_folds(seed + r, kept, rows.groups[kept], n_folds) for r in range(repeats)]
+        return [(kept[f != k], kept[f == k]) for f in deals for k in range(n_folds)]
+    if repeats > 1:
+        raise ValueError(
+            "repeats needs cv to be a number of folds; use a splitter that repeats, such as "
+            "RepeatedStratifiedKFold."
+        )
     from sklearn.model_selection import check_cv
 
     if groups is not None:

@@ -5,25 +5,34 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.choose.running import Result
+from unnaive.choose.running import Result, Split
+from unnaive.choose.spread import LEVEL, differ, spread
 from unnaive.common.facts import align
 from unnaive.common.wording import counted, printable, size_words, span_words
 from unnaive.table import Schema
 
-MEASURES = (
-    "accuracy",
-    "log_loss",
-    "brier",
-    "calibration_error",
-)  # less is better, but for the first
-HEADS = ("model", "accuracy", "log loss", "Brier", "calibration error", "fit", "predict", "size")
+# Measures and their heads; the first ones are always shown, others where they are asked for.
+MEASURES = {
+    "accuracy": "accuracy",
+    "log_loss": "log loss",
+    "brier": "Brier",
+    "calibration_error": "calibration error",
+    "roc_auc": "ROC AUC",
+    "average_precision": "average precision",
+    "f1": "F1",
+    "kolmogorov_smirnov": "Kolmogorov-Smirnov",
+}
+ALWAYS = 5
+HIGHER_IS_BETTER = frozenset(MEASURES) - {"log_loss", "brier", "calibration_error"}
+ALIASES = {"auc": "roc_auc", "ap": "average_precision", "ks": "kolmogorov_smirnov"}
+SAME = "="  # marks what does not differ from the best
 
 
 def rank(results: Sequence[Result], criterion: str) -> list[Result]:
@@ -31,10 +40,22 @@ def rank(results: Sequence[Result], criterion: str) -> list[Result]:
 
     def key(result: Result) -> tuple[int, float]:
         value = math.nan if result.quality is None else getattr(result.quality, criterion)
-        sign = -1 if criterion == "accuracy" else 1
+        sign = -1 if criterion in HIGHER_IS_BETTER else 1
         return (2, 0.0) if result.quality is None else (int(value != value), sign * value)
 
     return sorted(results, key=key)
+
+
+def mark_as_good(
+    results: Sequence[Result], criterion: str, splits: Sequence[Split]
+) -> list[Result]:
+    """Sorted results, those that do not differ from the first marked."""
+    ratio = float(np.mean([len(test) / len(train) for train, test in splits]))
+    best = results[0].figures(criterion)
+    return [
+        replace(r, as_good=r.quality is not None and not differ(best, r.figures(criterion), ratio))
+        for r in results
+    ]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,7 +73,7 @@ class Comparison:
         The same as a table: of pandas, polars or pyarrow if that is what X was, else of pandas, or
         a dict of columns where pandas is not installed.
     criterion : str
-    n_folds, n_rows : int
+    n_folds, n_repeats, n_rows : int
     classes : array of shape (n_classes,)
 
     See Also
@@ -69,6 +90,7 @@ class Comparison:
     best_: Any = field(compare=False)
     schema: Schema
     backend: str | None = None
+    n_repeats: int = 1
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The table as a dict of columns: numbers as they are, times in seconds, size in bytes.
@@ -82,6 +104,8 @@ class Comparison:
             columns[name] = [
                 math.nan if r.quality is None else getattr(r.quality, name) for r in self.results
             ]
+        columns[f"{self.criterion}_sd"] = [spread(r.figures(self.criterion)) for r in self.results]
+        columns["as_good"] = [r.as_good for r in self.results]
         columns["fit_seconds"] = [r.fit_seconds for r in self.results]
         columns["predict_seconds"] = [r.predict_seconds for r in self.results]
         columns["size_bytes"] = [r.size for r in self.results]
@@ -103,33 +127,79 @@ class Comparison:
     @property
     def title(self) -> str:
         """Size of the table, and how models were compared."""
+        times = f", {self.n_repeats} times" if self.n_repeats > 1 else ""
         return (
             f"{counted(self.n_rows, 'row')}, {counted(len(self.schema), 'column')}, "
-            f"{counted(len(self.classes), 'class', 'classes')}; "
-            f"{self.n_folds}-fold cross-validation, sorted by {self.criterion.replace('_', ' ')}"
+            f"{counted(len(self.classes), 'class', 'classes')}; {self.n_folds}-fold "
+            f"cross-validation{times}, sorted by {MEASURES[self.criterion]}"
         )
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that are shown."""
+        always = list(MEASURES)[:ALWAYS]
+        return always if self.criterion in always else [*always, self.criterion]
+
+    @property
+    def heads(self) -> list[str]:
+        """Heads of the columns that are shown."""
+        return ["model", *(MEASURES[name] for name in self.measures), "fit", "predict", "size"]
 
     @property
     def notes(self) -> list[str]:
         """Models without a result, and why."""
         return [f"{r.name}: {r.problem}" for r in self.results if r.problem]
 
+    @property
+    def legend(self) -> str:
+        """What the signs in the column of the criterion mean."""
+        words = f"± is the standard deviation of {MEASURES[self.criterion]} over folds"
+        if any(r.as_good for r in self.results[1:]):
+            test = f"corrected paired t-test over folds, {100 * LEVEL:g} %"
+            words += f"; {SAME} does not differ from the best ({test})"
+        return words
+
     def _body(self) -> list[list[str]]:
-        return [_cells(r) for r in self.results if not r.problem]
+        return [self._cells(k) for k, r in enumerate(self.results) if not r.problem]
+
+    def _cells(self, k: int) -> list[str]:
+        result = self.results[k]
+        return [
+            result.name,
+            *(self._measure(result, name, k > 0) for name in self.measures),
+            time_words(result.fit_seconds),
+            time_words(result.predict_seconds),
+            "-" if result.size is None else size_words(result.size),
+        ]
+
+    def _measure(self, result: Result, name: str, marked: bool) -> str:
+        value = getattr(result.quality, name)
+        text = f"{value:.4f}" if value == value else "-"
+        if name != self.criterion:
+            return text
+        about = spread(result.figures(name))
+        text = f"{text} ± {about:.4f}" if about == about else text
+        return f"{text} {SAME if marked and result.as_good else ' '}"
 
     def _best_cells(self) -> NDArray[np.bool_]:
         """Which cells hold the best value of their column."""
         done = [r for r in self.results if r.quality is not None]
-        values = np.array([_figures(r) for r in done], dtype=float)
-        signs = np.array([-1.0, 1, 1, 1, 1, 1, 1])
+        values = np.array([self._figures(r) for r in done], dtype=float)
+        signs = np.array(
+            [-1.0 if n in HIGHER_IS_BETTER else 1.0 for n in self.measures] + [1.0] * 3
+        )
         costs = signs * np.where(np.isnan(values), np.inf * signs, values)
-        best = np.zeros((len(done), len(HEADS)), dtype=bool)
+        best = np.zeros((len(done), len(self.heads)), dtype=bool)
         best[:, 1:] = (costs == costs.min(axis=0)) & np.isfinite(costs)
         return best
 
+    def _figures(self, result: Result) -> list[float]:
+        size = math.nan if result.size is None else result.size
+        measures = (getattr(result.quality, name) for name in self.measures)
+        return [*measures, result.fit_seconds, result.predict_seconds, size]
+
     def __repr__(self) -> str:
-        notes = ["", *self.notes] if self.notes else []
-        lines = [self.title, "", *align([list(HEADS), *self._body()]), *notes]
+        lines = [self.title, "", *align([self.heads, *self._body()]), "", self.legend, *self.notes]
         return "\n".join(map(printable, lines))
 
     def __rich__(self) -> Any:
@@ -139,7 +209,7 @@ class Comparison:
         from rich.text import Text
 
         table = Table(title=Text(printable(self.title)), title_justify="left", title_style="")
-        for head in HEADS:
+        for head in self.heads:
             table.add_column(head, justify="left" if head == "model" else "right", no_wrap=True)
         for cells, wins in zip(self._body(), self._best_cells(), strict=True):
             table.add_row(
@@ -148,7 +218,8 @@ class Comparison:
                     for c, w in zip(cells, wins, strict=True)
                 )
             )
-        return Group(table, *(Text(printable(note), style="yellow") for note in self.notes))
+        notes = (Text(printable(note), style="yellow") for note in self.notes)
+        return Group(table, Text(printable(self.legend), style="dim"), *notes)
 
     def show(self) -> None:
         """Print the table: with rich in a terminal where it is installed, plainly elsewhere."""
@@ -174,25 +245,10 @@ class Comparison:
         body = [row(c, "td", w) for c, w in zip(self._body(), self._best_cells(), strict=True)]
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         return (
-            f"<table><caption>{html.escape(self.title)}</caption><thead>{row(HEADS, 'th')}</thead>"
-            f"<tbody>{''.join(body)}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
+            f"<table><caption>{html.escape(self.title)}</caption>"
+            f"<thead>{row(self.heads, 'th')}</thead><tbody>{''.join(body)}</tbody></table>"
+            f"<p>{html.escape(self.legend)}</p>" + (f"<ul>{notes}</ul>" if notes else "")
         )
-
-
-def _figures(result: Result) -> list[float]:
-    size = math.nan if result.size is None else result.size
-    measures = (getattr(result.quality, name) for name in MEASURES)
-    return [*measures, result.fit_seconds, result.predict_seconds, size]
-
-
-def _cells(result: Result) -> list[str]:
-    figures = _figures(result)
-    return [
-        result.name,
-        *(f"{v:.4f}" if v == v else "-" for v in figures[:4]),
-        *(time_words(v) for v in figures[4:6]),
-        "-" if result.size is None else size_words(result.size),
-    ]
 
 
 def time_words(seconds: float) -> str:

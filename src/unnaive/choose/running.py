@@ -14,7 +14,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from unnaive.bayes.quality import Quality, QualitySums
+from unnaive.bayes.curves import score_curves
+from unnaive.bayes.quality import NAN, Quality, QualitySums
 from unnaive.common.advice import silence
 from unnaive.encode import Labels
 from unnaive.encode.draws import draw_order
@@ -22,7 +23,6 @@ from unnaive.encode.labels import groups_of
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 ProgressCallback = Callable[[str, int, int], None]
-NAN = float("nan")
 # Rows of the small fits that estimate the cost of a model, by the best time of each size; the very
 # first may compile kernels. They may take a share of the time budget.
 PROBES = (64, 64, 64, 256, 256, 1024, 1024)
@@ -39,7 +39,13 @@ class Result:
     estimator : estimator
         As it was compared, not fitted.
     quality : Quality or None
-        Over all held-out rows. Without ``predict_proba``, all but the accuracy is NaN.
+        Over all held-out rows; areas under curves are means over folds. Without ``predict_proba``,
+        only accuracy and F1 are known, others NaN.
+    folds : tuple of Quality
+        Of each fold.
+    as_good : bool
+        Whether it is the best, or does not differ from it by the criterion (a paired t-test over
+        folds, corrected for training rows that folds share, at 5 %).
     size : int or None
         Bytes of the pickled model of the first fold.
     problem : str
@@ -53,11 +59,17 @@ class Result:
     name: str
     estimator: Any = field(compare=False)
     quality: Quality | None = None
+    folds: tuple[Quality, ...] = ()
+    as_good: bool = False
     size: int | None = None
     problem: str = ""
     left_out: bool = False
     fit_seconds: float = field(default=NAN, compare=False)
     predict_seconds: float = field(default=NAN, compare=False)
+
+    def figures(self, name: str) -> list[float]:
+        """A measure of each fold."""
+        return [getattr(fold, name) for fold in self.folds]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +102,20 @@ class LabelledTable:
             raise ValueError("predict_proba returned values that are not finite")
         return p
 
-    def quality(self, p: NDArray[np.float64], rows: NDArray[np.intp]) -> QualitySums:
-        """Sums of the measures over rows with these probabilities."""
+    def quality(
+        self, model: Any, p: NDArray[np.float64], rows: NDArray[np.intp]
+    ) -> tuple[QualitySums, Quality]:
+        """Sums of the measures over rows with these probabilities, and all measures of them."""
         weight = None if self.weight is None else self.weight[rows]
-        return QualitySums.of(p, self.groups[rows], weight)
+        groups, decided = self.groups[rows], None
+        if not hasattr(model, "answer_"):  # other libraries may choose a class in their own way
+            labels = np.asarray(model.predict(_safe_indexing(self.X, rows)))
+            decided = groups_of(self.labels, labels)
+        sums = QualitySums.of(p, groups, weight, decided)
+        if not hasattr(model, "predict_proba"):
+            quality = sums.quality
+            return sums, Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
+        return sums, sums.quality.ranked(score_curves(p, groups, weight))
 
 
 class TimeBudget:
@@ -202,7 +224,8 @@ def _run(
     sums: QualitySums | None = None
     fits: list[float] = []
     predictions: list[float] = []
-    has_probabilities, size = True, None
+    folds: list[Quality] = []
+    size = None
     for k, (train, test) in enumerate(splits):
         # Room is kept for fitting on all rows, in case this is the best.
         ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
@@ -218,25 +241,36 @@ def _run(
             fitted = time.perf_counter()
             p = rows.predict_proba(model, test)
             predicted = time.perf_counter()
-            has_probabilities = hasattr(model, "predict_proba")
-            new = rows.quality(p, test)
+            new, fold = rows.quality(model, p, test)
         except Exception as error:
             _reraise_interrupt(error)
             # Whatever a user's estimator raises is shown in the table, beside the others.
             return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
         sums = new if sums is None else sums + new
+        folds.append(fold)
         fits.append(fitted - start)
         predictions.append(predicted - fitted)
         size = _size(model) if size is None else size
     assert sums is not None
-    quality = sums.quality
     return replace(
         result,
-        quality=quality if has_probabilities else Quality(quality.accuracy, NAN, NAN, NAN),
+        quality=_over_folds(sums.quality, folds),
+        folds=tuple(folds),
         size=size,
         fit_seconds=float(np.median(fits)),
         predict_seconds=float(np.median(predictions)),
     )
+
+
+def _over_folds(quality: Quality, folds: Sequence[Quality]) -> Quality:
+    """Measures of all rows together, and means over folds of those that are no sums over rows."""
+    if np.isnan([fold.log_loss for fold in folds]).all():  # no probabilities
+        return Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
+    areas = {}
+    for name in ("roc_auc", "average_precision", "kolmogorov_smirnov"):
+        each = [getattr(fold, name) for fold in folds if not np.isnan(getattr(fold, name))]
+        areas[name] = float(np.mean(each)) if each else NAN
+    return replace(quality, **areas)
 
 
 def _reraise_interrupt(error: BaseException) -> None:

@@ -42,12 +42,22 @@ def compare(
         typer.Option(
             "--by",
             metavar="MEASURE",
-            help="Sort and choose by log_loss, accuracy, brier or calibration_error.",
+            help="Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
+            "average_precision, f1 or ks (Kolmogorov-Smirnov).",
         ),
     ] = "log_loss",
     cv: Annotated[
         int, typer.Option("--cv", metavar="NUMBER", help="Number of cross-validation folds.", min=2)
     ] = 5,
+    repeats: Annotated[
+        int,
+        typer.Option(
+            "--repeats",
+            metavar="NUMBER",
+            help="Number of times rows are dealt into folds.",
+            min=1,
+        ),
+    ] = 1,
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
@@ -92,6 +102,7 @@ def compare(
             models=None if names == ["all"] else names,
             criterion=by,
             cv=cv,
+            repeats=repeats,
             time_budget=time_budget,
             categorical_features=categorical or "from_dtype",
             sample_weight=rows.weight,

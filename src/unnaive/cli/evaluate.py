@@ -5,13 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unnaive.cli.console import say
-from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, OptionalTarget, Quiet, Weight
+from unnaive.cli.options import (
+    Cost,
+    Data,
+    Decimal,
+    ModelFile,
+    NaValues,
+    OptionalTarget,
+    Positive,
+    Quiet,
+    Threshold,
+    Weight,
+)
 
 if TYPE_CHECKING:
-    from unnaive.bayes.quality import QualitySums
     from unnaive.cli.rows import CsvText
+    from unnaive.explain import Quality
 
 MOST_CLASSES = 12
+SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the rows, in the table of gains
 
 
 def evaluate(
@@ -21,85 +33,153 @@ def evaluate(
     weight: Weight = None,
     decimal: Decimal = None,
     na_values: NaValues = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     quiet: Quiet = False,
 ) -> None:
     """Measure the quality of a model on labelled rows.
 
-    [bold]Example:[/] unnaive evaluate loans.unv new-loans.csv --target outcome
-    """
-    from unnaive.cli.console import progress, show_table
-    from unnaive.cli.models import load_model
-    from unnaive.cli.rows import CsvText, find_target, paths_of
-    from unnaive.common.wording import amount, counted
+    With a threshold or costs, given here or kept in the model, classes are those decided for.
 
-    fitted = load_model(model)
+    [bold]Example:[/] unnaive evaluate loans.unv new-loans.csv --target outcome --threshold 0.3
+    """
+    from unnaive.cli.console import progress
+    from unnaive.cli.models import decide, load_model
+    from unnaive.cli.rows import find_target, paths_of
+    from unnaive.common.wording import counted
+
+    fitted = decide(load_model(model), threshold, positive, cost)
     with paths_of(data) as paths, progress(quiet) as bar:
         label = find_target(fitted.schema_, paths, target)
         assert label is not None
-        sums, n_rows, unlabelled = sum_quality(
+        quality, unlabelled = measure(
             fitted, paths, label, weight, bar, CsvText(decimal, na_values)
         )
-    quality = sums.quality
-    say(f"{type(fitted).__name__} on {counted(n_rows, 'row')}")
-    for name, value in (
-        ("accuracy", quality.accuracy),
-        ("log loss", quality.log_loss),
-        ("Brier", quality.brier),
-        ("calibration error", quality.calibration_error),
-        ("baseline accuracy", sums.confusion.sum(axis=1).max() / sums.confusion.sum()),
-    ):
-        say(f"{name:20}{value:.4f}")
+    say(f"{type(fitted).__name__} on {counted(quality.n_rows, 'row')}")
+    print_figures(quality)
     if unlabelled:
         say(f"skipped: {counted(unlabelled, 'row')} without a label")
-    names = [str(c) for c in fitted.classes_]
-    if len(sums.confusion) > len(names):
-        names.append("(unknown class)")
-    if not quiet and len(names) <= MOST_CLASSES:
-        cells = [
-            [n, *(amount(v) for v in sums.confusion[i][: len(names)])] for i, n in enumerate(names)
-        ]
+    if not quiet:
+        print_tables(quality)
+
+
+def print_figures(quality: Quality) -> None:
+    """Print one figure to a line."""
+    if quality.decision is not None:
+        say(f"decision: {quality.decision.describe(quality.classes)}")
+    area = "ROC AUC"
+    if quality.roc_auc_error >= 5e-5:  # else it does not show
+        area += f" (within {quality.roc_auc_error:.4f})"
+    figures = {
+        "accuracy": quality.accuracy,
+        "log loss": quality.log_loss,
+        area: quality.roc_auc,
+        "average precision": quality.average_precision,
+        "Kolmogorov-Smirnov": quality.kolmogorov_smirnov,
+        "macro F1": quality.macro_f1,
+        "Brier": quality.brier,
+        "calibration error": quality.calibration_error,
+        "cost of a row": quality.mean_cost,
+        "baseline accuracy": quality.majority,
+    }
+    for name, value in figures.items():
+        if value == value:
+            say(f"{name:26}{value:.4f}")
+
+
+def print_tables(quality: Quality) -> None:
+    """Print the confusion matrix, figures by class and, of two classes, gains and calibration."""
+    from unnaive.cli.console import show_table
+    from unnaive.common.wording import amount
+
+    names = [str(c) for c in quality.classes]
+    if len(names) <= MOST_CLASSES:
+        cells = [[n, *map(amount, quality.confusion[i])] for i, n in enumerate(names)]
         say()
         show_table(["true class", *(f"predicted {n}" for n in names)], cells, "confusion matrix")
+        areas = [curve.roc_auc for curve in quality.curves]
+        areas += [float("nan")] * (len(names) - len(areas))
+        columns = zip(quality.precision, quality.recall, quality.f1, areas, strict=True)
+        cells = [
+            [name, *("-" if v != v else f"{v:.4f}" for v in figures)]
+            for name, figures in zip(names, columns, strict=True)
+        ]
+        say()
+        show_table(["class", "precision", "recall", "F1", "ROC AUC"], cells, "by class")
+    if len(quality.curves) == 2:
+        c = 1 if quality.decision is None else quality.decision.positive
+        print_ranking(quality, c, names[c])
+        print_calibration(quality, c, names[c])
 
 
-def sum_quality(
+def print_ranking(quality: Quality, c: int, name: str) -> None:
+    """Print gain and lift of the rows with the highest probability of a class."""
+    from unnaive.cli.console import show_table
+
+    curve = quality.curves[c]
+    if not curve.positives:
+        return
+    cells = [
+        [f"{100 * share:g} %", f"{100 * gain:.1f} %", f"{gain / share:.2f}"]
+        for share, gain in zip(SHARES, curve.gain(SHARES).tolist(), strict=True)
+    ]
+    say()
+    title = f"rows with the highest probability of {name}"
+    show_table(["rows", f"share of all {name} (gain)", "lift"], cells, title)
+
+
+def print_calibration(quality: Quality, c: int, name: str) -> None:
+    """Print predicted and observed frequencies of a class, with intervals."""
+    from unnaive.cli.console import show_table
+    from unnaive.common.wording import amount
+
+    bins = quality.calibration
+    columns = (bins.predicted[c], bins.observed[c], bins.low[c], bins.high[c], bins.weight[c])
+    cells = [
+        [
+            f"{100 * predicted:.1f} %",
+            f"{100 * observed:.1f} %",
+            f"{100 * low:.1f} to {100 * high:.1f} %",
+            amount(rows),
+        ]
+        for predicted, observed, low, high, rows in zip(*columns, strict=True)
+        if rows
+    ]
+    say()
+    title = f"calibration: probability of {name}, predicted and observed"
+    show_table(["predicted", "observed", "95 % interval", "rows"], cells, title)
+
+
+def measure(
     model: Any, paths: list[str], target: str, weight: str | None, bar: Any, csv: CsvText
-) -> tuple[QualitySums, int, int]:
-    """Sums over labelled rows, their number, and the number of rows without a label.
-
-    Classes that the model does not know come last.
-    """
-    from dataclasses import replace
-
+) -> tuple[Quality, int]:
+    """Quality on labelled rows, piece by piece, and the number of rows without a label."""
     import numpy as np
 
-    from unnaive.bayes.quality import QualitySums
     from unnaive.cli.rows import read_pieces, read_weights
+    from unnaive.explain.quality import QualityParts, with_other_labels
 
     index = {label: k for k, label in enumerate(model.classes_.tolist())}
     text = {str(label): k for label, k in index.items()}
-    n_classes = len(index)
-    total: QualitySums | None = None
-    n_rows = unlabelled = 0
+    total: QualityParts | None = None
+    unlabelled, decision = 0, model.answer_.decision
     others = list(filter(None, (target, weight)))
     for X, extra in read_pieces(model.schema_, paths, others, bar, csv):
         labels = extra[target].to_pylist()
         # A class may be a number in one file and text in another.
         groups = np.array(
-            [index.get(v, text.get(str(v), n_classes)) for v in labels], dtype=np.intp
+            [index.get(v, text.get(str(v), len(index))) for v in labels], dtype=np.intp
         )
         labelled = np.array([v is not None and v == v for v in labels])
         unlabelled += int((~labelled).sum())
         if not labelled.any():
             continue
-        p = np.zeros((len(labels), n_classes + 1))
-        p[:, :-1] = model.predict_proba(X)
         w = None if weight is None else read_weights(extra[weight], weight)[labelled]
-        new = QualitySums.of(p[labelled], groups[labelled], w)
+        p = np.asarray(model.predict_proba(X))
+        new = QualityParts.counted(p[labelled], groups[labelled], w, decision)
         total = new if total is None else total + new
-        n_rows += int(labelled.sum())
-    if total is None or not total.confusion.sum():
+    if total is None or not total.sums.confusion.sum():
         raise ValueError(f"no row has a label in column {target!r}, or all weights are 0.")
-    if not total.confusion[-1].any():  # all classes are known
-        total = replace(total, confusion=total.confusion[:-1, :-1])
-    return total, n_rows, unlabelled
+    classes = with_other_labels(model.classes_, total)
+    return total.facts(classes, len(index), decision), unlabelled

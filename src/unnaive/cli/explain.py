@@ -8,7 +8,16 @@ from typing import Annotated
 import typer
 
 from unnaive.cli.console import say
-from unnaive.cli.options import Decimal, ModelFile, NaValues, OptionalTarget, Quiet
+from unnaive.cli.options import (
+    Cost,
+    Decimal,
+    ModelFile,
+    NaValues,
+    OptionalTarget,
+    Positive,
+    Quiet,
+    Threshold,
+)
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
 
@@ -32,6 +41,9 @@ def explain(
     ] = None,
     decimal: Decimal = None,
     na_values: NaValues = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     quiet: Quiet = False,
 ) -> None:
     """Write an HTML report: quality, evidence, what-if, tree.
@@ -42,13 +54,13 @@ def explain(
     [bold]Example:[/] unnaive explain loans.unv new-loans.csv --target outcome -o report.html
     """
     from unnaive.cli.console import progress
-    from unnaive.cli.models import check_writable, load_model
+    from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.cli.rows import CsvText, empty_row, find_target, paths_of, read_sample
     from unnaive.common.wording import counted
     from unnaive.explain.report import report
 
     check_writable(out)
-    fitted = load_model(model)
+    fitted = decide(load_model(model), threshold, positive, cost)
     with progress(quiet) as bar, paths_of(data or []) as paths:
         X, y = empty_row(fitted.schema_), None
         if data:

@@ -11,15 +11,18 @@ import typer
 from unnaive.cli.console import say
 from unnaive.cli.options import (
     Categorical,
+    Cost,
     Data,
     Decimal,
     Drop,
     Jobs,
     NaValues,
     NewModelFile,
+    Positive,
     Quiet,
     Seed,
     Target,
+    Threshold,
     Weight,
 )
 from unnaive.common.wording import printable
@@ -72,6 +75,9 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     compact: Annotated[
         bool, typer.Option("--compact", help="Omit what only update and merge need.")
     ] = False,
@@ -91,7 +97,7 @@ def fit(
     -o loans.unv
     """
     from unnaive.cli.console import collect_advice, progress
-    from unnaive.cli.models import check_writable, make_estimator, save_model
+    from unnaive.cli.models import check_writable, decide, make_estimator, save_model
     from unnaive.cli.rows import CsvText, paths_of, read_rows
     from unnaive.cli.running import print_error
 
@@ -111,6 +117,7 @@ def fit(
         seconds = time.perf_counter() - start
     if compact and hasattr(fitted, "compact"):
         fitted.compact()
+    fitted = decide(fitted, threshold, positive, cost)
     size = save_model(fitted, out)
     if not quiet:
         print_report(fitted, rows, comparison, seconds)
@@ -203,8 +210,9 @@ def print_report(
         assert quality is not None
         say(
             f"{comparison.n_folds}-fold cross-validation: accuracy {quality.accuracy:.4f}, "
-            f"log loss {quality.log_loss:.4f}, Brier {quality.brier:.4f}, calibration error "
-            f"{quality.calibration_error:.4f}; {time_words(seconds)}"
+            f"log loss {quality.log_loss:.4f}, ROC AUC {quality.roc_auc:.4f}, Brier "
+            f"{quality.brier:.4f}, calibration error {quality.calibration_error:.4f}; "
+            f"{time_words(seconds)}"
         )
     most = max(frequency.values()) / len(rows.table)
     say(f"baseline (always the most frequent class): accuracy {most:.4f}")

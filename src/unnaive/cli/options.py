@@ -50,3 +50,32 @@ Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", metavar="NUMBER", help="Threads; -1 uses all cores.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold",
+        metavar="P",
+        help="Of two classes: choose the --positive one where its probability is at least P.",
+        show_default=False,
+        min=0.0,
+        max=1.0,
+    ),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        metavar="CLASS",
+        help="Class that --threshold is for; default: the second.",
+        show_default=False,
+    ),
+]
+Cost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cost",
+        metavar="TRUE:DECIDED=COST",
+        help="Cost of deciding for a class about a row of another, such as bad:good=5; repeatable.",
+        show_default=False,
+    ),
+]

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.cli.console import say
-from unnaive.cli.options import Data, Decimal, Jobs, Keep, ModelFile, NaValues, Quiet
+from unnaive.cli.options import (
+    Cost,
+    Data,
+    Decimal,
+    Jobs,
+    Keep,
+    ModelFile,
+    NaValues,
+    Positive,
+    Quiet,
+    Threshold,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,6 +54,9 @@ def predict(
             show_default=False,
         ),
     ] = 0,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     keep: Keep = None,
     decimal: Decimal = None,
     na_values: NaValues = None,
@@ -51,6 +65,9 @@ def predict(
 ) -> None:
     """Write the most probable class of every row, on request its probabilities and reasons.
 
+    With a threshold or costs, given here or kept in the model, the class to decide for is in the
+    column decision.
+
     Rows are read and predicted piece by piece, in their order, however many there are.
 
     [bold]Examples:[/] unnaive predict loans.unv new-loans.parquet --proba -o answers.parquet
@@ -58,12 +75,12 @@ def predict(
     cat new-loans.csv | unnaive predict loans.unv - > answers.csv
     """
     from unnaive.cli.console import progress
-    from unnaive.cli.models import load_model
+    from unnaive.cli.models import decide, load_model
     from unnaive.cli.rows import CsvText, paths_of, read_pieces
     from unnaive.common.wording import counted
 
     check_out(out)
-    fitted = load_model(model)
+    fitted = decide(load_model(model), threshold, positive, cost)
     if not hasattr(fitted, "predict_proba"):
         raise ValueError(f"{type(fitted).__name__} has no classes to predict.")
     if "n_jobs" in fitted.get_params():
@@ -87,17 +104,20 @@ def predictions(
     p = model.predict_proba(X)
     labels = pa.array(model.classes_.tolist())
     columns = {name: extra[name] for name in extra.column_names}
-    names = (
-        ["prediction", *(f"probability_{c}" for c in model.classes_)] if proba else ["prediction"]
-    )
+    answer = model.answer_
+    classes = {"prediction": p.argmax(axis=1)}
+    if answer.decision is not None:
+        classes["decision"] = answer.choose(p)
+    names = [f"probability_{c}" for c in model.classes_] if proba else []
     why = [f"reason_{k + 1}" for k in range(reasons)]
-    for name in [*names, *why]:
+    for name in (*classes, *names, *why):
         if name in columns:
             raise ValueError(
                 f"--keep {name}: the predictions have a column of this name; rename yours."
             )
-    columns["prediction"] = labels.take(pa.array(p.argmax(axis=1)))
-    for k, name in enumerate(names[1:]):
+    for name, numbers in classes.items():
+        columns[name] = labels.take(pa.array(numbers))
+    for k, name in enumerate(names):
         columns[name] = pa.array(p[:, k])
     if why:
         from unnaive.explain import explain_rows

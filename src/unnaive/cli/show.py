@@ -52,6 +52,9 @@ def show(
     names = ", ".join(printable(str(c)) for c in fitted.classes_[:20])
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
     say(f"classes: {names}{more}")
+    decision = fitted.answer_.decision
+    if decision is not None:
+        say(f"decision: {decision.describe(fitted.classes_)}")
     if fitted.answer_.tree is not None:
         say(f"\n{export_text(fitted, max_depth=depth)}")
     heads, rows, title = evidence_rows(fitted, columns)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.options import Keep, ModelFile
+from unnaive.cli.options import Cost, Keep, ModelFile, Positive, Threshold
 
 
 def sql(
@@ -24,6 +24,9 @@ def sql(
             help="duckdb, postgresql, sqlite, spark, bigquery or snowflake.",
         ),
     ] = "duckdb",
+    threshold: Threshold = None,
+    positive: Positive = None,
+    cost: Cost = None,
     keep: Keep = None,
     out: Annotated[
         Path | None,
@@ -34,10 +37,12 @@ def sql(
 ) -> None:
     """Print a SQL statement that computes the probability of every class in a database.
 
+    With a threshold or costs, given here or kept in the model, it also has a column decision.
+
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
     from unnaive.cli.console import SafeTerminal
-    from unnaive.cli.models import check_writable, load_model
+    from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.common.atomic import replacing
     from unnaive.store import to_sql
 
@@ -45,7 +50,8 @@ def sql(
         check_writable(out)
     parts = table.split(".")
     name = parts if len(parts) > 1 else table
-    text = to_sql(load_model(model), name, dialect, keep=keep or ())
+    fitted = decide(load_model(model), threshold, positive, cost)
+    text = to_sql(fitted, name, dialect, keep=keep or ())
     if out is None:
         SafeTerminal().write((text.rstrip("\n") + "\n").encode())
         return

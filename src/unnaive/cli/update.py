@@ -50,7 +50,15 @@ def update(
         assert label is not None
         text = CsvText(decimal, na_values)
         rows = update_scan(fitted.schema_, paths, label, weight, text)
+        decision, classes = fitted.decision, fitted.classes_.tolist()
         fitted.set_callbacks(bar_callback(bar)).partial_fit(rows, None)
+        if decision is not None:
+            if fitted.classes_.tolist() != classes:
+                raise ValueError(
+                    "the rows have classes that the model's decision says nothing about; fit it "
+                    "again, with --threshold or --cost."
+                )
+            fitted = fitted.with_decision(decision)
     save_model(fitted, path)
     if not quiet:
         say(f"{path} updated")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 # Rows of any kind of table by position: the public `sklearn.utils.resample` copies and shuffles.
 from sklearn.utils import _safe_indexing as safe_indexing
 
@@ -11,4 +13,12 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 # Metadata of some rows: what scikit-learn's own meta-estimators cut weights and groups with.
 from sklearn.utils.validation import _check_method_params as check_method_params
 
-__all__ = ["check_method_params", "routing_enabled", "safe_indexing"]
+__all__ = ["check_method_params", "positive_label", "routing_enabled", "safe_indexing"]
+
+
+def positive_label(tuned: Any) -> Any:
+    """The class that a fitted `TunedThresholdClassifierCV` has its threshold for.
+
+    It knows it by its scorer alone; None is the second class.
+    """
+    return tuned._curve_scorer._get_pos_label()

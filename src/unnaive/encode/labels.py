@@ -209,11 +209,24 @@ def refuse_mixed(first: Labels, second: Labels) -> None:
         )
 
 
-def same_labels(a: NDArray[Any] | RawCodes, b: NDArray[Any] | RawCodes) -> NDArray[np.bool_]:
-    """Where two lists of labels, of any types, agree."""
-    (first, here), (second, there) = label_groups(a), label_groups(b)
-    _, places = merge_labels([first, second])
-    return places[0][here] == places[1][there]
+def known_groups(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[np.intp]:
+    """Number of each label among some classes; their number where it is none of them."""
+    present, groups = label_groups(target)
+    merged, (known, given) = merge_labels([labels, present])
+    place = np.full(len(merged), len(labels), dtype=np.intp)
+    place[known] = np.arange(len(labels))
+    return place[given][groups]
+
+
+def refuse_strange_labels(known: Any, labels: Labels, given: Sequence[Any]) -> None:
+    """Raise if no row is of a class that a model knows: its labels are of another kind."""
+    if np.any(known):
+        return
+    each = [", ".join(map(repr, list(values)[:4])) for values in (given, labels.classes.tolist())]
+    raise ValueError(
+        f"no row has a label that the model knows: y has {each[0]}, but the classes are {each[1]}; "
+        "give labels as they were in fitting."
+    )
 
 
 @kernel

@@ -1,5 +1,6 @@
 """EXPLAINING: why models answer as they do; facts first (numbers), then displays."""
 
+from unnaive.bayes.curves import ScoreCurve
 from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.contrast import Discrimination, Waterfall, discriminate, waterfall_of
 from unnaive.explain.displays import (
@@ -46,6 +47,7 @@ __all__ = [
     "Reading",
     "Reasons",
     "Remark",
+    "ScoreCurve",
     "Step",
     "TreeDisplay",
     "TreeNode",

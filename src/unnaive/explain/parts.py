@@ -152,11 +152,14 @@ class Reading:
         How it answers.
     parts : Parts
         Of the innermost node.
+    prepare : callable or None
+        What a `Pipeline` does to a table before the model sees it.
     """
 
     model: Any
     answer: Answer
     parts: Parts
+    prepare: Callable[[Any], Any] | None = None
 
     @property
     def schema(self) -> Schema:
@@ -213,7 +216,8 @@ class Reading:
 
     def block(self, X: Any) -> Block:
         """The rows of a table, read as the model reads them."""
-        block: Block = self.model._open(X).map(lambda block: block)
+        table = X if self.prepare is None else self.prepare(X)
+        block: Block = self.model._open(table).map(lambda block: block)
         return block
 
     @property

@@ -19,6 +19,7 @@ from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import add_scorers
 from unnaive.explain.parts import ActivePart, Combiner, Part, Parts, Reading, Role
+from unnaive.models.wrapped import look_inside
 from unnaive.table import Block
 from unnaive.table.codes import as_objects
 
@@ -47,14 +48,16 @@ def read_model(model: Any) -> Reading:
     if isinstance(model, Reading):
         return model
     check_is_fitted(model)
-    answer = getattr(model, "answer_", None)
+    inside = look_inside(model)
+    model, answer = inside.model, getattr(inside.model, "answer_", None)
     if not isinstance(answer, Answer) or isinstance(answer.core, Foreign):
         core = getattr(getattr(answer, "core", None), "estimator", model)
         raise TypeError(
             f"{type(core).__name__} is not made of naive Bayes parts, so there is no evidence to "
-            "show; classifiers of this library are, and a ClassDecompositionClassifier around one."
+            "show; classifiers of this library are, also inside a ClassDecompositionClassifier, an "
+            "AutoClassifier, a Pipeline, a search or a classifier with a threshold."
         )
-    return Reading(model, answer, parts_of(answer.core, answer.labels))
+    return Reading(model, answer, parts_of(answer.core, answer.labels), inside.read)
 
 
 @singledispatch

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from unnaive.answer import Answer, Evidence
+from unnaive.answer import Answer, Decision, Evidence
 from unnaive.answer.importance import importances, relative
 from unnaive.bayes import Scorer
 from unnaive.counts import CountTable
-from unnaive.encode.labels import read_target, same_labels
+from unnaive.encode import Labels
+from unnaive.encode.labels import known_groups, read_target, refuse_strange_labels
 from unnaive.estimator import TableEstimator
 from unnaive.table import Block, Source, open_table, scan_of
 from unnaive.table.reading import read_weight
@@ -78,6 +80,56 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
                 "there are no joint log probabilities; evidence() shows its parts."
             )
         return True
+
+    @property
+    def decision(self) -> Decision | None:
+        """How `predict` chooses a class by its probabilities; None: the most probable one."""
+        return self.answer_.decision
+
+    def with_decision(self, decide: Any, *, positive: Any = None) -> Self:
+        """The same fitted model with another way from probabilities to a class.
+
+        `predict`, ``decision`` columns of files, SQL, and the report follow the decision; model
+        files keep it. Probabilities stay as they are.
+
+        Parameters
+        ----------
+        decide : float, array-like, mapping, "balanced", Decision or None
+            - a number, with two classes: the class ``positive`` is chosen where its probability is
+              at least this threshold;
+            - costs, a row for each true class and a column for each decision, or as a mapping
+              ``{(true class, decided class): cost}`` in which what is left out costs nothing: the
+              class of least expected cost is chosen;
+            - "balanced": an error costs as much more as its true class is rarer in training, which
+              chooses the class that a row's values raise most above its share;
+            - None: the most probable class.
+        positive : label or None, default=None
+            The class that a threshold is for, with two classes; None is the second.
+
+        Returns
+        -------
+        classifier
+            A new one; this one stays as it is. Fitting or updating it forgets the decision.
+
+        Examples
+        --------
+        >>> from unnaive import NaiveBayesClassifier
+        >>> model = NaiveBayesClassifier().fit([["a"], ["a"], ["b"]], ["bad", "good", "good"])
+        >>> model.predict([["a"]])
+        array(['good'], dtype='<U4')
+        >>> model.with_decision(0.3, positive="bad").predict([["a"]])
+        array(['bad'], dtype='<U4')
+        >>> model.with_decision({("bad", "good"): 5, ("good", "bad"): 1}).decision
+        Decision: class number 1 from 0.8333 on
+        """
+        check_is_fitted(self)
+        self._supports("predict_proba")
+        model = copy(self)
+        model._set_decision(self.answer_.decided(decide, positive).decision)
+        return model
+
+    def _set_decision(self, decision: Decision | None) -> None:
+        self.answer_ = self.answer_.decided(decision)
 
     def _learn_answer(self, answer: Answer) -> None:
         """Keep what was learned."""
@@ -156,7 +208,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         return self._ask(X, "joint", "joint_log_probability")
 
     def predict(self, X: Any) -> Any:
-        """The most probable class of each row.
+        """The most probable class of each row, or the one that `with_decision` asks for.
 
         Parameters
         ----------
@@ -166,7 +218,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         -------
         array of shape (n_samples,)
         """
-        return self._ask(X, "predict", "prediction")
+        check_is_fitted(self)
+        word = "prediction" if self.decision is None else "decision"
+        return self._ask(X, "predict", word)
 
     @_if_supported("evidence")
     def evidence(self, X: Any) -> Evidence:
@@ -188,7 +242,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def _names(self, word: str) -> list[str]:
         """Names of the columns of an answer that is a table: one for each class."""
-        return [word] if word == "prediction" else [f"{word}_{label}" for label in self.classes_]
+        one = word in ("prediction", "decision")
+        return [word] if one else [f"{word}_{label}" for label in self.classes_]
 
     @_if_supported("predict_proba")
     def predict_to(self, X: Any, path: Any) -> Path:
@@ -207,16 +262,22 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         -------
         Path
             The file: a row for each row of X, in their order, with its number (``row``), the most
-            probable class (``prediction``) and a column ``probability_<class>`` for each class.
+            probable class (``prediction``), with a decision the class it chooses (``decision``),
+            and a column ``probability_<class>`` for each class.
         """
         source = self._open(X)
         answer, names = self.answer_, self._names("probability")
+
+        def decided(p: NDArray[np.float64]) -> NDArray[Any]:
+            labels: NDArray[Any] = answer.classes[answer.choose(p)]
+            return labels
 
         def columns(block: Block) -> dict[str, NDArray[Any]]:
             each = answer.probabilities(block, self.n_jobs)
             return {
                 "row": block.row_ids,
                 "prediction": answer.classes[each.argmax(axis=1)],
+                **({} if answer.decision is None else {"decision": decided(each)}),
                 **{name: np.ascontiguousarray(p) for name, p in zip(names, each.T, strict=True)},
             }
 
@@ -224,6 +285,9 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy: the share of the rows whose class is predicted.
+
+        Rows of a class that the model has never seen are predicted wrong; if that holds for all of
+        them, the labels are of another kind and an error is raised.
 
         Parameters
         ----------
@@ -237,26 +301,36 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         float
         """
         check_is_fitted(self)
-        scan = scan_of(X, y, sample_weight)
-        newer = getattr(getattr(y, "dtype", None), "kind", None) == "T"  # text of any length
-        if scan is None and self.classes_.dtype != object and not newer:
-            return float(super().score(X, y, sample_weight))
-        if scan is None:  # labels that scikit-learn's measures do not know, such as dates
+        scan, answer, n_jobs = scan_of(X, y, sample_weight), self.answer_, self.n_jobs
+        if scan is None:
             predicted, target = self.predict(X), read_target(y)
             check_consistent_length(predicted, target)
-            right = same_labels(predicted, target)
-            return float(np.average(right, weights=read_weight(sample_weight, len(right))))
-        if scan.target is None:
-            raise ValueError("y is None: name the column with the labels, as in score(data, 'y').")
-        answer, n_jobs = self.answer_, self.n_jobs
+            sums = _count_right(
+                answer.classes, predicted, target, read_weight(sample_weight, len(target))
+            )
+        else:
+            if scan.target is None:
+                raise ValueError(
+                    "y is None: name the column with the labels, as in score(data, 'y')."
+                )
 
-        def count(block: Block) -> tuple[float, float]:
-            assert block.target is not None
-            right = same_labels(answer.predict(block, n_jobs), block.target)
-            weight = np.ones(block.n_rows) if block.weight is None else block.weight
-            return float(weight @ right), float(weight.sum())
+            def count(block: Block) -> NDArray[np.float64]:
+                assert block.target is not None
+                predicted = answer.predict(block, n_jobs)
+                return _count_right(answer.classes, predicted, block.target, block.weight)
 
-        hit, whole = open_table(self, scan, fitted=answer.schema).reduce(
-            count, lambda a, b: (a[0] + b[0], a[1] + b[1])
-        )
-        return hit / whole
+            sums = open_table(self, scan, fitted=answer.schema).reduce(count, np.add)
+        right, known, total = sums.tolist()
+        refuse_strange_labels(known, Labels(answer.classes), ["other labels"] if scan else y)
+        return float(right / total)
+
+
+def _count_right(
+    classes: NDArray[Any], predicted: NDArray[Any], target: Any, weight: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """Weight of the rows that are right, of those of a known class, and of all."""
+    labels = Labels(classes)
+    groups = known_groups(labels, target)
+    w = np.ones(len(groups)) if weight is None else weight
+    right = groups == known_groups(labels, predicted)
+    return np.array([w @ right, w @ (groups < len(labels)), w.sum()])

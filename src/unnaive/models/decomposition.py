@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, Folded
+from unnaive.answer import Answer, Decision, Folded
 from unnaive.answer.nodes import ClassClusters
 from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, check_word, expect
@@ -86,6 +86,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         Fitted on pairs, numbered from 0.
     pairs_ : list of (class, int)
         The class and cluster of each pair.
+    decision_ : Decision or None
+        What `with_decision` has set.
     fold_ : str
         How pairs are folded to classes.
     owner_ : array of shape (n_pairs,)
@@ -133,6 +135,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     owner_: NDArray[np.intp]
     clusters_: list[ClassClusters]
     clusterers_: list[BaseEstimator | None]
+    decision_: Decision | None = None
+    _optional_attributes = TableClassifier._optional_attributes | {"decision_"}
 
     def __init__(
         self,
@@ -217,6 +221,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         with self._subfit(estimator, "learning pairs"), silence():
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         self.classes_, self.owner_, self.fold_ = classes, owner, self.fold
+        self.decision_ = None
         self.clusterers_ = [clusters.clusterer for clusters in found]
         self.clusters_ = self._describe(source, Picked(known.row_ids, room, pairs), found)
         self._remember(summary.schema)
@@ -320,7 +325,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         """The estimator's answer about pairs, folded to classes."""
         inner = Answer.of(self.estimator_, self.schema_)
         root = Folded(self.owner_, self.fold_, inner.root, tuple(self.clusters_))
-        return Answer(inner.schema, self.classes_, root)
+        return Answer(inner.schema, self.classes_, root, self.decision_)
+
+    def _set_decision(self, decision: Decision | None) -> None:
+        self.decision_ = decision
 
     @property
     def pairs_(self) -> list[tuple[Any, int]]:

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.models.wrapped import look_inside
 from unnaive.pack import PackError, read_pack, write_pack
 from unnaive.pack.container import AnyFile, write_parts
 from unnaive.pack.release import release
@@ -38,6 +39,8 @@ def save(model: Any, path: AnyFile) -> None:
     Parameters
     ----------
     model : fitted estimator of unnaive
+        Of one inside scikit-learn's searches, or with a threshold of scikit-learn's, the model
+        inside is saved, with the threshold as its decision.
     path : path or binary file
         Usually with the ending ``.unv``.
 
@@ -71,6 +74,7 @@ def save(model: Any, path: AnyFile) -> None:
         check_is_fitted(model)
     file = io.BytesIO()
     try:
+        model = look_inside(model).alone("saved")
         content = {"unnaive": release(), "model": MODELS.pack(model, BaseEstimator, "model")}
         write_pack(file, content, kind=KIND, version=FORMAT)
         file.seek(0)

@@ -17,6 +17,7 @@ from unnaive.explain.quality import labelled_rows, quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
+from unnaive.explain.report.curves import curve_data, decision_data, rule_data
 from unnaive.explain.report.notes import ColumnFacts, notes_on
 from unnaive.explain.report.parts import parts_data
 from unnaive.explain.report.payload import Coders, coders_of, scorer_payload
@@ -141,6 +142,8 @@ class Contents:
                 "code": self.model.__repr__(N_CHAR_MAX=100_000),
             },
             "quality": None if self.quality is None else quality_view(self.quality, self.folds),
+            "curves": self.quality is not None and bool(curve_data(self.quality)),
+            "decide": self.quality is not None and decision_data(self.quality) is not None,
             "importance": self._importance_view(),
             "tree_words": words.tree_words(tree) if self.nodes and tree else "",
             "evidence_words": f" Of {every} parts, the {kept} with most rows are on this page."
@@ -219,6 +222,9 @@ class Contents:
             "typical": self.rows.typical(self.block),
             "importance": [0.0] * len(columns) if importance is None else importance.size.tolist(),
             "calibration": [] if self.quality is None else calibration_data(self.quality),
+            "curves": [] if self.quality is None else curve_data(self.quality),
+            "decision": None if self.quality is None else decision_data(self.quality),
+            "rule": rule_data(self.answer.decision),
             "tree": self._tree(),
             "parts": self.parts,
         }

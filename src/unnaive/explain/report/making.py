@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.estimator import TableEstimator
 from unnaive.explain.report.contents import Contents
 from unnaive.explain.report.page import render, write
+from unnaive.models.wrapped import look_inside
 
 
 class Report:
@@ -121,7 +122,9 @@ def report(
     Parameters
     ----------
     model : fitted classifier of this library
-        A decomposition around a classifier of another library has no panels that look inside.
+        Also inside a `Pipeline`, whose page is about the columns that its last step sees, inside a
+        search, or with a threshold of scikit-learn's. A decomposition around a classifier of
+        another library has no panels that look inside.
     X : table of shape (n_samples, n_features)
         The rows to measure and show, held-out rows rather than those of training. Some of them
         are kept in the page, to start what-if questions from.
@@ -148,13 +151,17 @@ def report(
     >>> page.html.startswith("<!DOCTYPE html>")
     True
     """
+    inside = look_inside(model)
+    model, X = inside.model, inside.read(X)
     ours = isinstance(model, TableEstimator) and is_classifier(model)
     if not (ours and hasattr(model, "predict_proba")):
         raise TypeError(
-            f"report shows classifiers of this library that have predict_proba; got a "
-            f"{type(model).__name__}."
+            f"report shows classifiers of this library that have predict_proba, also inside a "
+            f"Pipeline, a search or a classifier with a threshold; got a {type(model).__name__}."
         )
     check_is_fitted(model)
+    if cv is not None:
+        inside.alone("cross-validated by report")
     if cv is not None and y is None:
         raise ValueError("cv needs labels; pass y as well.")
     contents = Contents(model, X, y, cv, title)

@@ -13,6 +13,7 @@ from unnaive.encode.labels import label_groups, read_target
 from unnaive.explain.parts import label_names
 from unnaive.explain.quality import Quality, quality_of
 
+NAN = float("nan")
 TINTS = 9  # shades of the confusion matrix
 
 
@@ -28,6 +29,7 @@ def cross_validated(model: Any, X: Any, y: Any, cv: Any) -> list[Quality]:
     qualities = []
     for train, test in folds:
         fitted = clone(model).fit(_safe_indexing(X, train), target[train])
+        fitted = fitted.with_decision(model.answer_.decision)
         qualities.append(quality_of(fitted, _safe_indexing(X, test), target[test]))
     return qualities
 
@@ -41,6 +43,8 @@ def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
         "figures": _figures(facts, folds),
         "names": names,
         "confusion": _confusion(facts),
+        "by_class": _by_class(facts),
+        "decision": None if facts.decision is None else facts.decision.describe(facts.classes),
     }
 
 
@@ -58,14 +62,46 @@ def _figures(facts: Quality, folds: list[Quality]) -> list[dict[str, str]]:
             f"{chance:.3f} by always predicting the class frequencies",
         ),
     ]
+    figures += _ranking_figures(facts)
     weight = np.array([fold.weight for fold in folds])
-    for name in ("accuracy", "log_loss") if folds else ():
+    for name in ("accuracy", "log_loss", "roc_auc") if folds else ():
         each = np.array([getattr(fold, name) for fold in folds])
+        if np.isnan(each).any():
+            continue
         show = _percent if name == "accuracy" else "{:.3f}".format
         mean, spread = show(float(weight @ each / weight.sum())), show(float(each.std()))
-        title = f"{name.replace('_', ' ')}, cross-validated"
+        words = "ROC AUC" if name == "roc_auc" else name.replace("_", " ")
+        title = f"{words}, cross-validated"
         figures.append((mean, title, f"standard deviation {spread} over {len(folds)} folds"))
     return [dict(zip(("value", "name", "beside"), figure, strict=True)) for figure in figures]
+
+
+def _ranking_figures(facts: Quality) -> list[tuple[str, str, str]]:
+    """Figures of how well rows are ranked, and what decisions cost, where there are any."""
+    several = len(facts.curves) > 2
+    of = "mean over classes, each against the rest" if several else "0.500 by chance"
+    figures = []
+    if facts.roc_auc == facts.roc_auc:
+        figures.append((f"{facts.roc_auc:.3f}", "ROC AUC", of))
+    if facts.kolmogorov_smirnov == facts.kolmogorov_smirnov:
+        text = "greatest distance between the classes' scores"
+        figures.append((f"{facts.kolmogorov_smirnov:.3f}", "Kolmogorov-Smirnov", text))
+    if facts.decision is not None:
+        figures.append((f"{facts.mean_cost:.4g}", "cost of a row", "on average, by the decision"))
+    return figures
+
+
+def _by_class(facts: Quality) -> list[dict[str, str]]:
+    """Precision, recall, F1 and areas of every class."""
+    rows = facts.confusion.sum(axis=1)
+    lines = []
+    for c, name in enumerate(label_names(facts.classes)):
+        area = facts.curves[c].roc_auc if c < len(facts.curves) else NAN
+        figures = (facts.precision[c], facts.recall[c], facts.f1[c], area)
+        keys = ("precision", "recall", "f1", "roc_auc")
+        cells = {k: f"{v:.3f}" if v == v else "" for k, v in zip(keys, figures, strict=True)}
+        lines.append({"name": name, "rows": f"{rows[c]:,.10g}", **cells})
+    return lines
 
 
 def _confusion(facts: Quality) -> list[list[dict[str, str]]]:

@@ -15,6 +15,7 @@ def to_sql(
     columns: Sequence[str] | Mapping[Any, str] | None = None,
     names: Sequence[str] | None = None,
     prediction: str | None = "prediction",
+    decision: str | None = "decision",
     tolerance: float = 0.0,
     pretty: bool = True,
 ) -> str:
@@ -44,6 +45,9 @@ default="duckdb"
         ``probability_`` and the class.
     prediction : str or None, default="prediction"
         Name of the column with the most probable class; None leaves it out.
+    decision : str or None, default="decision"
+        Name of the column with the class that ``with_decision`` asks for, as ``predict`` answers;
+        None leaves it out. A model without a decision has no such column.
     tolerance : float, default=0.0
         Allowed error of a probability, which makes tables of kernel densities shorter.
     pretty : bool, default=True
@@ -86,7 +90,7 @@ default="duckdb"
         raise ImportError("to_sql needs the package sqlglot: pip install 'unnaive[sql]'.") from None
     from unnaive.store.sql.export import SqlOptions, export
 
-    options = SqlOptions(keep, columns, names, prediction, tolerance, pretty)
+    options = SqlOptions(keep, columns, names, prediction, decision, tolerance, pretty)
     return export(model, table, dialect, options)
 
 

@@ -20,6 +20,7 @@ from unnaive.answer import (
     GatedMixture,
     Vote,
 )
+from unnaive.models.wrapped import look_inside
 from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, ref, whole
 from unnaive.store.sql.scores import (
@@ -41,14 +42,16 @@ AT_ONCE = 240  # scores of members in one step
 def sql_answer(model: Any) -> Answer:
     """The answer of a fitted model, if it can be written as SQL."""
     check_is_fitted(model)
+    model = look_inside(model).alone("written as SQL")
     answer = getattr(model, "answer_", None)
     core = getattr(answer, "core", model)
     if not isinstance(answer, Answer) or isinstance(core, Foreign):
         inside = type(getattr(core, "estimator", core)).__name__
         around = "" if inside == type(model).__name__ else f"{type(model).__name__} around "
         raise TypeError(
-            f"{around}{inside} cannot be written as SQL; classifiers of this library can, and "
-            "ClassDecompositionClassifier and AutoClassifier around them."
+            f"{around}{inside} cannot be written as SQL; classifiers of this library can, also "
+            "inside a ClassDecompositionClassifier, an AutoClassifier, a search or a classifier "
+            "with a threshold."
         )
     return answer
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 from unnaive.answer import Scorecard
 from unnaive.store.sql.answers import probabilities, sql_answer
 from unnaive.store.sql.columns import TABLE, Columns, check_text, column_names
+from unnaive.store.sql.decisions import decide
 from unnaive.store.sql.dialects import Dialect, case, find_dialect, ref, text, whole
 from unnaive.store.sql.scores import Thinning, score
 from unnaive.store.sql.statement import Statement
@@ -27,6 +28,7 @@ class SqlOptions:
     columns: Any
     names: Sequence[str] | None
     prediction: str | None
+    decision: str | None
     tolerance: float
     pretty: bool
 
@@ -37,6 +39,8 @@ def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
     if isinstance(model, Scorecard):
         return _export_scorecard(model, table, engine, options)
     answer = sql_answer(model)
+    if answer.decision is None:
+        options = replace(options, decision=None)
     tolerance: Any = options.tolerance
     if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < math.inf):
         raise ValueError(f"tolerance must be a number, 0 or more; got {tolerance!r}.")
@@ -54,6 +58,10 @@ def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
         outputs.append(
             (_winner(answer.classes, probability_columns, best, engine), options.prediction)
         )
+    if options.decision is not None and answer.decision is not None:
+        chosen = decide(columns, answer.decision, probability_columns)
+        labels = _labels(answer.classes, engine)
+        outputs.append((_pick(chosen, labels), options.decision))
     select = statement.select(outputs, TABLE)
     return select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
 
@@ -96,7 +104,8 @@ def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Di
         names = _listed("names", options.names)
         if len(names) != len(classes):
             raise ValueError(f"names has {len(names)} names, but there are {len(classes)} classes.")
-    every = [*kept, *names, *([] if options.prediction is None else [options.prediction])]
+    of_classes = (options.prediction, options.decision)
+    every = [*kept, *names, *(name for name in of_classes if name is not None)]
     seen: set[str] = set()
     for name in every:
         check_text(name, f"the output column {name!r}")
@@ -109,7 +118,7 @@ def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Di
         if not name or name.lower() in seen:  # most engines do not tell upper from lower case
             raise ValueError(
                 f"two output columns would be called {name!r}; choose others with names=[...], "
-                "keep= or prediction=."
+                "keep=, prediction= or decision=."
                 if name
                 else "an output column needs a name; got ''."
             )
@@ -119,16 +128,15 @@ def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Di
 
 def _winner(classes: Any, columns: list[str], best: str, engine: Dialect) -> exp.Expr:
     """The first of the most probable classes."""
-    labels = _labels(classes, engine)
+    is_best = [exp.EQ(this=ref(p), expression=ref(best)) for p in columns]
+    return _pick(is_best, _labels(classes, engine))
+
+
+def _pick(conditions: Sequence[exp.Expr], labels: Sequence[exp.Expr]) -> exp.Expr:
+    """The label of the first condition that holds; without any, the last."""
     if len(labels) == 1:
         return labels[0]
-    return case(
-        [
-            (exp.EQ(this=ref(p), expression=ref(best)), label)
-            for p, label in zip(columns[:-1], labels[:-1], strict=True)
-        ],
-        labels[-1],
-    )
+    return case(list(zip(conditions[:-1], labels[:-1], strict=True)), labels[-1])
 
 
 def _labels(classes: Any, engine: Dialect) -> list[exp.Expr]:

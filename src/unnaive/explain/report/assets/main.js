@@ -19,6 +19,8 @@ U.open = () => {
   const fill = (id, act) => { const place = U.byId(id); return place ? act(place) : null; };
 
   fill("calibration", (place) => U.calibration(place, data.calibration, data.classes));
+  if (data.curves.length) fill("curves", (place) => U.curves(place, data.curves, data.classes));
+  if (data.decision) U.decideView = fill("decide-view", (place) => U.decide(place, data.decision, data.classes));
   const evidence = data.parts.length ? fill("evidence-view", (place) => U.evidence(place, data)) : null;
   U.evidenceView = evidence;
   // The tree may be inside a decomposition; its labels are then clusters.

@@ -258,6 +258,7 @@ U.whatIf = (place, data, model) => {
     const best = U.best(p);
     U.refill(answer,
       U.el("p", { class: "verdict" }, U.name(classes[best]), `: ${U.percent(p[best])}`),
+      data.rule ? U.el("p", { class: "decided" }, "Decision: ", U.name(classes[U.decided(data.rule, p)])) : null,
       U.el("div", { class: "chances", role: "img", "aria-label": order.slice(0, 8).map((c) => `${classes[c]} ${U.percent(p[c])}`).join(", ") }, rows),
       top.length < n ? U.el("p", { class: "small" }, `and ${n - top.length} less probable ${n - top.length === 1 ? "class" : "classes"}`) : null);
     U.refill(reasons,
