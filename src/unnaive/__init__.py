@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         LatentClassClusterer,
         NaiveBayesClassifier,
         NBTreeClassifier,
+        RandomForestClassifier,
         UnnaiveBayesClassifier,
         merge,
     )
@@ -64,6 +65,7 @@ _LATER = {
     "NBTreeClassifier": "unnaive.models",
     "NaiveBayesClassifier": "unnaive.models",
     "NomogramDisplay": "unnaive.explain",
+    "RandomForestClassifier": "unnaive.models",
     "RowProgress": "unnaive.estimator",
     "TreeDisplay": "unnaive.explain",
     "UnnaiveBayesClassifier": "unnaive.models",
@@ -102,6 +104,7 @@ __all__ = [
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "NomogramDisplay",
+    "RandomForestClassifier",
     "RowProgress",
     "TreeDisplay",
     "UnnaiveBayesClassifier",

@@ -1,6 +1,7 @@
 """ANSWERING: how a fitted model predicts, as plain data that nests."""
 
 from unnaive.answer.answer import Answer
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.kernel_tree import KernelTree
@@ -10,6 +11,7 @@ from unnaive.answer.tree import BayesTree
 __all__ = [
     "Answer",
     "BayesTree",
+    "ClassForest",
     "ClassTree",
     "Evidence",
     "EvidenceTable",

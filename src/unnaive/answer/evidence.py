@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Vote
 from unnaive.answer.predict import share_rows
@@ -137,6 +138,18 @@ def _(
     return _by_column(
         np.tile(node.answer[0], (block.n_rows, 1)), bars, block, classes, "probability"
     )
+
+
+@evidence.register
+def _(
+    node: ClassForest,
+    block: Block,
+    classes: NDArray[Any],
+    n_jobs: int | None = None,  # noqa: ARG001
+) -> Evidence:
+    """Mean change of the class shares by the tests on each column, along the row's paths."""
+    baseline, bars = node.contributions(block)
+    return _by_column(np.tile(baseline, (block.n_rows, 1)), bars, block, classes, "probability")
 
 
 @evidence.register

@@ -1,6 +1,6 @@
 """The few ways in which a model answers, as plain frozen data that nests.
 
-Trees are nodes too: `BayesTree`, `KernelTree` and `ClassTree` in modules of their own. Every node
+Trees are nodes too, `BayesTree`, `KernelTree`, `ClassTree` and `ClassForest`, in modules of their own. Every node
 has ``n_outputs`` (classes, or clusters), ``check_columns`` (raises if its columns do not match a
 schema) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column). Every use of an
 answer is one function over nodes, by `functools.singledispatch`.
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.mixture_shape import Shape
@@ -272,5 +273,13 @@ def _check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> N
 
 
 Node: TypeAlias = (
-    EvidenceTable | Vote | GatedMixture | Folded | BayesTree | KernelTree | ClassTree | Foreign
+    EvidenceTable
+    | Vote
+    | GatedMixture
+    | Folded
+    | BayesTree
+    | KernelTree
+    | ClassTree
+    | ClassForest
+    | Foreign
 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from unnaive.answer import mixture_kernels
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
 from unnaive.answer.tree import BayesTree
@@ -127,13 +128,19 @@ def _(node: GatedMixture, block: Block, n_jobs: int | None = None) -> NDArray[np
 # Trees of classes --------------------------------------------------------------------------------
 
 
-@probabilities.register
-def _(node: ClassTree, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+@probabilities.register(ClassTree)
+@probabilities.register(ClassForest)
+def _(
+    node: ClassTree | ClassForest, block: Block, n_jobs: int | None = None
+) -> NDArray[np.float64]:
     return node.probabilities(block, n_jobs)
 
 
-@log_probabilities.register
-def _(node: ClassTree, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+@log_probabilities.register(ClassTree)
+@log_probabilities.register(ClassForest)
+def _(
+    node: ClassTree | ClassForest, block: Block, n_jobs: int | None = None
+) -> NDArray[np.float64]:
     return _logs(probabilities(node, block, n_jobs))
 
 

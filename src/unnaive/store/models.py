@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from unnaive.answer import Answer, BayesTree, ClassTree, KernelTree
+from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, KernelTree
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.nodes import ClassClusters, EvidenceTable, Folded, GatedMixture, Vote
 from unnaive.estimator.registry import estimators
@@ -158,5 +158,5 @@ class Models(Objects):
 
 MODELS = Models(
     *LEARNED, Answer, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters, BayesTree,
-    KernelTree, ClassTree,
+    KernelTree, ClassTree, ClassForest,
 )  # fmt: skip
