@@ -10,10 +10,16 @@ import numpy as np
 import pandas as pd
 
 from helpers import mixed_table
-from unnaive import C45Classifier, FlexibleNBTreeClassifier, NBTreeClassifier
+from unnaive import (
+    C45Classifier,
+    FlexibleNBTreeClassifier,
+    NBTreeClassifier,
+    RandomForestClassifier,
+)
 from unnaive.answer import (
     Answer,
     BayesTree,
+    ClassForest,
     ClassTree,
     EvidenceTable,
     Folded,
@@ -94,6 +100,7 @@ def trees(n: int) -> list[Any]:
             C45Classifier(min_rows=1),
             NBTreeClassifier(random_state=0, min_node_size=5),
             FlexibleNBTreeClassifier(random_state=0, min_node_size=5),
+            RandomForestClassifier(n_estimators=3, random_state=0),
         )
     ]
 
@@ -114,7 +121,7 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         shape = Shape.of(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
         return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
     if kind == 4:
-        return trees(n)[rng.integers(0, 3)]
+        return trees(n)[rng.integers(0, 4)]
     owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
     method = str(rng.choice(["sum", "max"]))
     return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
@@ -143,6 +150,8 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
     if isinstance(root, BayesTree):
         node = int(root.apply(block)[0])
         return softmax(root.scorer(node).joint(block)[0])
+    if isinstance(root, ClassForest):
+        return _forest(root, block)
     if isinstance(root, ClassTree):
         return _class_shares(root, block, 0, 1.0)
     scores = root.scorer.joint(block)[0]
@@ -151,6 +160,34 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
     if isinstance(root, Vote):
         return _vote(root, scores)
     return _mixture(root, scores)
+
+
+def _forest(root: ClassForest, block: Any) -> np.ndarray:
+    """The mean of the leaves, found node by node, raised to a power."""
+    mean, after = np.zeros(root.n_outputs), 0
+    for start, end in zip(root.start, root.start[1:], strict=False):
+        attribute, leaf = root.attribute[start:end], 0
+        inner_before = np.cumsum(attribute >= 0) - (attribute >= 0)
+        while attribute[leaf] >= 0:
+            j, test = int(attribute[leaf]), int(root.test[start + leaf])
+            coder = root.coders[j]
+            if isinstance(coder, Bins):
+                value = float(block.numeric(j)[0])
+                gone, limit = np.isnan(value), [*coder.cuts, np.inf][test - 1]
+                first = bool(root.missing_first[start + leaf]) if gone else value <= limit
+            else:
+                raw = block.categorical(j)
+                slot = int(coder.slots(raw.values)[raw.slots[0]])
+                first = bool(int(root.route[test + slot // 32]) >> slot % 32 & 1)
+            leaf = 1 + 2 * int(inner_before[leaf]) + (0 if first else 1)
+        before = after + int(root.n_entries[start : start + leaf].sum())
+        weight = root.alpha * root.prior
+        for k in range(before, before + int(root.n_entries[start + leaf])):
+            weight[root.entry_class[k]] += root.entry_weight[k]
+        mean += weight / weight.sum() / root.n_trees
+        after += int(root.n_entries[start:end].sum())
+    raised = mean**root.power
+    return raised / raised.sum()
 
 
 def _vote(root: Vote, scores: np.ndarray) -> np.ndarray:

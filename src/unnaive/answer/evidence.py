@@ -142,14 +142,11 @@ def _(
 
 @evidence.register
 def _(
-    node: ClassForest,
-    block: Block,
-    classes: NDArray[Any],
-    n_jobs: int | None = None,  # noqa: ARG001
+    node: ClassForest, block: Block, classes: NDArray[Any], n_jobs: int | None = None
 ) -> Evidence:
-    """Mean change of the class shares by the tests on each column, along the row's paths."""
-    baseline, bars = node.contributions(block)
-    return _by_column(np.tile(baseline, (block.n_rows, 1)), bars, block, classes, "probability")
+    """What the tests on each column add to the log probabilities, along the row's paths."""
+    baseline, bars = node.evidence(block, n_jobs)
+    return _by_column(np.tile(baseline, (block.n_rows, 1)), bars, block, classes)
 
 
 @evidence.register

@@ -1,9 +1,9 @@
 """The few ways in which a model answers, as plain frozen data that nests.
 
-Trees are nodes too, `BayesTree`, `KernelTree`, `ClassTree` and `ClassForest`, in modules of their own. Every node
-has ``n_outputs`` (classes, or clusters), ``check_columns`` (raises if its columns do not match a
-schema) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column). Every use of an
-answer is one function over nodes, by `functools.singledispatch`.
+Trees are nodes too: `BayesTree`, `KernelTree`, `ClassTree` and `ClassForest` in modules of their
+own. Every node has ``n_outputs`` (classes, or clusters), ``check_columns`` (raises if its columns
+do not match a schema) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column).
+Every use of an answer is one function over nodes, by `functools.singledispatch`.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ members of a vote all answer; experts answer by their responsibilities.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, singledispatch
 from typing import Any
 
@@ -13,7 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, BayesTree, ClassTree, EvidenceTable, Foreign, GatedMixture, Vote
+from unnaive.answer import (
+    Answer,
+    BayesTree,
+    ClassForest,
+    ClassTree,
+    EvidenceTable,
+    Foreign,
+    GatedMixture,
+    Vote,
+)
+from unnaive.answer.evidence import evidence
 from unnaive.answer.predict import share_rows
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
@@ -156,6 +167,31 @@ def _(node: ClassTree, labels: NDArray[Any]) -> Parts:
         return _at_nodes(*node.stops(block))
 
     return Parts(_numbered("node", node.n_nodes), cache(part), 0, active_parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowEvidence(Scorer):
+    """A prior, and evidence that depends on the whole row, so that no term of a column holds it."""
+
+    node: Any = None
+
+    def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        return evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs).total
+
+    def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        return evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs).bars
+
+
+@parts_of.register
+def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
+    """One part, whose evidence is that of the tests along a row's paths."""
+    scorer = RowEvidence(node.log_baseline, (None,) * len(node.coders), (), node)
+    part = Part("forest", "forest", labels, scorer, None, np.nan, False)
+
+    def active_parts(block: Block) -> list[ActivePart]:
+        return [ActivePart(0, np.arange(block.n_rows), np.ones(block.n_rows))]
+
+    return Parts((part.name,), lambda _: part, 0, active_parts)
 
 
 def _at_nodes(

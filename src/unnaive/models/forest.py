@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, ClassForest
+from unnaive.answer.class_forest import STEEPEST, raise_shares
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import check_number, check_values, expect
 from unnaive.counts import Wanted
@@ -21,10 +23,12 @@ from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import number_columns
-from unnaive.models.tree.forest import Bags, CodedTable, code_table, grow_forest, out_of_bag
+from unnaive.models.tree.forest import Bags, CodedTable, calibrate, code_table, grow_forest
 from unnaive.models.tree.forest_kernels import Limits
 from unnaive.table import Schema
 
+ALPHAS = (0.01, 0.1, 1.0)  # tried on rows out of bag
+USUAL_ALPHA = 0.1  # where nothing is out of bag
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 SHAPE_BINS = 2  # intervals of pairs of columns, which a forest does not have
 
@@ -54,9 +58,12 @@ class RandomForestClassifier(TableClassifier):
         Expected rows that a tree draws, as a share of all; at most 1.
     oob_score : bool, default=False
         Whether to judge each row by the trees that have not drawn it.
-    alpha : float, default=0.1
-        Rows added to every leaf, spread over the classes as these are in all rows: no class is
-        impossible.
+    alpha : float or "oob", default="oob"
+        Rows added to every leaf, spread over the classes as these are in all rows, so that no class
+        is impossible; "oob" takes the one of least log loss on rows that trees have not drawn.
+    power : float or "oob", default="oob"
+        Power that the mean of the leaves is raised to: more than 1 makes the forest surer. "oob" is
+        as for ``alpha``.
     max_bins : int, default=256
         Most intervals of a number.
     class_weight : dict, "balanced" or None, default=None
@@ -130,7 +137,8 @@ class RandomForestClassifier(TableClassifier):
         bootstrap: bool = True,
         max_samples: float = 1.0,
         oob_score: bool = False,
-        alpha: float = 0.1,
+        alpha: Any = "oob",
+        power: Any = "oob",
         max_bins: int = 256,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
@@ -147,6 +155,7 @@ class RandomForestClassifier(TableClassifier):
         self.max_samples = max_samples
         self.oob_score = oob_score
         self.alpha = alpha
+        self.power = power
         self.max_bins = max_bins
         self.class_weight = class_weight
         self.categorical_features = categorical_features
@@ -186,14 +195,12 @@ class RandomForestClassifier(TableClassifier):
             n_rows=summary.n_rows, hook=self._hook,
         )  # fmt: skip
         limits = self._limits(len(coders))
-        alpha = float(self.alpha)
-        forest = grow_forest(table, coders, bags, limits, alpha, self.n_jobs, growing)
+        forest = grow_forest(table, coders, bags, limits, self.n_jobs, growing)
         growing.finish()
-        self._learn_answer(Answer(summary.schema, classes, forest))
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        if self.oob_score:
-            self._judge(forest, table, bags)
+        forest = self._calibrate(forest, table, bags)
+        self._learn_answer(Answer(summary.schema, classes, forest))
         return self
 
     @property
@@ -203,9 +210,22 @@ class RandomForestClassifier(TableClassifier):
         assert isinstance(forest, ClassForest)
         return forest
 
-    def _judge(self, forest: ClassForest, table: CodedTable, bags: Bags) -> None:
-        """Each row by the trees that have not drawn it."""
-        each = out_of_bag(forest, table, bags, self.n_jobs)
+    def _calibrate(self, forest: ClassForest, table: CodedTable, bags: Bags) -> ClassForest:
+        """The forest with its pseudo-rows and power; where asked for, rows judged out of bag."""
+        alphas = ALPHAS if self.alpha == "oob" else (float(self.alpha),)
+        power = None if self.power == "oob" else float(self.power)
+        if not self.bootstrap:
+            alpha = USUAL_ALPHA if self.alpha == "oob" else alphas[0]
+            return replace(forest, alpha=alpha, power=power or 1.0)
+        if power is not None and len(alphas) == 1 and not self.oob_score:
+            return replace(forest, alpha=alphas[0], power=power)
+        judged = calibrate(forest, table, bags, alphas, power, self.n_jobs)
+        if self.oob_score:
+            self._judge(raise_shares(judged.shares, judged.power), table)
+        return replace(forest, alpha=judged.alpha, power=judged.power)
+
+    def _judge(self, each: NDArray[np.float64], table: CodedTable) -> None:
+        """Keep what trees say of rows that they have not drawn."""
         judged = ~np.isnan(each[:, 0])
         n, n_rows = int(judged.sum()), len(judged)
         if n / n_rows < 1.0 - UNJUDGED:
@@ -213,7 +233,7 @@ class RandomForestClassifier(TableClassifier):
                 f"{n_rows - n} of {n_rows} rows are drawn by every tree, so that nothing judges "
                 "them; raise n_estimators.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         right = each[judged].argmax(axis=1) == table.rows.groups[judged]
         weight = table.weight[judged]
@@ -244,7 +264,10 @@ class RandomForestClassifier(TableClassifier):
     def _check_parameters(self) -> None:
         check_number(self, "n_estimators", 1, whole=True)
         check_number(self, "min_samples_leaf", 0)
-        check_number(self, "alpha", 0)
+        if self.alpha != "oob":
+            check_number(self, "alpha", 0)
+        if self.power != "oob":
+            check_number(self, "power", 1e-3, STEEPEST)
         check_number(self, "max_samples", 0, 1)
         check_number(self, "max_bins", 2, GRID_LIMIT, whole=True)
         if self.max_depth is not None:
@@ -256,7 +279,7 @@ class RandomForestClassifier(TableClassifier):
                     "max_features must be 'sqrt', 'log2', a number of columns, a share of them or "
                     f"None; got {given!r:.60}."
                 )
-        elif isinstance(given, Integral) and not isinstance(given, bool):
+        elif isinstance(given, Integral):
             check_number(self, "max_features", 1, whole=True)
         else:
             check_number(self, "max_features", 1e-9, 1)

@@ -13,6 +13,7 @@ import numpy as np
 
 from unnaive.answer import (
     BayesTree,
+    ClassForest,
     ClassTree,
     EvidenceTable,
     Folded,
@@ -42,8 +43,9 @@ def coders_of(node: Any) -> Coders:
     return [term.coder if isinstance(term, TableTerm) else None for term in node.scorer.terms]
 
 
-@coders_of.register
-def _(node: Tree) -> Coders:
+@coders_of.register(Tree)
+@coders_of.register(ClassForest)
+def _(node: Tree | ClassForest) -> Coders:
     return node.coders
 
 
@@ -177,4 +179,17 @@ def _(tree: ClassTree) -> Payload:
         "tree": _routing(tree),
         "share": pack(tree.share),
         "answer": pack(tree.answer),
+    }
+
+
+@scorer_payload.register
+def _(forest: ClassForest) -> Payload:
+    trees = forest.trees()
+    names = ("start", "attribute", "test", "missing_first", "route", "first_child", "first_entry",
+             "entry_class", "entry_share", "rest")  # fmt: skip
+    return {
+        "kind": "forest",
+        "power": forest.power,
+        "prior": pack(forest.prior),
+        **{name: pack(getattr(trees, name)) for name in names},
     }

@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
-from unnaive.answer import Answer, ClassTree, EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer import (
+    Answer,
+    ClassForest,
+    ClassTree,
+    EvidenceTable,
+    Folded,
+    Foreign,
+    GatedMixture,
+    Vote,
+)
 from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted, shortened
 from unnaive.explain.evidence import label_names
@@ -84,6 +93,13 @@ def _(node: Tree) -> str:
 
 
 @describe.register
+def _(node: ClassForest) -> str:
+    trees, leaves = counted(node.n_trees, "tree"), int((node.attribute < 0).sum())
+    surer = "" if node.power == 1.0 else f", raised to the power {node.power:.2f}"
+    return f"A random forest: the mean of {trees} with {counted(leaves, 'leaf', 'leaves')}{surer}."
+
+
+@describe.register
 def _(node: Folded) -> str:
     clusters = counted(len(node.owner), "cluster")
     return f"Classes are split into {clusters}, which are then predicted. {describe(node.inner)}"
@@ -117,7 +133,7 @@ def try_words(answer: Answer) -> str:
     why = "the parts of this model vote"
     if isinstance(answer.root, Folded):
         why = "the probabilities of clusters are summed"
-    elif isinstance(tree, ClassTree):
+    elif isinstance(tree, ClassTree) or isinstance(answer.core, ClassForest):
         why = "a tree tests one value after another"
     elif answer.pairs:
         why = "pairs of attributes have evidence of their own"

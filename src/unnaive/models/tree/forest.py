@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.class_forest import ROWS, ClassForest
+from unnaive.answer.class_forest import ROWS, ClassForest, mean_leaves
+from unnaive.bayes.scoring import log_probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
@@ -23,6 +25,8 @@ from unnaive.models.tree.forest_kernels import Grown, Limits, Rows, grow_tree
 from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
+DOUBT = 5.0  # rows by which a power of e to +-1 must lower the log loss
+LEAST_LOG = math.log(2.0**-52)  # of a share that is 0
 TREES = 16  # grown between two reports of progress
 
 
@@ -131,7 +135,6 @@ def grow_forest(
     coders: Sequence[CoarseCoder],
     bags: Bags,
     limits: Limits,
-    alpha: float,
     n_jobs: int | None,
     progress: Progress,
 ) -> ClassForest:
@@ -149,13 +152,12 @@ def grow_forest(
         if progress.stopped:
             break
     classes = np.bincount(table.rows.groups, table.weight, table.rows.n_classes)
-    return _join(trees, coders, alpha, classes / classes.sum())
+    return _join(trees, coders, classes / classes.sum())
 
 
 def _join(
     trees: Sequence[Grown],
     coders: Sequence[CoarseCoder],
-    alpha: float,
     prior: NDArray[np.float64],
 ) -> ClassForest:
     """Trees end to end. Routes of categories then begin later."""
@@ -175,22 +177,77 @@ def _join(
         n_entries=np.concatenate([tree.n_entries for tree in trees]),
         entry_class=np.concatenate([tree.entry_class for tree in trees]),
         entry_weight=np.concatenate([tree.entry_weight for tree in trees]),
-        alpha=alpha,
+        alpha=0.0,
         prior=prior,
     )
 
 
 def out_of_bag(
-    forest: ClassForest, table: CodedTable, bags: Bags, n_jobs: int | None
-) -> NDArray[np.float64]:
-    """Probabilities of each row by the trees that have not drawn it; NaN where all have.
+    forest: ClassForest,
+    table: CodedTable,
+    bags: Bags,
+    alphas: Sequence[float],
+    n_jobs: int | None,
+) -> list[NDArray[np.float64]]:
+    """Mean of the leaves of the trees that have not drawn a row; NaN where all have drawn it.
 
-    In the order of ``table``.
+    In the order of ``table``, one answer for each ``alpha``.
     """
-    trees, n = forest.trees(), len(table.weight)
+    variants = [forest.trees(alpha) for alpha in alphas]
 
-    def answer(part: slice) -> NDArray[np.float64]:
+    def answer(part: slice) -> list[NDArray[np.float64]]:
         slots = np.ascontiguousarray(table.rows.codes[:, part].T)
-        return forest.answer_slots(slots, trees, bags.left_out(part)[: forest.n_trees])
+        judges = bags.left_out(part)[: forest.n_trees]
+        return mean_leaves(slots, variants, forest.prior, judges)
 
-    return np.concatenate(list(in_threads(answer, list(stretches(n, ROWS)), n_jobs)))
+    parts = in_threads(answer, list(stretches(len(table.weight), ROWS)), n_jobs)
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+
+class Judged(NamedTuple):
+    """Out-of-bag shares of the classes, and the pseudo-rows and power that suit them best."""
+
+    shares: NDArray[np.float64]
+    alpha: float
+    power: float
+
+
+def calibrate(
+    forest: ClassForest,
+    table: CodedTable,
+    bags: Bags,
+    alphas: Sequence[float],
+    power: float | None,
+    n_jobs: int | None,
+) -> Judged:
+    """The ``alpha`` and the power of least log loss on rows that trees have not drawn.
+
+    The power is sought among powers of two in steps of a sixteenth, from 1/2 to 4, unless one is
+    given. A few rows' worth of doubt keeps it near 1 where rows are few.
+    """
+    everything = out_of_bag(forest, table, bags, alphas, n_jobs)
+    judged = ~np.isnan(everything[0][:, 0])
+    groups, weight = table.rows.groups[judged], table.weight[judged]
+    best: tuple[float, Judged] | None = None
+    for shares, alpha in zip(everything, alphas, strict=True):
+        with np.errstate(divide="ignore"):
+            logs = np.log(shares[judged])
+
+        def loss(power: float, logs: NDArray[np.float64] = logs) -> float:
+            raised = log_probabilities(power * np.maximum(logs, LEAST_LOG))
+            right = raised[np.arange(len(groups)), groups]
+            return DOUBT * math.log(power) ** 2 - math.fsum(weight * right)
+
+        own = power or 2.0 ** (_least(lambda k: loss(2.0 ** (k / 16)), -16, 32) / 16)
+        if best is None or loss(own) < best[0]:
+            best = loss(own), Judged(shares, alpha, own)
+    assert best is not None
+    return best[1]
+
+
+def _least(loss: Callable[[int], float], low: int, high: int) -> int:
+    """The whole number of least loss, which falls and then rises."""
+    while high - low > 0:
+        middle = (low + high) // 2
+        low, high = (low, middle) if loss(middle) <= loss(middle + 1) else (middle + 1, high)
+    return low

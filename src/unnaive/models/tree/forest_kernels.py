@@ -77,7 +77,8 @@ def _sum_of_squares(weights: NDArray[np.float64]) -> float:
 def _scan(
     node: _Node, n: int, n_counted: int, low: int, high: int, least: float, gone_left: bool
 ) -> tuple[float, int, int]:
-    """The best cut of ascending codes: its worth, the last code on the left, the next one there is.
+    """The best cut of ascending codes: its worth, the last code on the left, the next one there is
+    (-1 where only rows without a value are on the right).
 
     The worth of a cut is the weight of each side times its sum of squared class shares, which is
     most where the Gini impurity is least. ``n_counted`` > 0 says that ``table`` has the class
@@ -135,7 +136,7 @@ def _scan(
     if not gone_left and at >= 0 and w_left >= least and w_right >= least:  # gone against the rest
         worth = sq_left / w_left + sq_right / w_right
         if worth > best:
-            best, last, following = worth, at, at + 1
+            best, last, following = worth, at, -1
     return best, last, following
 
 
@@ -211,7 +212,7 @@ def _draw(seed: np.uint64, state: NDArray[np.int64], n: int) -> int:
     """A number below n; state (IN, OUT) counts the draws."""
     state[0] += 1
     high = bits_at(seed, np.uint64(state[0])) >> np.uint64(32)
-    return np.int64((high * np.uint64(n)) >> np.uint64(32))
+    return int((high * np.uint64(n)) >> np.uint64(32))
 
 
 @kernel
@@ -220,7 +221,7 @@ def _load(rows: Rows, members: NDArray[np.int32], j: int, node: _Node) -> tuple[
     codes = rows.codes[j]
     low, high, gone = 1 << 30, 0, False
     for k in range(len(members)):
-        code = np.int64(codes[members[k]])
+        code = int(codes[members[k]])
         node.code[k] = code
         if code == 0:
             gone = True
@@ -262,7 +263,9 @@ def _choose_test(
         worth, last, following, gone_left = _best_cut(node, n, low, high, limits.min_leaf)
         if worth > best:
             best, column, missing_first, ranked_by = worth, j, gone_left, chosen
-            cut = (last + following) // 2 if rows.numeric[j] else last
+            cut = last
+            if rows.numeric[j]:
+                cut = (last + following) // 2 if following >= 0 else rows.sizes[j]
     return column, cut, missing_first, ranked_by
 
 
@@ -359,9 +362,7 @@ def _empty_tree(n: int) -> Grown:
 
 
 @kernel
-def _weigh(
-    rows: Rows, members: NDArray[np.int32], weight: NDArray[np.float64], node: _Node
-) -> int:
+def _weigh(rows: Rows, members: NDArray[np.int32], weight: NDArray[np.float64], node: _Node) -> int:
     """Classes and weights of a node's rows and their totals (OUT); how many classes it has."""
     node.total[:] = 0.0
     for k in range(len(members)):

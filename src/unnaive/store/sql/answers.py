@@ -13,6 +13,7 @@ from sqlglot import exp
 from unnaive.answer import (
     Answer,
     BayesTree,
+    ClassForest,
     ClassTree,
     EvidenceTable,
     Folded,
@@ -22,9 +23,11 @@ from unnaive.answer import (
 )
 from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, ref, whole
+from unnaive.store.sql.forests import mean_forest
 from unnaive.store.sql.scores import (
     Thinning,
     log_sums,
+    logs,
     normalized,
     raised,
     score,
@@ -72,6 +75,12 @@ def _(node: BayesTree, columns: Columns, thinning: Thinning) -> list[str]:
 @probabilities.register
 def _(node: ClassTree, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
     return answer_tree(columns, node)
+
+
+@probabilities.register
+def _(node: ClassForest, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
+    means = mean_forest(columns, node)
+    return means if node.power == 1.0 else shares(columns, [logs(columns, means, node.power)])[0]
 
 
 @probabilities.register

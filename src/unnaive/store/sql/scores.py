@@ -268,6 +268,21 @@ def normalized(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[s
     ]
 
 
+def logs(columns: Columns, parts: Sequence[str], factor: float) -> list[str]:
+    """Logarithms of shares, times a factor; those of no share are far below all others."""
+    step, double = columns.statement.step("logs"), columns.dialect.double
+    return [
+        step.define(
+            "s",
+            case(
+                [(exp.LTE(this=ref(part), expression=double(0.0)), double(factor * NOTHING))],
+                exp.Mul(this=double(factor), expression=exp.Ln(this=ref(part))),
+            ),
+        )
+        for part in parts
+    ]
+
+
 def winners(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
     """The number of each model's best class, the first of several."""
     best = tops(columns, models)

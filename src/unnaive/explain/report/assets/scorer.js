@@ -246,6 +246,37 @@ U.NODES = {
     };
   },
 
+  // The mean of the leaves that a row ends in, raised to a power; leaves list the classes they have,
+  // and what these leave of 1 goes to all classes as they are in all rows.
+  forest(data, columns, classes) {
+    const tree = {};
+    for (const name of ["start", "attribute", "test", "missing_first", "route", "first_child", "first_entry",
+      "entry_class", "entry_share", "rest", "prior"]) tree[name] = U.array(data[name]);
+    const first = (node, slot) => {
+      if (columns[tree.attribute[node]].cuts) return slot ? slot <= tree.test[node] : tree.missing_first[node];
+      return (tree.route[tree.test[node] + (slot >> 5)] >>> (slot & 31)) & 1;
+    };
+    return {
+      proba(row) {
+        const slots = U.slotsOf(columns, row), out = new Float64Array(classes), trees = tree.start.length - 1;
+        let rest = 0;
+        for (let t = 0; t < trees; t++) {
+          let node = tree.start[t];
+          while (tree.first_child[node] >= 0) {
+            node = tree.first_child[node] + (first(node, slots[tree.attribute[node]]) ? 0 : 1);
+          }
+          for (let k = tree.first_entry[node]; k < tree.first_entry[node + 1]; k++) {
+            out[tree.entry_class[k]] += tree.entry_share[k];
+          }
+          rest += tree.rest[node];
+        }
+        const mean = out.map((sum, c) => (sum + rest * tree.prior[c]) / trees);
+        if (data.power === 1) return mean;
+        return U.softmax(mean.map((share) => data.power * Math.log(share)));
+      },
+    };
+  },
+
   // Members that vote with their probabilities or their best classes, by weight; the softmax of
   // votes on the log scale are probabilities.
   vote(data, columns, classes) {
