@@ -55,7 +55,8 @@ def compare(
         Labels of any type. Classes may have fewer rows than there are folds.
     models : list of str or None, default=None
         Which models: ``"nb"``, ``"gaussian"``, ``"boosted"``, ``"bagged"``, ``"kernel"``,
-        ``"c45"``, ``"mixture"``, ``"nbtree"``, ``"flexible"``, ``"decomposition"``. None is all.
+        ``"c45"``, ``"forest"``, ``"mixture"``, ``"nbtree"``, ``"flexible"``, ``"decomposition"``.
+        None is all.
     estimators : dict, list, classifier or None, default=None
         Other classifiers: by name, as (name, classifier) pairs, or named after their class. One
         that fails is shown with its error.

@@ -33,7 +33,7 @@ UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 SHAPE_BINS = 2  # intervals of pairs of columns, which a forest does not have
 
 
-@register("forest", "Random forest: randomised trees that vote.", cost=70)
+@register("forest", "Random forest: randomised trees that vote.", cost=65)
 class RandomForestClassifier(TableClassifier):
     """Many randomised trees, each grown on its own draw of the rows, whose mean is the answer.
 
