@@ -24,6 +24,7 @@ from unnaive.answer import (
     EvidenceTable,
     Folded,
     GatedMixture,
+    Pool,
     Vote,
 )
 from unnaive.answer.mixture_shape import Shape
@@ -107,7 +108,7 @@ def trees(n: int) -> list[Any]:
 
 def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
     """A random node that tells n labels apart."""
-    kind = rng.integers(0, 6 if depth else 5)
+    kind = rng.integers(0, 7 if depth else 5)
     if kind == 0:
         scorer = table(rng, n, dense=True)
         return EvidenceTable(replace(scorer, pairs=pairs(rng, n)))
@@ -122,6 +123,13 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
     if kind == 4:
         return trees(n)[rng.integers(0, 4)]
+    if kind == 5:
+        members = tuple(expression(rng, n, 0) for _ in range(rng.integers(1, 4)))
+        names, join = tuple(f"model {k}" for k in range(len(members))), "arithmetic"
+        intercept = np.zeros(n)
+        if rng.random() < 0.6:
+            intercept, join = rng.normal(size=n), "geometric"
+        return Pool(members, names, rng.uniform(0.2, 1.5, len(members)), intercept, join)
     owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
     method = str(rng.choice(["sum", "max"]))
     return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
@@ -146,6 +154,8 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
             return np.array([own.sum() for own in classes])
         best = np.array([own.max() for own in classes])
         return best / best.sum()
+    if isinstance(root, Pool):
+        return _pool(root, row)
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
     if isinstance(root, BayesTree):
         node = int(root.apply(block)[0])
@@ -160,6 +170,17 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
     if isinstance(root, Vote):
         return _vote(root, scores)
     return _mixture(root, scores)
+
+
+def _pool(root: Pool, row: pd.DataFrame) -> np.ndarray:
+    said = [spoken(member, row) for member in root.members]
+    if root.join == "arithmetic":
+        return sum(w * p for w, p in zip(root.weights, said, strict=True)) / root.weights.sum()
+    total = root.intercept.copy()
+    for weight, p, member in zip(root.weights, said, root.members, strict=True):
+        adds = isinstance(member, (EvidenceTable, BayesTree))  # their logarithms are not cut off
+        total += weight * np.log(p if adds else np.maximum(p, 2.0**-52))
+    return softmax(total)
 
 
 def _forest(root: ClassForest, block: Any) -> np.ndarray:

@@ -16,6 +16,7 @@ from unnaive import (
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    PooledClassifier,
     RandomForestClassifier,
     UnnaiveBayesClassifier,
 )
@@ -89,8 +90,14 @@ META = [
     ClassDecompositionClassifier(NBTreeClassifier(), fold="max", random_state=0, n_jobs=2),
     ClassDecompositionClassifier(select="accuracy", min_rows=4, random_state=0),
 ]
-# Chooses among the others, on tables in memory; what it has chosen is kept and explained.
-CHOOSERS = [AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0)]
+# Choose among the others or join them, on tables in memory; what they answer is kept.
+CHOOSERS = [
+    AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0),
+    PooledClassifier(
+        [("nb", NaiveBayesClassifier()), ("forest", RandomForestClassifier(n_estimators=8))],
+        random_state=0,
+    ),
+]
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 # Learn from exact sums of all rows, so that neither order nor repetition matters to them.
 ORDERLESS = [*ADDITIVE, BOOSTED[0], MIXTURES[1], UNNAIVE[1]]
@@ -106,6 +113,9 @@ EXCUSED: dict[str, dict[str, str]] = {
     },
     "RandomForestClassifier": {
         _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
+    },
+    "PooledClassifier": {
+        _EQUIVALENCE: "a row of weight 2 is held out, or drawn, once; two rows are apart"
     },
     "HierarchicalMixtureClassifier": {
         _EQUIVALENCE: "online training visits rows one after the other, in a random order"

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unnaive.choose import AutoClassifier, Comparison, compare
+    from unnaive.choose import AutoClassifier, Comparison, PooledClassifier, compare
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
     from unnaive.estimator import RowProgress
@@ -65,6 +65,7 @@ _LATER = {
     "NBTreeClassifier": "unnaive.models",
     "NaiveBayesClassifier": "unnaive.models",
     "NomogramDisplay": "unnaive.explain",
+    "PooledClassifier": "unnaive.choose",
     "RandomForestClassifier": "unnaive.models",
     "RowProgress": "unnaive.estimator",
     "TreeDisplay": "unnaive.explain",
@@ -104,6 +105,7 @@ __all__ = [
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "NomogramDisplay",
+    "PooledClassifier",
     "RandomForestClassifier",
     "RowProgress",
     "TreeDisplay",

@@ -5,7 +5,7 @@ from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.kernel_tree import KernelTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Pool, Vote
 from unnaive.answer.tree import BayesTree
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "Foreign",
     "GatedMixture",
     "KernelTree",
+    "Pool",
     "Vote",
 ]

@@ -10,16 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
 from unnaive.bayes.quality import Quality, QualitySums
-from unnaive.encode import Labels
+from unnaive.choose.reading import LabelledTable, Split
 from unnaive.encode.draws import draw_order
-from unnaive.encode.labels import groups_of
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 ProgressCallback = Callable[[str, int, int], None]
 NAN = float("nan")
 # Rows of the small fits that estimate the cost of a model, by the best time of each size; the very
@@ -47,6 +42,8 @@ class Result:
         Whether the time budget is the reason.
     fit_seconds, predict_seconds : float
         Of the median fold: the first may have compiled kernels.
+    held_out : array of shape (rows, classes) or None
+        Probabilities of the rows that were held out; NaN for others.
     """
 
     name: str
@@ -57,42 +54,7 @@ class Result:
     left_out: bool = False
     fit_seconds: float = field(default=NAN, compare=False)
     predict_seconds: float = field(default=NAN, compare=False)
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledTable:
-    """The table that is compared on: labels as given and as numbers, weights or None."""
-
-    X: Any
-    target: NDArray[Any]
-    labels: Labels
-    groups: NDArray[Any]
-    weight: NDArray[np.float64] | None
-
-    def fit(self, estimator: Any, rows: NDArray[np.intp]) -> Any:
-        """A copy of the estimator, fitted on some rows."""
-        weights = {}
-        if self.weight is not None:
-            if not has_fit_parameter(estimator, "sample_weight"):
-                raise TypeError(f"{type(estimator).__name__} takes no sample_weight")
-            weights["sample_weight"] = self.weight[rows]
-        return clone(estimator).fit(_safe_indexing(self.X, rows), self.target[rows], **weights)
-
-    def predict_proba(self, model: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Probabilities of all classes; 0 and 1 where the model only predicts a class."""
-        X = _safe_indexing(self.X, rows)
-        if not hasattr(model, "predict_proba"):
-            return np.eye(len(self.labels))[groups_of(self.labels, np.asarray(model.predict(X)))]
-        p = np.zeros((len(rows), len(self.labels)))
-        p[:, groups_of(self.labels, np.asarray(model.classes_))] = model.predict_proba(X)
-        if not np.isfinite(p).all():
-            raise ValueError("predict_proba returned values that are not finite")
-        return p
-
-    def quality(self, p: NDArray[np.float64], rows: NDArray[np.intp]) -> QualitySums:
-        """Sums of the measures over rows with these probabilities."""
-        weight = None if self.weight is None else self.weight[rows]
-        return QualitySums.of(p, self.groups[rows], weight)
+    held_out: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
 
 class TimeBudget:
@@ -201,6 +163,7 @@ def _run(
     fits: list[float] = []
     predictions: list[float] = []
     has_probabilities, size = True, None
+    held_out = np.full((len(rows.target), len(rows.labels)), NAN)
     for k, (train, test) in enumerate(splits):
         # Room is kept for fitting on all rows, in case this is the best.
         ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
@@ -222,6 +185,7 @@ def _run(
             # Whatever a user's estimator raises is shown in the table, beside the others.
             return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
         sums = new if sums is None else sums + new
+        held_out[test] = p
         fits.append(fitted - start)
         predictions.append(predicted - fitted)
         size = _size(model) if size is None else size
@@ -233,6 +197,7 @@ def _run(
         size=size,
         fit_seconds=float(np.median(fits)),
         predict_seconds=float(np.median(predictions)),
+        held_out=held_out if has_probabilities else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -268,14 +269,21 @@ def normalized(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[s
     ]
 
 
-def logs(columns: Columns, parts: Sequence[str], factor: float) -> list[str]:
-    """Logarithms of shares, times a factor; those of no share are far below all others."""
+def logs(
+    columns: Columns, parts: Sequence[str], factor: float, least: float = NOTHING
+) -> list[str]:
+    """Logarithms of shares, times a factor; none is less than ``least`` before that."""
     step, double = columns.statement.step("logs"), columns.dialect.double
     return [
         step.define(
             "s",
             case(
-                [(exp.LTE(this=ref(part), expression=double(0.0)), double(factor * NOTHING))],
+                [
+                    (
+                        exp.LTE(this=ref(part), expression=double(math.exp(least))),
+                        double(factor * least),
+                    )
+                ],
                 exp.Mul(this=double(factor), expression=exp.Ln(this=ref(part))),
             ),
         )
