@@ -157,16 +157,13 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
     if isinstance(root, Pool):
         return _pool(root, row)
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
-    if isinstance(root, BayesTree):
-        node = int(root.apply(block)[0])
-        return softmax(root.scorer(node).joint(block)[0])
+    if isinstance(root, (BayesTree, EvidenceTable)):
+        return softmax(_scores(root, row))
     if isinstance(root, ClassForest):
         return _forest(root, block)
     if isinstance(root, ClassTree):
         return _class_shares(root, block, 0, 1.0)
     scores = root.scorer.joint(block)[0]
-    if isinstance(root, EvidenceTable):
-        return softmax(scores)
     if isinstance(root, Vote):
         return _vote(root, scores)
     return _mixture(root, scores)
@@ -178,9 +175,17 @@ def _pool(root: Pool, row: pd.DataFrame) -> np.ndarray:
         return sum(w * p for w, p in zip(root.weights, said, strict=True)) / root.weights.sum()
     total = root.intercept.copy()
     for weight, p, member in zip(root.weights, said, root.members, strict=True):
-        adds = isinstance(member, (EvidenceTable, BayesTree))  # their logarithms are not cut off
-        total += weight * np.log(p if adds else np.maximum(p, 2.0**-52))
+        scores = _scores(member, row)  # such logarithms are not cut off
+        total += weight * (np.log(np.maximum(p, 2.0**-52)) if scores is None else scores)
     return softmax(total)
+
+
+def _scores(root: Any, row: pd.DataFrame) -> np.ndarray | None:
+    """Joint log probabilities of one row, of nodes that add them up."""
+    block = open_table(C45Classifier(), row, fitted=columns()[0]).block
+    if isinstance(root, BayesTree):
+        return root.scorer(int(root.apply(block)[0])).joint(block)[0]
+    return root.scorer.joint(block)[0] if isinstance(root, EvidenceTable) else None
 
 
 def _forest(root: ClassForest, block: Any) -> np.ndarray:

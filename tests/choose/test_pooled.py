@@ -148,7 +148,7 @@ def test_members_and_weights_that_make_no_pool_are_named():
         (
             {"estimators": ["nb"], "weights": [1.0, 2.0]},
             ValueError,
-            "one number for each of 1 members",
+            "one number for each of 1",
         ),
         ({"estimators": ["nb"], "weights": [-1.0]}, ValueError, "0 or more, and not all 0"),
         ({"estimators": ["nb"], "weights": "best"}, ValueError, "'fit' or 'equal'"),

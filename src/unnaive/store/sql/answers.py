@@ -96,7 +96,7 @@ def _(node: Pool, columns: Columns, thinning: Thinning) -> list[str]:
         said = _pooled(member, columns, thinning, geometric)
         step = columns.statement.step("pool")
         totals = [
-            ref(step.define("v", add_up([totals[c], _times(ref(said[c]), weight, double)])))
+            ref(step.define("t", add_up([totals[c], _times(ref(said[c]), weight, double)])))
             for c in range(n)
         ]
     names = [str(total.name) for total in totals]
@@ -161,7 +161,7 @@ def _add(
     """Totals with the votes of some more members."""
     step = columns.statement.step("votes")
     return [
-        [ref(step.define("v", add_up([*total, *(votes[c] for votes in parts)])))]
+        [ref(step.define("t", add_up([*total, *(votes[c] for votes in parts)])))]
         for c, total in enumerate(totals)
     ]
 

@@ -78,7 +78,7 @@ def mean_forest(columns: Columns, forest: ClassForest) -> list[str]:
                 total if share is None else exp.Add(this=total, expression=share)
                 for total, share in zip(totals, said, strict=True)
             ]
-        totals = [ref(step.define("v", total)) for total in totals]
+        totals = [ref(step.define("t", total)) for total in totals]
     step, n = columns.statement.step("means"), double(float(forest.n_trees))
     return [step.define("p", exp.Div(this=t, expression=n.copy(), typed=True)) for t in totals]
 
