@@ -21,7 +21,7 @@ from unnaive.common.checks import check_values, check_word, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import groups_of
-from unnaive.estimator import reports_progress
+from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
 from unnaive.models._base import TableClassifier
@@ -147,10 +147,15 @@ class PooledClassifier(TableClassifier):
         if fitting:
             splits = make_splits(self.cv, None, rows, kept, seed)
         fitted, held_out = {}, []
+        progress = Progress(
+            "fitting members", len(members), "models", step="model", steps=len(members),
+            n_rows=len(kept), hook=self._hook,
+        )  # fmt: skip
         for name, own in members.items():
-            with self._subfit(own, name):
-                fitted[name], logs = _fit_member(own, rows, kept, splits)
+            fitted[name], logs = _fit_member(own, rows, kept, splits)
             held_out.append(logs)
+            progress.add(1)
+        progress.finish()
         weights = self._given_weights(len(members), len(rows.labels))
         loss = float("nan")
         if fitting:
@@ -246,7 +251,7 @@ class PooledClassifier(TableClassifier):
         return Wanted(frozenset())  # the members read the table themselves
 
     def _n_tasks(self) -> int | None:
-        return len(self._members())
+        return 1
 
     def _check_parameters(self) -> None:
         check_word(self, "combine", "geometric", "arithmetic")

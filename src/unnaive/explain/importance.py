@@ -16,7 +16,7 @@ from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import CERTAIN
 from unnaive.explain.parts import Part, Reading
 from unnaive.explain.quality import labelled_rows
-from unnaive.explain.readings import read_model
+from unnaive.explain.readings import RowEvidence, read_model
 from unnaive.table import Block
 from unnaive.table.kept import KeptBlock
 
@@ -112,11 +112,21 @@ def _evidence(
         part, rows = reading.part(one.part), block.take(one.rows)
         trust = weight[one.rows] * one.share / total_share[one.rows]
         belief = probabilities(part.scorer.joint(rows))
-        for j, term in enumerate(part.scorer.terms):
-            if term is not None:
-                strength = np.minimum(np.abs(_weights(part, term, rows, j)), CERTAIN)
-                out[j] += trust @ (strength * belief).sum(axis=1)
+        for j, weights in _column_weights(part, rows):
+            strength = np.minimum(np.abs(weights), CERTAIN)
+            out[j] += trust @ (strength * belief).sum(axis=1)
     return out
+
+
+def _column_weights(part: Part, block: Block) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Weight of evidence of each attribute that says something: rows x labels."""
+    if isinstance(part.scorer, RowEvidence):
+        bars = weigh(part.scorer.evidence(block), part.scorer.log_prior)
+        yield from ((j, bars[:, j]) for j in range(len(block.schema)))
+        return
+    for j, term in enumerate(part.scorer.terms):
+        if term is not None:
+            yield j, _weights(part, term, block, j)
 
 
 def _weights(part: Part, term: Term, block: Block, j: int) -> NDArray[np.float64]:
