@@ -10,14 +10,21 @@ import numpy as np
 import pandas as pd
 
 from helpers import mixed_table
-from unnaive import C45Classifier, FlexibleNBTreeClassifier, NBTreeClassifier
+from unnaive import (
+    C45Classifier,
+    FlexibleNBTreeClassifier,
+    NBTreeClassifier,
+    RandomForestClassifier,
+)
 from unnaive.answer import (
     Answer,
     BayesTree,
+    ClassForest,
     ClassTree,
     EvidenceTable,
     Folded,
     GatedMixture,
+    Pool,
     Vote,
 )
 from unnaive.answer.mixture_shape import Shape
@@ -94,13 +101,14 @@ def trees(n: int) -> list[Any]:
             C45Classifier(min_rows=1),
             NBTreeClassifier(random_state=0, min_node_size=5),
             FlexibleNBTreeClassifier(random_state=0, min_node_size=5),
+            RandomForestClassifier(n_estimators=3, random_state=0),
         )
     ]
 
 
 def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
     """A random node that tells n labels apart."""
-    kind = rng.integers(0, 6 if depth else 5)
+    kind = rng.integers(0, 7 if depth else 5)
     if kind == 0:
         scorer = table(rng, n, dense=True)
         return EvidenceTable(replace(scorer, pairs=pairs(rng, n)))
@@ -114,7 +122,14 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         shape = Shape.of(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
         return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
     if kind == 4:
-        return trees(n)[rng.integers(0, 3)]
+        return trees(n)[rng.integers(0, 4)]
+    if kind == 5:
+        members = tuple(expression(rng, n, 0) for _ in range(rng.integers(1, 4)))
+        names, join = tuple(f"model {k}" for k in range(len(members))), "arithmetic"
+        intercept = np.zeros(n)
+        if rng.random() < 0.6:
+            intercept, join = rng.normal(size=n), "geometric"
+        return Pool(members, names, rng.uniform(0.2, 1.5, len(members)), intercept, join)
     owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
     method = str(rng.choice(["sum", "max"]))
     return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
@@ -139,18 +154,66 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
             return np.array([own.sum() for own in classes])
         best = np.array([own.max() for own in classes])
         return best / best.sum()
+    if isinstance(root, Pool):
+        return _pool(root, row)
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
-    if isinstance(root, BayesTree):
-        node = int(root.apply(block)[0])
-        return softmax(root.scorer(node).joint(block)[0])
+    if isinstance(root, (BayesTree, EvidenceTable)):
+        return softmax(_scores(root, row))
+    if isinstance(root, ClassForest):
+        return _forest(root, block)
     if isinstance(root, ClassTree):
         return _class_shares(root, block, 0, 1.0)
     scores = root.scorer.joint(block)[0]
-    if isinstance(root, EvidenceTable):
-        return softmax(scores)
     if isinstance(root, Vote):
         return _vote(root, scores)
     return _mixture(root, scores)
+
+
+def _pool(root: Pool, row: pd.DataFrame) -> np.ndarray:
+    said = [spoken(member, row) for member in root.members]
+    if root.join == "arithmetic":
+        return sum(w * p for w, p in zip(root.weights, said, strict=True)) / root.weights.sum()
+    total = root.intercept.copy()
+    for weight, p, member in zip(root.weights, said, root.members, strict=True):
+        scores = _scores(member, row)  # such logarithms are not cut off
+        total += weight * (np.log(np.maximum(p, 2.0**-52)) if scores is None else scores)
+    return softmax(total)
+
+
+def _scores(root: Any, row: pd.DataFrame) -> np.ndarray | None:
+    """Joint log probabilities of one row, of nodes that add them up."""
+    block = open_table(C45Classifier(), row, fitted=columns()[0]).block
+    if isinstance(root, BayesTree):
+        return root.scorer(int(root.apply(block)[0])).joint(block)[0]
+    return root.scorer.joint(block)[0] if isinstance(root, EvidenceTable) else None
+
+
+def _forest(root: ClassForest, block: Any) -> np.ndarray:
+    """The mean of the leaves, found node by node, raised to a power."""
+    mean, after = np.zeros(root.n_outputs), 0
+    for start, end in zip(root.start, root.start[1:], strict=False):
+        attribute, leaf = root.attribute[start:end], 0
+        inner_before = np.cumsum(attribute >= 0) - (attribute >= 0)
+        while attribute[leaf] >= 0:
+            j, test = int(attribute[leaf]), int(root.test[start + leaf])
+            coder = root.coders[j]
+            if isinstance(coder, Bins):
+                value = float(block.numeric(j)[0])
+                gone, limit = np.isnan(value), [*coder.cuts, np.inf][test - 1]
+                first = bool(root.missing_first[start + leaf]) if gone else value <= limit
+            else:
+                raw = block.categorical(j)
+                slot = int(coder.slots(raw.values)[raw.slots[0]])
+                first = bool(int(root.route[test + slot // 32]) >> slot % 32 & 1)
+            leaf = 1 + 2 * int(inner_before[leaf]) + (0 if first else 1)
+        before = after + int(root.n_entries[start : start + leaf].sum())
+        weight = root.alpha * root.prior
+        for k in range(before, before + int(root.n_entries[start + leaf])):
+            weight[root.entry_class[k]] += root.entry_weight[k]
+        mean += weight / weight.sum() / root.n_trees
+        after += int(root.n_entries[start:end].sum())
+    raised = mean**root.power
+    return raised / raised.sum()
 
 
 def _vote(root: Vote, scores: np.ndarray) -> np.ndarray:

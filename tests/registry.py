@@ -16,6 +16,8 @@ from unnaive import (
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    PooledClassifier,
+    RandomForestClassifier,
     UnnaiveBayesClassifier,
 )
 
@@ -74,6 +76,14 @@ UNNAIVE = [
         interactions=2, early_stopping=False, max_rounds=10, missing="skip", n_jobs=2
     ),
 ]
+# Trees that draw rows; the second draws none, so that nothing is out of bag.
+FORESTS = [
+    RandomForestClassifier(n_estimators=12, random_state=0),
+    RandomForestClassifier(
+        n_estimators=4, bootstrap=False, max_features=None, min_samples_leaf=3, max_bins=8,
+        alpha=0.0, power=1.5, random_state=0, n_jobs=2,
+    ),
+]  # fmt: skip
 # Around any estimators: their evidence is that of (class, cluster) pairs.
 META = [
     ClassDecompositionClassifier(random_state=0),
@@ -82,8 +92,14 @@ META = [
         select="accuracy", cv=3, max_clusters=3, min_rows=4, random_state=0
     ),
 ]
-# Chooses among the others, on tables in memory; what it has chosen is kept and explained.
-CHOOSERS = [AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0)]
+# Choose among the others or join them, on tables in memory; what they answer is kept.
+CHOOSERS = [
+    AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0),
+    PooledClassifier(
+        [("nb", NaiveBayesClassifier()), ("forest", RandomForestClassifier(n_estimators=8))],
+        random_state=0,
+    ),
+]
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 # Learn from exact sums of all rows, so that neither order nor repetition matters to them.
 ORDERLESS = [*ADDITIVE, BOOSTED[0], MIXTURES[1], UNNAIVE[1]]
@@ -97,6 +113,12 @@ EXCUSED: dict[str, dict[str, str]] = {
     "BaggedNaiveBayesClassifier": {
         _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
     },
+    "RandomForestClassifier": {
+        _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
+    },
+    "PooledClassifier": {
+        _EQUIVALENCE: "a row of weight 2 is held out, or drawn, once; two rows are apart"
+    },
     "HierarchicalMixtureClassifier": {
         _EQUIVALENCE: "online training visits rows one after the other, in a random order"
     },
@@ -108,6 +130,6 @@ EXCUSED: dict[str, dict[str, str]] = {
 
 def excused(estimator: Any) -> dict[str, str]:
     """The checks that one configuration may fail."""
-    if getattr(estimator, "training", None) == "batch" or estimator in UNNAIVE[1:]:
+    if getattr(estimator, "training", None) == "batch" or estimator in [*UNNAIVE[1:], *FORESTS[1:]]:
         return {}
     return EXCUSED.get(type(estimator).__name__, {})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unnaive.answer import scorecard
-    from unnaive.choose import AutoClassifier, Comparison, compare
+    from unnaive.choose import AutoClassifier, Comparison, PooledClassifier, compare
     from unnaive.common.advice import UnnaiveWarning
     from unnaive.density import bayes_measure
     from unnaive.discretize import Discretizer
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         LatentClassClusterer,
         NaiveBayesClassifier,
         NBTreeClassifier,
+        RandomForestClassifier,
         UnnaiveBayesClassifier,
         merge,
     )
@@ -68,6 +69,8 @@ _LATER = {
     "NaiveBayesClassifier": "unnaive.models",
     "NomogramDisplay": "unnaive.explain",
     "PairDisplay": "unnaive.explain",
+    "PooledClassifier": "unnaive.choose",
+    "RandomForestClassifier": "unnaive.models",
     "RowProgress": "unnaive.estimator",
     "TreeDisplay": "unnaive.explain",
     "UnnaiveBayesClassifier": "unnaive.models",
@@ -109,6 +112,8 @@ __all__ = [
     "NaiveBayesClassifier",
     "NomogramDisplay",
     "PairDisplay",
+    "PooledClassifier",
+    "RandomForestClassifier",
     "RowProgress",
     "TreeDisplay",
     "UnnaiveBayesClassifier",

@@ -120,7 +120,7 @@ def test_pages_are_made_of_any_answer(seed):
     template, data = contents.template(), contents.data()
     assert template["can_try"]
     assert data["answer"]["kind"] in {
-        "table", "vote", "mixture", "folded", "bayes_tree", "class_tree",
+        "table", "vote", "mixture", "folded", "bayes_tree", "class_tree", "forest", "pool",
     }  # fmt: skip
     assert template["model"]["what"]
 

@@ -389,7 +389,7 @@ def test_wrong_estimators_and_tables_are_refused():
 def test_auto_answers_as_the_best_and_shows_how_it_chose():
     X, y = mixed_table(200)
     model = AutoClassifier(models=CHEAP, cv=3, random_state=0).fit(X, y)
-    found = compare(X, y, models=CHEAP, cv=3, random_state=0)
+    found = compare(X, y, models=CHEAP, cv=3, random_state=0, pool=True)
     assert model.best_name_ == found.best_name_
     assert model.comparison_.results == found.results
     assert (model.predict_proba(X) == found.best_.predict_proba(X)).all()

@@ -18,7 +18,7 @@ from page import (
     new_rows,
     opened,
 )
-from registry import CLASSIFIERS, META, UNNAIVE
+from registry import CHOOSERS, CLASSIFIERS, FORESTS, META, UNNAIVE
 from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
@@ -42,6 +42,8 @@ MODELS = [
     *CLASSIFIERS,
     *META,
     *UNNAIVE,
+    *FORESTS,
+    CHOOSERS[1],
     ClassDecompositionClassifier(UNNAIVE[1], random_state=0),
     ClassDecompositionClassifier(FlexibleNBTreeClassifier(), random_state=0),
     ClassDecompositionClassifier(BoostedNaiveBayesClassifier(algorithm="m1"), fold="max"),

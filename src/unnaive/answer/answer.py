@@ -13,7 +13,7 @@ from unnaive.answer import predict
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.decision import Decision, class_shares, make_decision
 from unnaive.answer.evidence import Evidence, evidence
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, Node
+from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, Node, Pool
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
@@ -37,7 +37,8 @@ class Answer:
         The columns that rows are read by.
     classes : array of shape (n_classes,)
     root : node
-        The expression: `EvidenceTable`, `Vote`, `GatedMixture`, `Folded`, a tree, or `Foreign`.
+        The expression: `EvidenceTable`, `Vote`, `GatedMixture`, `Folded`, `Pool`, a tree, a forest,
+        or `Foreign`.
     decision : Decision or None
         How a class is chosen by the probabilities of a row; None is the most probable one.
 
@@ -100,6 +101,14 @@ class Answer:
         """The pairs of columns that have evidence of their own."""
         core = self.core
         return core.scorer.pairs if isinstance(core, EvidenceTable) else ()
+
+    @property
+    def extra_bars(self) -> list[tuple[int, int] | str]:
+        """What has evidence beside the columns: pairs of them, members of a pool by name."""
+        core = self.core
+        if isinstance(core, Pool):
+            return core.extra_bars
+        return [(pair.first, pair.second) for pair in self.pairs]
 
     @property
     def tree(self) -> BayesTree | ClassTree | None:

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Vote
-from unnaive.answer.predict import share_rows
+from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Pool, Vote
+from unnaive.answer.predict import pooled_logs, share_rows
+from unnaive.answer.predict import probabilities as predict_probabilities
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
@@ -155,6 +157,15 @@ def _(
 
 
 @evidence.register
+def _(
+    node: ClassForest, block: Block, classes: NDArray[Any], n_jobs: int | None = None
+) -> Evidence:
+    """What the tests on each column add to the log probabilities, along the row's paths."""
+    baseline, bars = node.evidence(block, n_jobs)
+    return _by_column(np.tile(baseline, (block.n_rows, 1)), bars, block, classes)
+
+
+@evidence.register
 def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
     n, outputs = node.weights.size, node.n_outputs
     both = bars_of(node.scorer, block, classes, n_jobs)
@@ -196,3 +207,36 @@ def _(
 def _(node: Folded, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
     """The bars of every (class, cluster) pair."""
     return evidence(node.inner, block, as_objects(node.pairs(classes)), n_jobs)
+
+
+@evidence.register
+def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+    """Bars of the columns and pairs of all members, weighted and added; one for each other member.
+
+    Of a mean of probabilities, one bar for each member.
+    """
+    if node.join == "arithmetic":
+        answers = [predict_probabilities(member, block, n_jobs) for member in node.members]
+        bars = node.shares[:, None] * np.stack(answers, axis=1)
+        baseline = np.zeros((block.n_rows, node.n_outputs))
+        why = _by_column(baseline, bars, block, classes, "probability")
+        return replace(why, names=list(node.names))
+    names, extra = block.schema.names, node.extra_bars
+    n = len(names)
+    bars = np.zeros((block.n_rows, n + len(extra), node.n_outputs))
+    baseline = np.tile(node.intercept, (block.n_rows, 1))
+    for member, name, weight, itemized in zip(
+        node.members, node.names, node.weights.tolist(), node.itemized, strict=True
+    ):
+        if not itemized:
+            bars[:, n + extra.index(name)] += weight * pooled_logs(member, block, n_jobs)
+            continue
+        own = evidence(member, block, classes, n_jobs)
+        baseline += weight * own.baseline
+        bars[:, :n] += weight * own.bars[:, :n]
+        pairs = member.scorer.pairs if isinstance(member, EvidenceTable) else ()
+        for k, pair in enumerate(pairs, n):
+            bars[:, n + extra.index((pair.first, pair.second))] += weight * own.bars[:, k]
+    why = _by_column(baseline, bars, block, classes)
+    more = [bar if isinstance(bar, str) else (names[bar[0]], names[bar[1]]) for bar in extra]
+    return replace(why, names=[*names, *more])

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Pool, Vote
 from unnaive.answer.tree import BayesTree, Tree
 from unnaive.bayes import Scorer, TableTerm
 from unnaive.bayes.evidence import mean_strength, weigh
@@ -77,6 +78,17 @@ def _(node: ClassTree, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG001
     steps = node.answer.copy()
     steps[1:] -= node.answer[node.parent[1:]]
     return _of_tests(node, steps)
+
+
+@importances.register
+def _(node: ClassForest, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG001
+    """By changes of probabilities, as those of one tree are."""
+    return node.mean_changes()
+
+
+@importances.register
+def _(node: Pool, schema: Schema) -> NDArray[np.float64]:
+    return np.asarray(node.shares @ np.array([importances(m, schema) for m in node.members]))
 
 
 @importances.register

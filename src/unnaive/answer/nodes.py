@@ -1,9 +1,9 @@
 """The few ways in which a model answers, as plain frozen data that nests.
 
-Trees are nodes too: `BayesTree`, `KernelTree` and `ClassTree` in modules of their own. Every node
-has ``n_outputs`` (classes, or clusters), ``check_columns`` (raises if its columns do not match a
-schema) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column). Every use of an
-answer is one function over nodes, by `functools.singledispatch`.
+Trees are nodes too: `BayesTree`, `KernelTree`, `ClassTree` and `ClassForest` in modules of their
+own. Every node has ``n_outputs`` (classes, or clusters), ``check_columns`` (raises if its columns
+do not match a schema) and ``ADDS_UP`` (whether log probabilities are sums of one bar per column).
+Every use of an answer is one function over nodes, by `functools.singledispatch`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.mixture_shape import Shape
@@ -249,6 +250,82 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Pool:
+    """Several answers about the same columns and classes, joined by weight.
+
+    Attributes
+    ----------
+    members : tuple of nodes
+    names : tuple of str
+        What each member is called.
+    weights : array of shape (members,)
+        0 or more. Those of a sum of logarithms need not sum to 1: more makes the pool surer.
+    intercept : array of shape (classes,)
+        Added to a sum of logarithms; 0 for a mean of probabilities.
+    join : {"geometric", "arithmetic"}
+        The softmax of the weighted sum of log probabilities, or the weighted mean of probabilities.
+    """
+
+    ADDS_UP: ClassVar = False
+
+    members: tuple[Node, ...]
+    names: tuple[str, ...]
+    weights: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    join: Literal["geometric", "arithmetic"]
+
+    def check(self) -> None:
+        """Check that all members are about the same classes, and have weights."""
+        expect(self.members, "a pool has no members.")
+        n = len(self.members)
+        expect(len(self.names) == n, f"a pool of {n} members has {len(self.names)} names.")
+        check_values("weights", self.weights, (n,), 0.0)
+        check_values("intercept", self.intercept, (self.members[0].n_outputs,))
+        same = {member.n_outputs for member in self.members} == {self.n_outputs}
+        expect(same, "members of a pool have different classes.")
+        if self.join == "arithmetic":
+            expect(self.weights.sum() > 0, "weights of a mean are all 0.")
+            expect(not self.intercept.any(), "a mean of probabilities has an intercept.")
+
+    @property
+    def n_outputs(self) -> int:
+        return self.intercept.size
+
+    def check_columns(self, schema: Schema) -> None:
+        """Check that the columns of all members are those of a schema."""
+        for member in self.members:
+            member.check_columns(schema)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Weights that sum to 1, of a mean."""
+        return self.weights / self.weights.sum()
+
+    @property
+    def itemized(self) -> list[bool]:
+        """Which members have evidence of single columns and a baseline that is the same for all
+        rows; another member is one bar.
+        """
+        kinds = (EvidenceTable, ClassForest)
+        return [self.join == "geometric" and isinstance(m, kinds) for m in self.members]
+
+    @property
+    def extra_bars(self) -> list[tuple[int, int] | str]:
+        """What has a bar after the columns: pairs of columns, then members by name.
+
+        Of a mean of probabilities, only the mean as a whole.
+        """
+        if self.join == "arithmetic":
+            return ["mean of the members"]
+        bars: list[tuple[int, int] | str] = []
+        for member, itemized in zip(self.members, self.itemized, strict=True):
+            if itemized and isinstance(member, EvidenceTable):
+                bars += [(pair.first, pair.second) for pair in member.scorer.pairs]
+        bars = list(dict.fromkeys(bars))
+        return bars + [name for name, own in zip(self.names, self.itemized, strict=True) if not own]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Foreign:
     """A classifier of another library."""
 
@@ -272,5 +349,14 @@ def _check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> N
 
 
 Node: TypeAlias = (
-    EvidenceTable | Vote | GatedMixture | Folded | BayesTree | KernelTree | ClassTree | Foreign
+    EvidenceTable
+    | Vote
+    | GatedMixture
+    | Folded
+    | BayesTree
+    | KernelTree
+    | ClassTree
+    | ClassForest
+    | Pool
+    | Foreign
 )

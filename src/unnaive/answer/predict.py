@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any, TypeVar
@@ -11,14 +12,16 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from unnaive.answer import mixture_kernels
+from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Pool, Vote
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer, scoring
 from unnaive.common.threads import in_threads
 from unnaive.table import Block
 
 T = TypeVar("T")
+LEAST_LOG = math.log(2.0**-52)  # in a pool, of a class that a member calls impossible
 ROWS = 1 << 14  # rows that all members of a vote or a mixture score at a time
 
 
@@ -127,14 +130,57 @@ def _(node: GatedMixture, block: Block, n_jobs: int | None = None) -> NDArray[np
 # Trees of classes --------------------------------------------------------------------------------
 
 
-@probabilities.register
-def _(node: ClassTree, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+@probabilities.register(ClassTree)
+@probabilities.register(ClassForest)
+def _(
+    node: ClassTree | ClassForest, block: Block, n_jobs: int | None = None
+) -> NDArray[np.float64]:
     return node.probabilities(block, n_jobs)
 
 
-@log_probabilities.register
-def _(node: ClassTree, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+@log_probabilities.register(ClassTree)
+@log_probabilities.register(ClassForest)
+def _(
+    node: ClassTree | ClassForest, block: Block, n_jobs: int | None = None
+) -> NDArray[np.float64]:
     return _logs(probabilities(node, block, n_jobs))
+
+
+# Pools -------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def pooled_logs(node: Any, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+    """What a member of a pool adds to the log probabilities, but for a constant of the row."""
+    return np.maximum(log_probabilities(node, block, n_jobs), LEAST_LOG)
+
+
+@pooled_logs.register(EvidenceTable)
+@pooled_logs.register(BayesTree)
+def _(
+    node: EvidenceTable | BayesTree, block: Block, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    return joint(node, block, n_jobs)
+
+
+@joint.register
+def _(node: Pool, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+    if node.join == "arithmetic":
+        return _logs(probabilities(node, block, n_jobs))
+    out = np.tile(node.intercept, (block.n_rows, 1))
+    for member, weight in zip(node.members, node.weights.tolist(), strict=True):
+        out += weight * pooled_logs(member, block, n_jobs)
+    return out
+
+
+@probabilities.register
+def _(node: Pool, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+    if node.join == "geometric":
+        return scoring.probabilities(joint(node, block, n_jobs), n_jobs)
+    out = np.zeros((block.n_rows, node.n_outputs))
+    for member, share in zip(node.members, node.shares.tolist(), strict=True):
+        out += share * probabilities(member, block, n_jobs)
+    return out
 
 
 # Pairs folded to classes -------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from unnaive.choose.auto import AutoClassifier
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
 from unnaive.choose.family import make_model
+from unnaive.choose.pooled import PooledClassifier
 from unnaive.choose.running import Result
 
-__all__ = ["AutoClassifier", "Comparison", "Result", "compare", "make_model"]
+__all__ = ["AutoClassifier", "Comparison", "PooledClassifier", "Result", "compare", "make_model"]

@@ -1,4 +1,4 @@
-"""The best model by cross-validation, as a classifier."""
+"""The best model by cross-validation, or the pool of all of them, as a classifier."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from unnaive.answer import Answer, Decision
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
+from unnaive.choose.judging import POOL
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
 from unnaive.estimator.registry import register
@@ -22,7 +23,8 @@ from unnaive.table import Schema
 class AutoClassifier(TableClassifier):
     """The best classifier for a table by cross-validation, fitted on all its rows.
 
-    Fitting is :func:`unnaive.compare` followed by fitting the best; predictions are the best's.
+    One of them is the pool of the others, if ``pool``. Fitting is :func:`unnaive.compare` followed
+    by fitting the best; predictions are the best's.
 
     Parameters
     ----------
@@ -39,6 +41,11 @@ class AutoClassifier(TableClassifier):
     time_budget : float or None, default=None
         Seconds for the comparison; the cheapest models come first. The choice then depends on the
         speed of the machine.
+    pool : bool, default=True
+        Whether the pool of this library's models competes with each of them; see
+        `PooledClassifier`.
+    readable : bool, default=False
+        Whether only models are tried whose evidence adds up over columns, and their pool.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
         Which columns are categories, for this library's models; as in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
@@ -51,10 +58,13 @@ class AutoClassifier(TableClassifier):
     best_estimator_ : classifier
         Fitted on all rows.
     best_name_ : str
+        "pool" where all models together are better than each.
     comparison_ : Comparison
         All models that were tried.
     decision_ : Decision or None
         What `with_decision` has set.
+    reason_ : str
+        What was chosen and why, in a sentence.
     answer_ : Answer
         That of the best estimator, as plain data.
     classes_ : array of shape (n_classes,)
@@ -93,6 +103,8 @@ class AutoClassifier(TableClassifier):
         criterion: str = "log_loss",
         cv: Any = 5,
         time_budget: float | None = None,
+        pool: bool = True,
+        readable: bool = False,
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -102,6 +114,8 @@ class AutoClassifier(TableClassifier):
         self.criterion = criterion
         self.cv = cv
         self.time_budget = time_budget
+        self.pool = pool
+        self.readable = readable
         self.categorical_features = categorical_features
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -133,6 +147,8 @@ class AutoClassifier(TableClassifier):
             criterion=self.criterion,
             cv=self.cv,
             time_budget=self.time_budget,
+            pool=bool(self.pool),
+            readable=bool(self.readable),
             categorical_features=self.categorical_features,
             sample_weight=sample_weight,
             random_state=self.random_state,
@@ -153,6 +169,20 @@ class AutoClassifier(TableClassifier):
                 "compared with."
             )
         return self._comparison
+
+    @property
+    def reason_(self) -> str:
+        """What was chosen and why, in a sentence."""
+        comparison = self.comparison_
+        measure = comparison.criterion.replace("_", " ")
+        first, *others = [r for r in comparison.results if r.quality is not None]
+        figures = [f"{getattr(r.quality, comparison.criterion):.4f}" for r in (first, *others[:1])]
+        words = f"{first.name} has the best {measure} by cross-validation, {figures[0]}"
+        if first.name == POOL:
+            pool: Any = self.best_estimator_
+            counted = [f"{n} {w:.2f}" for n, w in zip(pool.names_, pool.weights_, strict=True) if w]
+            words += f" ({', '.join(counted)})"
+        return f"{words}; {others[0].name} has {figures[1]}." if others else f"{words}."
 
     @property
     def answer_(self) -> Answer:  # type: ignore[override]

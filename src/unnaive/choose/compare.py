@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length
 
 from unnaive.choose.comparison import ALIASES, MEASURES, Comparison, mark_as_good, rank
-from unnaive.choose.family import candidates
-from unnaive.choose.running import (
-    LabelledTable,
-    ProgressCallback,
-    Result,
-    Split,
-    TimeBudget,
-    run_all,
-)
-from unnaive.encode.draws import deal_folds
-from unnaive.encode.labels import label_groups, read_target
-from unnaive.table import Block, open_table, scan_of
+from unnaive.choose.family import candidates, keep_readable
+from unnaive.choose.judging import POOL, fit_pool, judge_pool
+from unnaive.choose.reading import LabelledTable, make_splits, read_labelled
+from unnaive.choose.running import ProgressCallback, Result, TimeBudget, run_all
 from unnaive.table.reading import as_frame
 
 
@@ -45,6 +36,8 @@ def compare(
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
+    pool: bool = False,
+    readable: bool = False,
 ) -> Comparison:
     """Cross-validate models of this library, and other classifiers, on the same folds of a table.
 
@@ -56,7 +49,7 @@ def compare(
         Labels of any type. Classes may have fewer rows than there are folds.
     models : list of str or None, default=None
         Which models: ``"nb"``, ``"gaussian"``, ``"boosted"``, ``"bagged"``, ``"kernel"``,
-        ``"c45"``, ``"mixture"``, ``"unnaive"``, ``"nbtree"``, ``"flexible"``,
+        ``"c45"``, ``"forest"``, ``"mixture"``, ``"unnaive"``, ``"nbtree"``, ``"flexible"``,
         ``"decomposition"``. None is all.
     estimators : dict, list, classifier or None, default=None
         Other classifiers: by name, as (name, classifier) pairs, or named after their class. One
@@ -89,6 +82,11 @@ def compare(
         times can be compared.
     progress : callable or None, default=None
         Called with the name of a model, the number of fits done and their total.
+    pool : bool, default=False
+        Whether the pool of this library's models competes, too; see `PooledClassifier`. It takes no
+        fits but those on all rows, if it is the best.
+    readable : bool, default=False
+        Whether only models compete whose evidence adds up over columns, and their pool.
 
     Returns
     -------
@@ -116,17 +114,22 @@ def compare(
     criterion = ALIASES.get(criterion, criterion)
     _check(criterion, time_budget, repeats)
     budget = TimeBudget(time_budget)
-    rows, kept, schema = _read(X, y, sample_weight, categorical_features)
+    rows, kept, schema = read_labelled(X, y, sample_weight, categorical_features)
     n_classes = len(rows.labels)
     if criterion == "kolmogorov_smirnov" and n_classes != 2:
         raise ValueError(f"criterion {criterion!r} needs 2 classes; y has {n_classes}.")
     rng = check_random_state(0 if random_state is None else random_state)
     seed = int(rng.randint(2**31 - 1))
-    splits = _splits(cv, repeats, groups, rows, kept, seed)
+    splits = make_splits(cv, repeats, groups, rows, kept, seed)
     competitors = candidates(models, estimators, rng, categorical_features, n_jobs)
-    results = rank(run_all(competitors, rows, splits, budget, seed, progress), criterion)
+    if readable:
+        competitors = keep_readable(competitors)
+    results = run_all(competitors, rows, splits, budget, seed, progress)
+    pooled = judge_pool(results, rows, splits, budget, readable) if pool else None
+    results = rank(results if pooled is None else [*results, pooled], criterion)
     results = mark_as_good(results, criterion, splits)
-    best, fitted = _fit_best(results, rows, kept)
+    best, fitted = _fit_best(results, rows, kept, schema)
+    results = [replace(result, held_out=None) for result in results]
     return Comparison(
         results=tuple(results),
         criterion=criterion,
@@ -156,76 +159,13 @@ def _check(criterion: str, time_budget: Any, repeats: Any) -> None:
         )
 
 
-def _read(
-    X: Any, y: Any, sample_weight: Any, categorical_features: Any
-) -> tuple[LabelledTable, NDArray[np.intp], Any]:
-    """The table, checked, the rows whose weight is not 0, and the schema."""
-    if scan_of(X) is not None:
-        raise TypeError(
-            f"models are compared on tables in memory; got {type(X).__name__}. Read the rows, or a "
-            "sample of them, first."
-        )
-    frame = as_frame(X)
-    if frame is not None:
-        X = frame.to_native()  # streams are read once
-    elif not hasattr(X, "__getitem__"):
-        X = np.asarray(X)
-    target = read_target(y)
-    # The checks of all estimators here; errors name what the user passed.
-    source = open_table(
-        BaseEstimator(), X, target, sample_weight, categorical_features=categorical_features
-    )
-    block: Block = source.map(lambda rows: rows)
-    kept = block.row_ids
-    if len(kept) < 2:
-        raise ValueError(
-            f"cross-validation needs 2 rows or more; got n_samples = {len(kept)} (1 sample)."
-        )
-    weight = None
-    if block.weight is not None:
-        weight = np.zeros(len(target))
-        weight[kept] = block.weight
-    groups = np.zeros(len(target), dtype=np.intp)
-    labels, groups[kept] = label_groups(target[kept])
-    return LabelledTable(X, target, labels, groups, weight), kept, block.schema
-
-
-def _splits(
-    cv: Any, repeats: int, groups: Any, rows: LabelledTable, kept: NDArray[np.intp], seed: int
-) -> Sequence[Split]:
-    """Training and test rows of each fold; rows of weight zero are in neither."""
-    if isinstance(cv, (int, np.integer)) and groups is None:
-        if cv < 2:
-            raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
-        n_folds = min(int(cv), len(kept))
-        deals = [deal_folds(seed + r, kept, rows.groups[kept], n_folds) for r in range(repeats)]
-        return [(kept[f != k], kept[f == k]) for f in deals for k in range(n_folds)]
-    if repeats > 1:
-        raise ValueError(
-            "repeats needs cv to be a number of folds; use a splitter that repeats, such as "
-            "RepeatedStratifiedKFold."
-        )
-    from sklearn.model_selection import check_cv
-
-    if groups is not None:
-        check_consistent_length(rows.target, groups)
-    counts = np.zeros(len(rows.target), dtype=bool)
-    counts[kept] = True
-    splitter = check_cv(cv, rows.groups, classifier=True)
-    every = splitter.split(np.zeros(len(counts)), rows.groups, groups)
-    pairs = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in every]
-    weighted = [(a[counts[a]], b[counts[b]]) for a, b in pairs]
-    usable = [(a, b) for a, b in weighted if len(a) and len(b)]
-    if not usable:
-        raise ValueError("cv leaves no fold with both training and test rows.")
-    return usable
-
-
 def _fit_best(
-    results: list[Result], rows: LabelledTable, kept: NDArray[np.intp]
+    results: list[Result], rows: LabelledTable, kept: NDArray[np.intp], schema: Any
 ) -> tuple[str, Any]:
     """The best estimator, fitted on all rows that count."""
     for result in results:
+        if result.quality is not None and result.name == POOL and result.held_out is None:
+            return result.name, fit_pool(result, results, rows, kept, schema)
         if result.quality is not None:
             return result.name, rows.fit(result.estimator, kept)
     problems = "; ".join(f"{r.name}: {r.problem}" for r in results)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.choose.running import Result, Split
+from unnaive.choose.reading import Split
+from unnaive.choose.running import Result
 from unnaive.choose.spread import LEVEL, differ, spread
 from unnaive.common.facts import align
 from unnaive.common.wording import counted, printable, size_words, span_words

@@ -54,13 +54,21 @@ def candidates(
         for name in members
         if name in names
     }
-    others = _name_estimators(estimators)
+    others = name_estimators(estimators)
     for name in others:
         if name in chosen:
             raise ValueError(f"estimators has {name!r}, which is the name of a model; rename it.")
     if not chosen and not others:
         raise ValueError("there is nothing to compare: models and estimators are both empty.")
     return {name: seeded(model, rng) for name, model in {**chosen, **others}.items()}
+
+
+def keep_readable(competitors: Mapping[str, Any]) -> dict[str, Any]:
+    """Models whose evidence is one bar per column or pair of columns."""
+    kept = {name: own for name, own in competitors.items() if getattr(own, "_adds_up", False)}
+    if not kept:
+        raise ValueError("readable=True leaves nothing to compare: no model has bars that add up.")
+    return kept
 
 
 def _check_names(models: Iterable[str], members: Mapping[str, Any]) -> list[str]:
@@ -71,7 +79,7 @@ def _check_names(models: Iterable[str], members: Mapping[str, Any]) -> list[str]
     return names
 
 
-def _name_estimators(estimators: Any) -> dict[str, Any]:
+def name_estimators(estimators: Any) -> dict[str, Any]:
     """Estimators by unique names."""
     if estimators is None:
         return {}

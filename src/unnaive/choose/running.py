@@ -10,18 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import has_fit_parameter
 
-from unnaive.bayes.curves import score_curves
 from unnaive.bayes.quality import NAN, Quality, QualitySums
+from unnaive.choose.reading import LabelledTable, Split
 from unnaive.common.advice import silence
-from unnaive.encode import Labels
 from unnaive.encode.draws import draw_order
-from unnaive.encode.labels import groups_of
 
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 ProgressCallback = Callable[[str, int, int], None]
 # Rows of the small fits that estimate the cost of a model, by the best time of each size; the very
 # first may compile kernels. They may take a share of the time budget.
@@ -54,6 +48,8 @@ class Result:
         Whether the time budget is the reason.
     fit_seconds, predict_seconds : float
         Of the median fold: the first may have compiled kernels.
+    held_out : array of shape (rows, classes) or None
+        Probabilities of the rows that were held out; NaN for others.
     """
 
     name: str
@@ -66,56 +62,11 @@ class Result:
     left_out: bool = False
     fit_seconds: float = field(default=NAN, compare=False)
     predict_seconds: float = field(default=NAN, compare=False)
+    held_out: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     def figures(self, name: str) -> list[float]:
         """A measure of each fold."""
         return [getattr(fold, name) for fold in self.folds]
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledTable:
-    """The table that is compared on: labels as given and as numbers, weights or None."""
-
-    X: Any
-    target: NDArray[Any]
-    labels: Labels
-    groups: NDArray[Any]
-    weight: NDArray[np.float64] | None
-
-    def fit(self, estimator: Any, rows: NDArray[np.intp]) -> Any:
-        """A copy of the estimator, fitted on some rows."""
-        weights = {}
-        if self.weight is not None:
-            if not has_fit_parameter(estimator, "sample_weight"):
-                raise TypeError(f"{type(estimator).__name__} takes no sample_weight")
-            weights["sample_weight"] = self.weight[rows]
-        return clone(estimator).fit(_safe_indexing(self.X, rows), self.target[rows], **weights)
-
-    def predict_proba(self, model: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Probabilities of all classes; 0 and 1 where the model only predicts a class."""
-        X = _safe_indexing(self.X, rows)
-        if not hasattr(model, "predict_proba"):
-            return np.eye(len(self.labels))[groups_of(self.labels, np.asarray(model.predict(X)))]
-        p = np.zeros((len(rows), len(self.labels)))
-        p[:, groups_of(self.labels, np.asarray(model.classes_))] = model.predict_proba(X)
-        if not np.isfinite(p).all():
-            raise ValueError("predict_proba returned values that are not finite")
-        return p
-
-    def quality(
-        self, model: Any, p: NDArray[np.float64], rows: NDArray[np.intp]
-    ) -> tuple[QualitySums, Quality]:
-        """Sums of the measures over rows with these probabilities, and all measures of them."""
-        weight = None if self.weight is None else self.weight[rows]
-        groups, decided = self.groups[rows], None
-        if not hasattr(model, "answer_"):  # other libraries may choose a class in their own way
-            labels = np.asarray(model.predict(_safe_indexing(self.X, rows)))
-            decided = groups_of(self.labels, labels)
-        sums = QualitySums.of(p, groups, weight, decided)
-        if not hasattr(model, "predict_proba"):
-            quality = sums.quality
-            return sums, Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
-        return sums, sums.quality.ranked(score_curves(p, groups, weight))
 
 
 class TimeBudget:
@@ -226,6 +177,7 @@ def _run(
     predictions: list[float] = []
     folds: list[Quality] = []
     size = None
+    held_out = np.full((len(rows.target), len(rows.labels)), NAN)
     for k, (train, test) in enumerate(splits):
         # Room is kept for fitting on all rows, in case this is the best.
         ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
@@ -241,28 +193,31 @@ def _run(
             fitted = time.perf_counter()
             p = rows.predict_proba(model, test)
             predicted = time.perf_counter()
-            new, fold = rows.quality(model, p, test)
+            new, fold = rows.quality(p, test, model)
         except Exception as error:
             _reraise_interrupt(error)
             # Whatever a user's estimator raises is shown in the table, beside the others.
             return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
         sums = new if sums is None else sums + new
         folds.append(fold)
+        held_out[test] = p
         fits.append(fitted - start)
         predictions.append(predicted - fitted)
         size = _size(model) if size is None else size
     assert sums is not None
+    quality = over_folds(sums.quality, folds)
     return replace(
         result,
-        quality=_over_folds(sums.quality, folds),
+        quality=quality,
         folds=tuple(folds),
         size=size,
         fit_seconds=float(np.median(fits)),
         predict_seconds=float(np.median(predictions)),
+        held_out=held_out if quality.log_loss == quality.log_loss else None,
     )
 
 
-def _over_folds(quality: Quality, folds: Sequence[Quality]) -> Quality:
+def over_folds(quality: Quality, folds: Sequence[Quality]) -> Quality:
     """Measures of all rows together, and means over folds of those that are no sums over rows."""
     if np.isnan([fold.log_loss for fold in folds]).all():  # no probabilities
         return Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)

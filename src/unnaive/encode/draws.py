@@ -225,6 +225,12 @@ def _bits(start: np.uint64, row: np.uint64) -> np.uint64:
 
 
 @kernel
+def bits_at(seed: np.uint64, place: np.uint64) -> np.uint64:
+    """64 random bits: what `row_bits` has for one row."""
+    return _bits(seed * _SEED, place)
+
+
+@kernel
 def _fill_bits(seed: np.uint64, row_ids: NDArray[np.int64], out: NDArray[np.uint64]) -> None:
     start = seed * _SEED
     for i in range(len(row_ids)):

@@ -17,7 +17,7 @@ from unnaive.common.wording import counted
 from unnaive.encode.coding import column_slots
 from unnaive.explain.parts import Part, Reading
 from unnaive.explain.quality import labelled_rows
-from unnaive.explain.readings import read_model
+from unnaive.explain.readings import RowEvidence, read_model
 from unnaive.explain.reasons import bar_names
 from unnaive.explain.repeated import repeated_evidence
 from unnaive.table import Block
@@ -133,7 +133,7 @@ def importance_of(
     features = tuple(reading.schema.label(j) for j in range(len(reading.schema)))
     labelled = None if y is None else labelled_rows(reading.classes, block.n_rows, y, sample_weight)
     weight = np.ones(block.n_rows) if labelled is None else labelled.weight
-    evidence = np.zeros(len(features) + len(reading.answer.pairs))
+    evidence = np.zeros(len(features) + len(reading.answer.extra_bars))
     for start in range(0, block.n_rows, ROWS):
         rows = slice(start, start + ROWS)
         evidence += _evidence(reading, block.slice(start, start + ROWS), weight[rows])
@@ -152,7 +152,7 @@ def _evidence(
     reading: Reading, block: KeptBlock, weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Sum over rows of the absolute evidence of each attribute, in the parts that answer."""
-    n_bars = len(block.schema) + len(reading.answer.pairs)
+    n_bars = len(block.schema) + len(reading.answer.extra_bars)
     out, total_share = np.zeros(n_bars), np.zeros(block.n_rows)
     active = [a for a in reading.active_parts(block) if reading.part(a.part).role != "gate"]
     for one in active:
@@ -161,16 +161,26 @@ def _evidence(
         part, rows = reading.part(one.part), block.take(one.rows)
         trust = weight[one.rows] * one.share / total_share[one.rows]
         belief = probabilities(part.scorer.joint(rows))
-        for j, term in enumerate(part.scorer.terms):
-            if term is not None:
-                strength = np.minimum(np.abs(_weights(part, term, rows, j)), CERTAIN)
-                out[j] += trust @ (strength * belief).sum(axis=1)
-        for k, pair in enumerate(part.scorer.pairs):
-            slots = (column_slots(rows, j, coder) for j, coder in pair.columns)
-            weights = weigh(pair.logs, part.scorer.log_prior)[tuple(slots)]
-            strength = np.minimum(np.abs(weights), CERTAIN)
-            out[len(block.schema) + k] += trust @ (strength * belief).sum(axis=1)
+        for k, weights in _bar_weights(part, rows):
+            if k < n_bars:
+                strength = np.minimum(np.abs(weights), CERTAIN)
+                out[k] += trust @ (strength * belief).sum(axis=1)
     return out
+
+
+def _bar_weights(part: Part, block: Block) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """Weight of evidence of every bar that says something: rows x labels."""
+    scorer = part.scorer
+    if isinstance(scorer, RowEvidence):
+        bars = weigh(scorer.evidence(block), scorer.log_prior)
+        yield from ((k, bars[:, k]) for k in range(bars.shape[1]))
+        return
+    for j, term in enumerate(scorer.terms):
+        if term is not None:
+            yield j, _weights(part, term, block, j)
+    for k, pair in enumerate(scorer.pairs, len(scorer.terms)):
+        slots = (column_slots(block, j, coder) for j, coder in pair.columns)
+        yield k, weigh(pair.logs, scorer.log_prior)[tuple(slots)]
 
 
 def _weights(part: Part, term: Term, block: Block, j: int) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from unnaive.counts import CountTable
 from unnaive.table import Block, Schema
 from unnaive.table.kept import KeptBlock
 
-Role = Literal["model", "node", "round", "bag", "gate", "expert", "summary"]
+Role = Literal["model", "node", "round", "bag", "gate", "expert", "forest", "pool", "summary"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +29,8 @@ class Part:
     ----------
     name : str
     role : str
-        "model", "node" of a tree, "round", "bag", "gate" or "expert"; "summary" is the mean
-        evidence of parts that vote, which only approximates their answer.
+        "model", "node" of a tree, "forest", "pool", "round", "bag", "gate" or "expert"; "summary"
+        is the mean evidence of parts that vote, which only approximates their answer.
     labels : array
         What it predicts: classes, (class, cluster) pairs, or the children of a gate.
     scorer : Scorer

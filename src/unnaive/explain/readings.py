@@ -6,15 +6,29 @@ members of a vote all answer; experts answer by their responsibilities.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, singledispatch
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, BayesTree, ClassTree, EvidenceTable, Foreign, GatedMixture, Vote
-from unnaive.answer.predict import share_rows
+from unnaive.answer import (
+    Answer,
+    BayesTree,
+    ClassForest,
+    ClassTree,
+    EvidenceTable,
+    Folded,
+    Foreign,
+    GatedMixture,
+    Pool,
+    Vote,
+)
+from unnaive.answer.evidence import evidence
+from unnaive.answer.predict import LEAST_LOG, share_rows
+from unnaive.answer.tree import Tree
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import add_scorers
@@ -159,6 +173,70 @@ def _(node: ClassTree, labels: NDArray[Any]) -> Parts:
         return _at_nodes(*node.stops(block))
 
     return Parts(_numbered("node", node.n_nodes), cache(part), 0, active_parts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowEvidence(Scorer):
+    """A prior, and evidence that depends on the whole row, so that no term of a column holds it."""
+
+    node: Any = None
+
+    def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        out = np.tile(self.log_prior, (block.n_rows, 1))
+        bars = self.evidence(block, n_jobs)
+        for k in range(bars.shape[1]):
+            out += bars[:, k]
+        return out
+
+    def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        why = evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs)
+        if why.scale == "log":
+            return why.bars
+        bars = np.zeros((block.n_rows, len(self.terms) + 1, len(self.log_prior)))
+        bars[:, -1] = np.log(np.maximum(why.total, np.exp(LEAST_LOG)))
+        return bars
+
+
+@parts_of.register
+def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
+    """One part, whose evidence is that of the tests along a row's paths."""
+    return _one_part("forest", node, labels)
+
+
+@parts_of.register
+def _(node: Pool, labels: NDArray[Any]) -> Parts:
+    """One part: what members say about columns and pairs, and what others say as a whole."""
+    return _one_part("pool", node, labels)
+
+
+def _one_part(name: Literal["forest", "pool"], node: Any, labels: NDArray[Any]) -> Parts:
+    scorer = RowEvidence(_baseline(node), (None,) * _n_columns(node), (), node)
+    part = Part(name, name, labels, scorer, None, np.nan, False)
+
+    def active_parts(block: Block) -> list[ActivePart]:
+        return [ActivePart(0, np.arange(block.n_rows), np.ones(block.n_rows))]
+
+    return Parts((name,), lambda _: part, 0, active_parts)
+
+
+def _n_columns(node: Any) -> int:
+    while isinstance(node, (Pool, Folded)):
+        node = node.members[0] if isinstance(node, Pool) else node.inner
+    return len(node.coders if isinstance(node, (Tree, ClassForest)) else node.scorer.terms)
+
+
+def _baseline(node: EvidenceTable | ClassForest | Pool) -> NDArray[np.float64]:
+    """What is said before any column is known, the same for all rows."""
+    if isinstance(node, EvidenceTable):
+        return node.scorer.log_prior
+    if isinstance(node, ClassForest):
+        return node.log_baseline
+    out = node.intercept.copy()
+    for member, weight, itemized in zip(node.members, node.weights, node.itemized, strict=True):
+        if itemized:
+            assert isinstance(member, (EvidenceTable, ClassForest))
+            out += weight * _baseline(member)
+    return out
 
 
 def _at_nodes(

@@ -24,6 +24,7 @@ from unnaive.encode.grid import number_values
 from unnaive.explain import kernels
 from unnaive.explain.pairs import pair_name
 from unnaive.explain.parts import Part, Reading, label_names
+from unnaive.explain.readings import RowEvidence
 from unnaive.table import Block, Schema
 from unnaive.table.kept import KeptBlock
 
@@ -117,11 +118,14 @@ def reasons_of(reading: Reading, block: Block, top: int, label: int | None) -> R
 
 
 def bar_names(reading: Reading) -> tuple[str, ...]:
-    """The attributes, then the pairs of attributes that have evidence beside theirs."""
+    """The attributes, then what has evidence beside them: pairs of them, members of a pool."""
     schema = reading.schema
     names = [schema.label(j) for j in range(len(schema))]
-    pairs = [pair_name(names[pair.first], names[pair.second]) for pair in reading.answer.pairs]
-    return (*names, *pairs)
+    more = [
+        bar if isinstance(bar, str) else pair_name(names[bar[0]], names[bar[1]])
+        for bar in reading.answer.extra_bars
+    ]
+    return (*names, *more)
 
 
 # Evidence ----------------------------------------------------------------------------------------
@@ -142,7 +146,7 @@ def _strengths(
     total = np.zeros(block.n_rows)
     for one in active:
         total[one.rows] += one.share  # one, but for votes that are log odds
-    n_bars = len(block.schema) + len(reading.answer.pairs)
+    n_bars = len(block.schema) + len(reading.answer.extra_bars)
     out = np.zeros((n_bars, block.n_rows))
     for one in active:
         part = reading.part(one.part)
@@ -150,6 +154,11 @@ def _strengths(
         rows = block if alone else block.take(one.rows)
         labels = _labels_of(part, rows, chosen if alone else chosen[one.rows], owner)
         share = one.share / total[one.rows]
+        if isinstance(part.scorer, RowEvidence):
+            bars = weigh(part.scorer.evidence(rows)[:, :n_bars], part.scorer.log_prior)
+            each = np.take_along_axis(bars, labels[:, None, None], axis=2)[:, :, 0].T
+            out[:, one.rows] += share * each
+            continue
         for j in range(n_bars):
             bar = _bar(part, rows, j, labels, tables(one.part, j))
             if bar is not None and alone:
@@ -220,7 +229,8 @@ def _texts(
     top, flat = bars.shape[1], bars.ravel()
     values, words = _Writer(flat.size), _Writer(flat.size)
     names, classes = bar_names(reading), label_names(reading.classes)
-    schema, pairs = reading.schema, reading.answer.pairs
+    schema, extra = reading.schema, reading.answer.extra_bars
+    coders = {(pair.first, pair.second): pair.columns for pair in reading.answer.pairs}
     part = reading.part(reading.main)
     small = flat.astype(np.int16 if len(names) < 1 << 15 else np.int32)  # sorted by digits
     order = np.argsort(small, kind="stable")
@@ -234,9 +244,11 @@ def _texts(
             term = part.scorer.terms[j]
             coder = term.coder if isinstance(term, TableTerm) else None
             phrases = _phrases(block, schema, j, rows, coder, texts)
+        elif isinstance(bar := extra[j - len(schema)], str):  # a member of a pool
+            texts = phrases = np.zeros(len(rows), np.intp), [bar]
         else:
-            pair = pairs[j - len(schema)]
-            each = [(i, coder, _value_texts(block, i, rows)) for i, coder in pair.columns]
+            columns = coders.get(bar, ((bar[0], None), (bar[1], None)))
+            each = [(i, coder, _value_texts(block, i, rows)) for i, coder in columns]
             texts = _both([own for _, _, own in each], ", ")
             told = [_phrases(block, schema, i, rows, coder, own) for i, coder, own in each]
             phrases = _both(told, " and ")

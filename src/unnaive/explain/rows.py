@@ -255,8 +255,14 @@ def _explain(
         ]
         for i in range(block.n_rows)
     ]
-    for pair in reading.answer.pairs:  # bars of pairs come after those of the columns
-        a, b = pair.first, pair.second
+    for bar in reading.answer.extra_bars:  # they come after those of the columns
+        if isinstance(bar, str):  # a member of a pool
+            features.append(bar)
+            texts.append([""] * block.n_rows)
+            for row in states:
+                row.append("value")
+            continue
+        a, b = bar
         features.append(pair_name(features[a], features[b]))
         texts.append([f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)])
         for row in states:

@@ -6,6 +6,7 @@ from unnaive.models.boosted import BoostedNaiveBayesClassifier
 from unnaive.models.c45 import C45Classifier
 from unnaive.models.decomposition import ClassDecompositionClassifier
 from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
+from unnaive.models.forest import RandomForestClassifier
 from unnaive.models.hierarchical import HierarchicalMixtureClassifier
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.merge import merge
@@ -23,6 +24,7 @@ __all__ = [
     "LatentClassClusterer",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
+    "RandomForestClassifier",
     "TableClassifier",
     "UnnaiveBayesClassifier",
     "merge",

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from unnaive.answer import Answer, BayesTree, ClassTree, Decision, KernelTree
+from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
 from unnaive.answer.mixture_shape import Shape
-from unnaive.answer.nodes import ClassClusters, EvidenceTable, Folded, GatedMixture, Vote
+from unnaive.answer.nodes import ClassClusters, EvidenceTable, Folded, GatedMixture, Pool, Vote
 from unnaive.estimator.registry import estimators
 from unnaive.pack import Objects, PackError
 from unnaive.pack.known import LEARNED
@@ -41,6 +41,16 @@ def learned_hints(cls: type) -> dict[str, Any]:
 
 def is_learned(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
+
+
+def _are_named(value: Any) -> bool:
+    """Whether this is a list of (name, estimator) pairs."""
+    return (
+        isinstance(value, list)
+        and len(value) > 0
+        and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
+        and all(type(name) is str and isinstance(own, BaseEstimator) for name, own in value)
+    )
 
 
 class Models(Objects):
@@ -82,6 +92,11 @@ class Models(Objects):
     def _pack_parameter(self, node: dict[str, Any], name: str, value: Any, where: str) -> None:
         if isinstance(value, BaseEstimator):
             node["estimators"][name] = self._pack_object(value, BaseEstimator, where)
+        elif _are_named(value):
+            node["estimators"][name] = [
+                (label, self._pack_object(own, BaseEstimator, f"{where}[{label!r}]"))
+                for label, own in value
+            ]
         elif is_splitter(value):
             node["splitters"][name] = pack_splitter(value, where)
         elif isinstance(value, np.random.RandomState):
@@ -140,11 +155,19 @@ class Models(Objects):
                 raise PackError(f"{where} has {part} that {cls.__name__} does not have.")
             for name, value in given.items():
                 at = f"{where}.{name}"
-                if part == "estimators":
+                if part == "estimators" and isinstance(value, list):
+                    found[name] = [self._unpack_named(pair, at) for pair in value]
+                elif part == "estimators":
                     found[name] = self.unpack(value, BaseEstimator, at)
                 else:
                     found[name] = unpack_splitter(value, at) if part == "splitters" else value
         return found
+
+    def _unpack_named(self, pair: Any, where: str) -> tuple[str, Any]:
+        """A name and an estimator."""
+        if not isinstance(pair, tuple) or len(pair) != 2 or type(pair[0]) is not str:
+            raise PackError(f"{where} is not a list of names and estimators.")
+        return pair[0], self.unpack(pair[1], BaseEstimator, where)
 
     def _unpack_learned(self, model: Any, given: Any, where: str) -> None:
         hints = self.hints(type(model).__name__)
@@ -158,5 +181,5 @@ class Models(Objects):
 
 MODELS = Models(
     *LEARNED, Answer, Decision, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters,
-    BayesTree, KernelTree, ClassTree,
+    BayesTree, KernelTree, ClassTree, ClassForest, Pool,
 )  # fmt: skip

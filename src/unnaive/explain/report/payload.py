@@ -10,14 +10,17 @@ from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.answer import (
     BayesTree,
+    ClassForest,
     ClassTree,
     EvidenceTable,
     Folded,
     GatedMixture,
     KernelTree,
+    Pool,
     Vote,
 )
 from unnaive.answer.tree import Tree
@@ -42,14 +45,60 @@ def coders_of(node: Any) -> Coders:
     return [term.coder if isinstance(term, TableTerm) else None for term in node.scorer.terms]
 
 
-@coders_of.register
-def _(node: Tree) -> Coders:
+@coders_of.register(Tree)
+@coders_of.register(ClassForest)
+def _(node: Tree | ClassForest) -> Coders:
     return node.coders
 
 
 @coders_of.register
 def _(node: Folded) -> Coders:
     return coders_of(node.inner)
+
+
+@coders_of.register
+def _(node: Pool) -> Coders:
+    """Of each column, the numbering of the member that tells most values apart."""
+    by_member = [coders_of(member) for member in node.members]
+    return [
+        max(several, key=lambda coder: -1 if coder is None else coder.size)
+        for several in zip(*by_member, strict=True)
+    ]
+
+
+@scorer_payload.register
+def _(node: Pool) -> Payload:
+    """Members, each with its own numbering of the columns."""
+    shown = coders_of(node)
+    return {
+        "kind": "pool",
+        "join": node.join,
+        "weights": pack(node.shares if node.join == "arithmetic" else node.weights),
+        "intercept": pack(node.intercept),
+        "members": [scorer_payload(member) for member in node.members],
+        "columns": [
+            [_own_slots(own, coder) for own, coder in zip(coders_of(member), shown, strict=True)]
+            for member in node.members
+        ],
+    }
+
+
+def _own_slots(own: Bins | Categories | None, shown: Bins | Categories | None) -> Payload:
+    """How a member numbers a column: cuts of a number, a slot for each slot of the page."""
+    if isinstance(own, Bins):
+        return {"cuts": pack(own.cuts)}
+    if isinstance(own, Categories) and isinstance(shown, Categories):
+        return {"slots": pack(_slots_in(own, shown))}
+    return {}
+
+
+def _slots_in(own: Categories, shown: Categories) -> NDArray[np.int64]:
+    """The slot in one list of categories of each slot of another."""
+    slots = np.full(shown.size + 2, own.size + 1, dtype=np.int64)
+    slots[0] = 0
+    for value, slot in shown.index.items():
+        slots[slot] = own.index.get(value, own.size + 1)
+    return slots
 
 
 @scorer_payload.register
@@ -111,11 +160,7 @@ def _pair_slots(coder: Bins | Categories, term: Term) -> Payload:
     column = term.coder if isinstance(term, TableTerm) else None
     if not isinstance(column, Categories):
         return {"slots": pack(np.zeros(1, dtype=np.int64))}
-    slots = np.full(column.size + 2, coder.size + 1, dtype=np.int64)
-    slots[0] = 0
-    for value, slot in column.index.items():
-        slots[slot] = coder.index.get(value, coder.size + 1)
-    return {"slots": pack(slots)}
+    return {"slots": pack(_slots_in(coder, column))}
 
 
 def _term(term: Term) -> Payload | None:
@@ -177,4 +222,17 @@ def _(tree: ClassTree) -> Payload:
         "tree": _routing(tree),
         "share": pack(tree.share),
         "answer": pack(tree.answer),
+    }
+
+
+@scorer_payload.register
+def _(forest: ClassForest) -> Payload:
+    trees = forest.trees()
+    names = ("start", "attribute", "test", "missing_first", "route", "first_child", "first_entry",
+             "entry_class", "entry_share", "rest")  # fmt: skip
+    return {
+        "kind": "forest",
+        "power": forest.power,
+        "prior": pack(forest.prior),
+        **{name: pack(getattr(trees, name)) for name in names},
     }

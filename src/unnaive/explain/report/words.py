@@ -10,11 +10,13 @@ from typing import Any
 
 from unnaive.answer import (
     Answer,
+    ClassForest,
     ClassTree,
     EvidenceTable,
     Folded,
     Foreign,
     GatedMixture,
+    Pool,
     Scorecard,
     Vote,
 )
@@ -105,6 +107,22 @@ def _(node: Tree) -> str:
 
 
 @describe.register
+def _(node: Pool) -> str:
+    what = "log probabilities" if node.join == "geometric" else "probabilities"
+    weights = node.weights if node.join == "geometric" else node.shares
+    named = ", ".join(f"{n} {w:.2f}" for n, w in zip(node.names, weights, strict=True))
+    members = counted(len(node.members), "model")
+    return f"A pool of {members}, whose {what} add up by weight ({named})."
+
+
+@describe.register
+def _(node: ClassForest) -> str:
+    trees, leaves = counted(node.n_trees, "tree"), int((node.attribute < 0).sum())
+    surer = "" if node.power == 1.0 else f", raised to the power {node.power:.2f}"
+    return f"A random forest: the mean of {trees} with {counted(leaves, 'leaf', 'leaves')}{surer}."
+
+
+@describe.register
 def _(node: Folded) -> str:
     clusters = counted(len(node.owner), "cluster")
     return f"Classes are split into {clusters}, which are then predicted. {describe(node.inner)}"
@@ -138,8 +156,10 @@ def try_words(answer: Answer) -> str:
     why = "the parts of this model vote"
     if isinstance(answer.root, Folded):
         why = "the probabilities of clusters are summed"
-    elif isinstance(tree, ClassTree):
+    elif isinstance(tree, ClassTree) or isinstance(answer.core, ClassForest):
         why = "a tree tests one value after another"
+    elif isinstance(answer.core, Pool):
+        why = "several models are pooled"
     elif answer.pairs:
         why = "pairs of attributes have evidence of their own"
     return (

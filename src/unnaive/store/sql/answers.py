@@ -13,19 +13,24 @@ from sqlglot import exp
 from unnaive.answer import (
     Answer,
     BayesTree,
+    ClassForest,
     ClassTree,
     EvidenceTable,
     Folded,
     Foreign,
     GatedMixture,
+    Pool,
     Vote,
 )
+from unnaive.answer.predict import LEAST_LOG
 from unnaive.models.wrapped import look_inside
 from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, ref, whole
+from unnaive.store.sql.forests import mean_forest
 from unnaive.store.sql.scores import (
     Thinning,
     log_sums,
+    logs,
     normalized,
     raised,
     score,
@@ -78,6 +83,40 @@ def _(node: ClassTree, columns: Columns, thinning: Thinning) -> list[str]:  # no
 
 
 @probabilities.register
+def _(node: ClassForest, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
+    means = mean_forest(columns, node)
+    return means if node.power == 1.0 else shares(columns, [logs(columns, means, node.power)])[0]
+
+
+@probabilities.register
+def _(node: Pool, columns: Columns, thinning: Thinning) -> list[str]:
+    """What members say, times their weights, added in their order."""
+    double, n = columns.dialect.double, node.n_outputs
+    geometric = node.join == "geometric"
+    weights = (node.weights if geometric else node.shares).tolist()
+    totals: list[exp.Expr] = [double(start) for start in node.intercept]
+    for member, weight in zip(node.members, weights, strict=True):
+        said = _pooled(member, columns, thinning, geometric)
+        step = columns.statement.step("pool")
+        totals = [
+            ref(step.define("t", add_up([totals[c], _times(ref(said[c]), weight, double)])))
+            for c in range(n)
+        ]
+    names = [str(total.name) for total in totals]
+    return shares(columns, [names])[0] if geometric else names
+
+
+def _pooled(node: Any, columns: Columns, thinning: Thinning, geometric: bool) -> list[str]:
+    """What a member of a pool adds: joint log probabilities, or logarithms of probabilities."""
+    if geometric and isinstance(node, EvidenceTable):
+        return score(columns, node.scorer, thinning=thinning)
+    if geometric and isinstance(node, BayesTree):
+        return score_tree(columns, node, thinning)
+    said = probabilities(node, columns, thinning)
+    return logs(columns, said, 1.0, LEAST_LOG) if geometric else said
+
+
+@probabilities.register
 def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
     """Members some at a time, their votes added in order."""
     n, members, double = node.n_outputs, node.weights.size, columns.dialect.double
@@ -125,7 +164,7 @@ def _add(
     """Totals with the votes of some more members."""
     step = columns.statement.step("votes")
     return [
-        [ref(step.define("v", add_up([*total, *(votes[c] for votes in parts)])))]
+        [ref(step.define("t", add_up([*total, *(votes[c] for votes in parts)])))]
         for c, total in enumerate(totals)
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -265,6 +266,28 @@ def normalized(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[s
             for part in parts
         ]
         for parts, total in zip(models, sums, strict=True)
+    ]
+
+
+def logs(
+    columns: Columns, parts: Sequence[str], factor: float, least: float = NOTHING
+) -> list[str]:
+    """Logarithms of shares, times a factor; none is less than ``least`` before that."""
+    step, double = columns.statement.step("logs"), columns.dialect.double
+    return [
+        step.define(
+            "s",
+            case(
+                [
+                    (
+                        exp.LTE(this=ref(part), expression=double(math.exp(least))),
+                        double(factor * least),
+                    )
+                ],
+                exp.Mul(this=double(factor), expression=exp.Ln(this=ref(part))),
+            ),
+        )
+        for part in parts
     ]
 
 

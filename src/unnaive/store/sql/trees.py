@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,18 @@ Value = exp.Expr | None  # None for zero
 Below = Sequence[Value]  # the values of a node's children
 
 
+class Branches(Protocol):
+    """What `Folder` needs to know of a tree: children come after their parents."""
+
+    @property
+    def n_nodes(self) -> int: ...
+    def children(self, node: int) -> list[int]: ...
+
+
 class Folder:
     """Folds trees from the leaves up, in as many steps as their depth needs."""
 
-    def __init__(self, statement: Statement, tree: Tree) -> None:
+    def __init__(self, statement: Statement, tree: Branches) -> None:
         self.statement, self.tree = statement, tree
         self.steps: list[Step] = []
 
@@ -84,7 +93,7 @@ def _no_value(tree: Tree, node: int) -> list[int]:
     return [0, int(tree.offsets[j + 1] - tree.offsets[j]) - 1]
 
 
-def _among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expr:
+def among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expr:
     if len(slots) == 1:
         return exp.EQ(this=ref(column), expression=whole(slots[0]))
     return exp.In(this=ref(column), expressions=[whole(slot) for slot in slots])
@@ -116,9 +125,9 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
             return case(ways, below[-1])
         for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
             assert child is not None
-            ways.append((_among(column, slots), child))
+            ways.append((among(column, slots), child))
         if divided:
-            ways.append((_among(column, _no_value(tree, node)), whole(node + divided)))
+            ways.append((among(column, _no_value(tree, node)), whole(node + divided)))
         return case(ways, whole(node))
 
     node = Folder(columns.statement, tree).fold("node", combine)
@@ -295,7 +304,7 @@ class _Sharing:
             staying = _slots_to(self.tree, node)[-1]
             if len(staying):
                 value = self.dialect.double(self.answer[node])
-                here = _among(self.tested[j], staying)
+                here = among(self.tested[j], staying)
                 parts.append(case([(here, value)], self.dialect.double(0.0)))
         return exp.Paren(this=add_up(parts)) if parts else None
 
@@ -315,7 +324,7 @@ class _Sharing:
 
     def _values(self, node: int) -> list[exp.Expr]:
         column = self.tested[int(self.tree.attribute[node])]
-        return [_among(column, slots) for slots in _slots_to(self.tree, node)[:-1]]
+        return [among(column, slots) for slots in _slots_to(self.tree, node)[:-1]]
 
     def _part(self, node: int, share: float, value: exp.Expr, way: exp.Expr) -> exp.Expr:
         """The value of a child if the row goes there; times its share, if it goes everywhere."""
@@ -337,4 +346,4 @@ class _Sharing:
         j = int(self.tree.attribute[node])
         if isinstance(self.tree.coders[j], Bins):
             return is_null(ref(self.tested[j]))
-        return _among(self.tested[j], _no_value(self.tree, node))
+        return among(self.tested[j], _no_value(self.tree, node))

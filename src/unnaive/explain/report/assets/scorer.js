@@ -158,6 +158,7 @@ U.NODES = {
   table(data, columns) {
     const scorer = U.scorer(data.scorer, columns);
     return {
+      joint: scorer.joint,
       proba: (row) => U.softmax(scorer.joint(row)),
       // Evidence of pairs belongs to no single column: then moves are shown instead of sums.
       parts: scorer.pairs.length ? undefined : () => ({ base: scorer.prior, term: scorer.term }),
@@ -187,15 +188,17 @@ U.NODES = {
     };
     const base = (node) => prior.subarray(node * classes, (node + 1) * classes);
     const arrive = (row) => routing.arrive(U.slotsOf(columns, row));
+    const joint = (row) => {
+      const slots = U.slotsOf(columns, row), node = routing.arrive(slots);
+      const out = Float64Array.from(base(node));
+      for (let j = 0; j < columns.length; j++) add(node, j, row[j], slots[j], out);
+      return out;
+    };
     return {
       routing,
       arrive,
-      proba(row) {
-        const slots = U.slotsOf(columns, row), node = routing.arrive(slots);
-        const out = Float64Array.from(base(node));
-        for (let j = 0; j < columns.length; j++) add(node, j, row[j], slots[j], out);
-        return U.softmax(out);
-      },
+      joint,
+      proba: (row) => U.softmax(joint(row)),
       parts(row) {
         const node = arrive(row);
         return {
@@ -242,6 +245,61 @@ U.NODES = {
           for (let c = 0; c < classes; c++) out[c] += weight * answer[node * classes + c];
         }
         return out;
+      },
+    };
+  },
+
+  // Members that each number the columns in their own way, joined by weight: the sum of their log
+  // probabilities, or the mean of their probabilities.
+  pool(data, columns, classes) {
+    const weights = U.array(data.weights), intercept = U.array(data.intercept), least = -52 * Math.LN2;
+    const members = data.members.map((member, k) => {
+      const own = data.columns[k].map((one, j) => ({ ...columns[j], cuts: one.cuts && U.array(one.cuts) }));
+      const slots = data.columns[k].map((one) => one.slots && U.array(one.slots));
+      const inner = U.node(member, own, classes);
+      const logs = inner.joint || ((row) => inner.proba(row).map((part) => Math.max(Math.log(part), least)));
+      const say = data.join === "geometric" ? logs : inner.proba;
+      return (row) => say(row.map((value, j) => (slots[j] ? slots[j][Math.min(value, slots[j].length - 1)] : value)));
+    });
+    return {
+      proba(row) {
+        const values = Array.from(row), out = Float64Array.from(intercept);
+        members.forEach((say, k) => {
+          const said = say(values);
+          for (let c = 0; c < classes; c++) out[c] += weights[k] * said[c];
+        });
+        return data.join === "geometric" ? U.softmax(out) : out;
+      },
+    };
+  },
+
+  // The mean of the leaves that a row ends in, raised to a power; leaves list the classes they have,
+  // and what these leave of 1 goes to all classes as they are in all rows.
+  forest(data, columns, classes) {
+    const tree = {};
+    for (const name of ["start", "attribute", "test", "missing_first", "route", "first_child", "first_entry",
+      "entry_class", "entry_share", "rest", "prior"]) tree[name] = U.array(data[name]);
+    const first = (node, slot) => {
+      if (columns[tree.attribute[node]].cuts) return slot ? slot <= tree.test[node] : tree.missing_first[node];
+      return (tree.route[tree.test[node] + (slot >> 5)] >>> (slot & 31)) & 1;
+    };
+    return {
+      proba(row) {
+        const slots = U.slotsOf(columns, row), out = new Float64Array(classes), trees = tree.start.length - 1;
+        let rest = 0;
+        for (let t = 0; t < trees; t++) {
+          let node = tree.start[t];
+          while (tree.first_child[node] >= 0) {
+            node = tree.first_child[node] + (first(node, slots[tree.attribute[node]]) ? 0 : 1);
+          }
+          for (let k = tree.first_entry[node]; k < tree.first_entry[node + 1]; k++) {
+            out[tree.entry_class[k]] += tree.entry_share[k];
+          }
+          rest += tree.rest[node];
+        }
+        const mean = out.map((sum, c) => (sum + rest * tree.prior[c]) / trees);
+        if (data.power === 1) return mean;
+        return U.softmax(mean.map((share) => data.power * Math.log(share)));
       },
     };
   },

@@ -1,0 +1,253 @@
+"""From rows to a forest: code them once, draw a bag for each tree, grow the trees in threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.answer.class_forest import ROWS, ClassForest, mean_leaves
+from unnaive.bayes.scoring import log_probabilities
+from unnaive.common.threads import in_threads
+from unnaive.counts import Summary
+from unnaive.counts.summary import row_factor
+from unnaive.discretize import CoarseCoder
+from unnaive.encode import Bins
+from unnaive.encode.coding import coder_sizes, column_slots
+from unnaive.encode.draws import draw_poisson, lane, value_keys
+from unnaive.encode.labels import groups_of
+from unnaive.estimator import Progress
+from unnaive.models.tree.forest_kernels import Grown, Limits, Rows, grow_tree
+from unnaive.table import Block, Source
+from unnaive.table.storage import join, stretches
+
+DOUBT = 5.0  # rows by which a power of e to +-1 must lower the log loss
+LEAST_LOG = math.log(2.0**-52)  # of a share that is 0
+TREES = 16  # grown between two reports of progress
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedTable:
+    """All rows, coded and sorted by their values, so that no draw depends on their order.
+
+    Attributes
+    ----------
+    rows : Rows
+    weight : array of shape (rows,)
+        In units of rows.
+    order : array of shape (rows,)
+        Place of each of them in the order of the table.
+    """
+
+    rows: Rows
+    weight: NDArray[np.float64]
+    order: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Coded:
+    """Rows of one block."""
+
+    PER_ROW: ClassVar = {"codes": 1, "groups": 0, "weight": 0, "row_ids": 0}
+
+    codes: NDArray[np.uint16]
+    groups: NDArray[np.uint16]
+    weight: NDArray[np.float64]
+    row_ids: NDArray[np.int64]
+
+
+def code_table(
+    source: Source, coders: Sequence[CoarseCoder], summary: Summary, factor: NDArray[np.float64]
+) -> CodedTable:
+    """The rows in one pass; ``factor`` multiplies the weights of each class."""
+    each = row_factor(summary, factor)
+
+    def code(block: Block) -> _Coded:
+        assert block.target is not None
+        groups = groups_of(summary.labels, block.target)
+        codes = np.empty((len(coders), block.n_rows), np.uint16)
+        for j, coder in enumerate(coders):
+            codes[j] = column_slots(block, j, coder, unseen=False)
+        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        return _Coded(codes, groups.astype(np.uint16), weight * each[groups], block.row_ids)
+
+    n, room = summary.n_rows, source.storage
+    coded = join(source, code, n)
+    keys = value_keys([*coded.codes, coded.groups, coded.weight], n, room)
+    by_value = room.argsort(keys)
+    codes = room.empty(coded.codes.shape, np.uint16)
+    for own, column in zip(codes, coded.codes, strict=True):
+        own[:] = room.take(column, by_value)
+    rows = Rows(
+        codes,
+        np.array(coder_sizes(coders), dtype=np.int64),
+        np.array([isinstance(coder, Bins) for coder in coders], dtype=bool),
+        room.take(coded.groups, by_value),
+        len(summary.labels),
+    )
+    place = np.empty(n, np.intp)
+    place[room.argsort(coded.row_ids)] = np.arange(n)
+    return CodedTable(rows, room.take(coded.weight, by_value), place[by_value])
+
+
+class Bags:
+    """How often each tree draws each row: Poisson draws, or once where nothing is drawn.
+
+    Parameters
+    ----------
+    seeds : array of shape (trees,)
+    mean : float or None
+        Expected draws of a row; None where all rows are in every bag.
+    n_rows : int
+    """
+
+    def __init__(self, seeds: NDArray[np.uint64], mean: float | None, n_rows: int) -> None:
+        self.seeds, self.mean, self.n_rows = seeds, mean, n_rows
+
+    def draws(self, tree: int) -> NDArray[np.uint64]:
+        """Of one tree; all rows where it would come out empty, as in a tiny table."""
+        return self._all_if_empty(self._drawn(tree, np.arange(self.n_rows)))
+
+    def _drawn(self, tree: int, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+        if self.mean is None:
+            return np.ones(len(rows), np.uint64)
+        return lane(draw_poisson(self.seeds[tree : tree + 1], rows, self.mean), 0)
+
+    @staticmethod
+    def _all_if_empty(drawn: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return drawn if drawn.any() else np.ones_like(drawn)
+
+    def left_out(self, part: slice) -> NDArray[np.bool_]:
+        """Which trees have not drawn which rows, trees x rows."""
+        rows = np.arange(part.start, part.stop)
+        out = np.stack([self._drawn(t, rows) == 0 for t in range(len(self.seeds))])
+        if self.n_rows <= ROWS:  # a larger table leaves no bag empty
+            out[[not self._drawn(t, np.arange(self.n_rows)).any() for t in range(len(out))]] = False
+        return out
+
+
+def grow_forest(
+    table: CodedTable,
+    coders: Sequence[CoarseCoder],
+    bags: Bags,
+    limits: Limits,
+    n_jobs: int | None,
+    progress: Progress,
+) -> ClassForest:
+    """A tree for each bag. They do not depend on each other, so threads grow them as they can."""
+
+    def grow(tree: int) -> Grown:
+        weight = bags.draws(tree) * table.weight
+        return grow_tree(table.rows, weight, limits, bags.seeds[tree])
+
+    trees: list[Grown] = []
+    for first in range(0, len(bags.seeds), TREES):
+        more = range(first, min(first + TREES, len(bags.seeds)))
+        trees += in_threads(grow, more, n_jobs)
+        progress.add(len(more))
+        if progress.stopped:
+            break
+    classes = np.bincount(table.rows.groups, table.weight, table.rows.n_classes)
+    return _join(trees, coders, classes / classes.sum())
+
+
+def _join(
+    trees: Sequence[Grown],
+    coders: Sequence[CoarseCoder],
+    prior: NDArray[np.float64],
+) -> ClassForest:
+    """Trees end to end. Routes of categories then begin later."""
+    numeric = np.array([*(isinstance(coder, Bins) for coder in coders), True])
+    words = np.cumsum([0, *(len(tree.route) for tree in trees)])
+    tests = [
+        np.where(numeric[tree.attribute], tree.test, tree.test + before).astype(np.int32)
+        for tree, before in zip(trees, words[:-1], strict=True)
+    ]
+    return ClassForest(
+        coders=tuple(coders),
+        start=np.cumsum([0, *(len(tree.attribute) for tree in trees)], dtype=np.int64),
+        attribute=np.concatenate([tree.attribute for tree in trees]),
+        test=np.concatenate(tests),
+        missing_first=np.concatenate([tree.missing_first for tree in trees]),
+        route=np.concatenate([tree.route for tree in trees]),
+        n_entries=np.concatenate([tree.n_entries for tree in trees]),
+        entry_class=np.concatenate([tree.entry_class for tree in trees]),
+        entry_weight=np.concatenate([tree.entry_weight for tree in trees]),
+        alpha=0.0,
+        prior=prior,
+    )
+
+
+def out_of_bag(
+    forest: ClassForest,
+    table: CodedTable,
+    bags: Bags,
+    alphas: Sequence[float],
+    n_jobs: int | None,
+) -> list[NDArray[np.float64]]:
+    """Mean of the leaves of the trees that have not drawn a row; NaN where all have drawn it.
+
+    In the order of ``table``, one answer for each ``alpha``.
+    """
+    variants = [forest.trees(alpha) for alpha in alphas]
+
+    def answer(part: slice) -> list[NDArray[np.float64]]:
+        slots = np.ascontiguousarray(table.rows.codes[:, part].T)
+        judges = bags.left_out(part)[: forest.n_trees]
+        return mean_leaves(slots, variants, forest.prior, judges)
+
+    parts = in_threads(answer, list(stretches(len(table.weight), ROWS)), n_jobs)
+    return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+
+class Judged(NamedTuple):
+    """Out-of-bag shares of the classes, and the pseudo-rows and power that suit them best."""
+
+    shares: NDArray[np.float64]
+    alpha: float
+    power: float
+
+
+def calibrate(
+    forest: ClassForest,
+    table: CodedTable,
+    bags: Bags,
+    alphas: Sequence[float],
+    power: float | None,
+    n_jobs: int | None,
+) -> Judged:
+    """The ``alpha`` and the power of least log loss on rows that trees have not drawn.
+
+    The power is sought among powers of two in steps of a sixteenth, from 1/2 to 4, unless one is
+    given. A few rows' worth of doubt keeps it near 1 where rows are few.
+    """
+    everything = out_of_bag(forest, table, bags, alphas, n_jobs)
+    judged = ~np.isnan(everything[0][:, 0])
+    groups, weight = table.rows.groups[judged], table.weight[judged]
+    best: tuple[float, Judged] | None = None
+    for shares, alpha in zip(everything, alphas, strict=True):
+        with np.errstate(divide="ignore"):
+            logs = np.log(shares[judged])
+
+        def loss(power: float, logs: NDArray[np.float64] = logs) -> float:
+            raised = log_probabilities(power * np.maximum(logs, LEAST_LOG))
+            right = raised[np.arange(len(groups)), groups]
+            return DOUBT * math.log(power) ** 2 - math.fsum(weight * right)
+
+        own = power or 2.0 ** (_least(lambda k: loss(2.0 ** (k / 16)), -16, 32) / 16)
+        if best is None or loss(own) < best[0]:
+            best = loss(own), Judged(shares, alpha, own)
+    assert best is not None
+    return best[1]
+
+
+def _least(loss: Callable[[int], float], low: int, high: int) -> int:
+    """The whole number of least loss, which falls and then rises."""
+    while high - low > 0:
+        middle = (low + high) // 2
+        low, high = (low, middle) if loss(middle) <= loss(middle + 1) else (middle + 1, high)
+    return low

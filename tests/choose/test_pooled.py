@@ -1,0 +1,191 @@
+"""Pools against their definition, and the laws of their weights."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+
+import unnaive
+from helpers import mixed_table
+from unnaive import (
+    AutoClassifier,
+    BaggedNaiveBayesClassifier,
+    C45Classifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RandomForestClassifier,
+)
+from unnaive.answer import Pool
+from unnaive.choose.pooling import DOUBT, weigh_logs, weigh_shares
+
+MEMBERS = [
+    ("nb", NaiveBayesClassifier()),
+    ("forest", RandomForestClassifier(n_estimators=20)),
+    ("c45", C45Classifier()),
+]
+
+
+def random_logs(seed, members=3, rows=80, classes=3):
+    """Log probabilities of members, the first of which knows something."""
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, classes, rows)
+    scores = rng.normal(size=(members, rows, classes))
+    scores[0, np.arange(rows), groups] += 1.5
+    logs = scores - np.log(np.exp(scores).sum(axis=2, keepdims=True))
+    return logs, groups, rng.integers(1, 4, rows).astype(float)
+
+
+def penalized_loss(given, logs, groups, weight):
+    """The definition, row by row."""
+    n, own = len(logs), given[: len(logs)]
+    total = DOUBT * (sum((w - 1 / n) ** 2 for w in own) + sum(b * b for b in given[n:]))
+    for i, (c, s) in enumerate(zip(groups, weight, strict=True)):
+        z = given[n:] + sum(w * log[i] for w, log in zip(own, logs, strict=True))
+        total -= s * (z[c] - np.log(np.exp(z).sum()))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_have_the_least_penalized_log_loss(seed):
+    logs, groups, weight = random_logs(seed)
+    found = weigh_logs(logs, groups, weight)
+    best = penalized_loss(np.concatenate(found), logs, groups, weight)
+    assert (found.members >= 0).all()
+    rng = np.random.default_rng(seed)
+    for size in (1e-3, 1e-2, 0.1, 1.0):  # of a convex function, the least nearby is the least
+        for _ in range(10):
+            other = np.concatenate(found) + size * rng.normal(size=6)
+            other[:3] = np.maximum(other[:3], 0.0)
+            assert penalized_loss(other, logs, groups, weight) >= best - 1e-4
+
+
+def test_weights_of_a_mean_have_the_least_log_loss_among_means():
+    logs, groups, weight = random_logs(0)
+    found = weigh_shares(logs, groups, weight).members
+
+    def loss(free):
+        shares = np.exp(free) / np.exp(free).sum()
+        said = shares @ np.exp(logs[:, np.arange(len(groups)), groups])
+        return -(weight @ np.log(said)) - DOUBT / 3 * np.log(shares).sum()
+
+    best = minimize(loss, np.zeros(3), tol=1e-12).x
+    np.testing.assert_allclose(found, np.exp(best) / np.exp(best).sum(), atol=1e-4)
+    assert found.sum() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_weight_is_repetition_and_a_member_that_knows_nothing_is_left_out():
+    logs, groups, weight = random_logs(1, rows=400)
+    logs[1] = -logs[0] - np.log(np.exp(-logs[0]).sum(axis=1, keepdims=True))  # the opposite
+    once = weigh_logs(logs, groups, weight)
+    repeated = np.repeat(np.arange(len(groups)), weight.astype(int))
+    again = weigh_logs(logs[:, repeated], groups[repeated], np.ones(len(repeated)))
+    np.testing.assert_allclose(once.members, again.members, atol=1e-4)
+    assert once.members[1] == 0.0
+    assert once.members[0] > 0.5
+
+
+@pytest.mark.parametrize("combine", ["geometric", "arithmetic"])
+def test_a_pool_is_the_weighted_sum_of_its_members(combine):
+    X, y = mixed_table(200)
+    seeds = [("nb", NaiveBayesClassifier()), ("c45", C45Classifier(alpha=0.0))]
+    pool = PooledClassifier(seeds, weights=[0.7, 0.9], combine=combine).fit(X, y)
+    said = [model.fit(X, y).predict_proba(X) for _, model in seeds]
+    if combine == "geometric":
+        logs = [np.log(said[0]), np.log(np.maximum(said[1], 2.0**-52))]
+        expected = np.exp(0.7 * logs[0] + 0.9 * logs[1])
+        expected /= expected.sum(axis=1, keepdims=True)
+    else:
+        expected = (0.7 * said[0] + 0.9 * said[1]) / 1.6
+    np.testing.assert_allclose(pool.predict_proba(X), expected, atol=1e-9)
+
+
+def test_rows_that_weights_are_fitted_on_were_not_learned_from():
+    """Labels are noise: a member that is judged by rows it knows would have all the weight."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
+    members = [
+        ("tree", C45Classifier(prune=False, min_rows=1)),
+        ("forest", RandomForestClassifier(n_estimators=30)),
+        ("bagged", BaggedNaiveBayesClassifier(numeric="frequency", n_bins=100)),
+    ]
+    pool = PooledClassifier(members, random_state=0).fit(X, y)
+    assert pool.weights_.max() < 0.35
+    assert abs(pool.held_out_loss_ - np.log(2)) < 0.03
+
+
+@pytest.mark.parametrize("combine", ["geometric", "arithmetic"])
+def test_a_pool_is_explained_saved_and_exported(combine):
+    X, y = mixed_table(240)
+    pool = PooledClassifier(MEMBERS, combine=combine, cv=3, random_state=0).fit(X, y)
+    root, p = pool.answer_.root, pool.predict_proba(X[:20])
+    assert isinstance(root, Pool)
+    assert set(root.names) == {n for n, w in zip(pool.names_, pool.weights_, strict=True) if w}
+    why = pool.evidence(X[:20])
+    if combine == "geometric":
+        assert why.names[:6] == list(X.columns)
+        assert set(why.names[6:]) <= {"c45"}
+    explained = np.stack([row.answer() for row in unnaive.explain_rows(pool, X[:20])])
+    np.testing.assert_allclose(explained, p, atol=1e-9)
+    file = io.BytesIO()
+    unnaive.save(pool, file)
+    file.seek(0)
+    again = unnaive.load(file)
+    assert (again.predict_proba(X[:20]) == p).all()
+    assert [name for name, _ in again.estimators] == ["nb", "forest", "c45"]
+    assert "A pool of" in unnaive.report(pool, X, y).html
+
+
+def test_members_and_weights_that_make_no_pool_are_named():
+    X, y = mixed_table(60)
+    refused = [
+        ({"estimators": [LogisticRegression()]}, TypeError, "a LogisticRegression: a pool is made"),
+        ({"estimators": []}, ValueError, "estimators is empty"),
+        ({"estimators": ["none"]}, ValueError, "there is no model 'none'"),
+        (
+            {"estimators": ["nb"], "weights": [1.0, 2.0]},
+            ValueError,
+            "one number for each of 1",
+        ),
+        ({"estimators": ["nb"], "weights": [-1.0]}, ValueError, "0 or more, and not all 0"),
+        ({"estimators": ["nb"], "weights": "best"}, ValueError, "'fit' or 'equal'"),
+        ({"estimators": ["nb"], "cv": 1}, ValueError, "cv must be 2 folds or more"),
+    ]
+    for options, error, words in refused:
+        with pytest.raises(error, match=words):
+            PooledClassifier(**options).fit(X, y)
+    with pytest.raises(TypeError, match="in memory"):
+        PooledClassifier(["nb"]).fit("rows.parquet", "y")
+
+
+def test_auto_takes_the_pool_where_it_has_the_least_held_out_loss():
+    """Six normal columns, of which naive Bayes makes the most, and an exclusive or of two more."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 8))
+    y = X[:, :6].sum(axis=1) + np.where((X[:, 6] > 0) ^ (X[:, 7] > 0), 1.5, -1.5) > 0
+    auto = AutoClassifier(models=["gaussian", "forest"], cv=3, random_state=0).fit(X, y)
+    results = {r.name: r.quality.log_loss for r in auto.comparison_.results}
+    assert results["pool"] < min(results["gaussian"], results["forest"])
+    assert auto.best_name_ == "pool"
+    assert auto.reason_.startswith("pool has the best log loss by cross-validation, 0.")
+    assert isinstance(auto.answer_.root, Pool)
+    single = AutoClassifier(models=["gaussian", "forest"], cv=3, pool=False, random_state=0).fit(
+        X, y
+    )
+    assert {r.name for r in single.comparison_.results} == {"gaussian", "forest"}
+    assert single.best_name_ == min(("gaussian", "forest"), key=results.get)
+
+
+def test_readable_keeps_to_evidence_that_adds_up():
+    X, y = mixed_table(150)
+    auto = AutoClassifier(
+        models=["nb", "boosted", "c45", "forest"], cv=2, readable=True, random_state=0
+    ).fit(X, y)
+    tried = {r.name: r.estimator for r in auto.comparison_.results}
+    assert set(tried) == {"nb", "boosted", "pool"}
+    assert [name for name, _ in tried["pool"].estimators] == ["nb", "boosted"]
+    with pytest.raises(ValueError, match="readable=True leaves nothing"):
+        AutoClassifier(models=["c45"], readable=True).fit(X, y)
