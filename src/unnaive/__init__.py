@@ -136,9 +136,12 @@ __all__ = [
     "to_sql",
     "what_if",
 ]
+_ROOMS = ("choose", "datasets", "explain", "papers")  # modules with more public names
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"unnaive.{name}")
     if name not in _LATER:
         raise AttributeError(f"module 'unnaive' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_LATER[name]), name)
