@@ -43,6 +43,7 @@ contracts: $(VENV)/.test
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.bench  ## speed against peers, side by side: make bench [DATA=folder]
+	$(BIN)/python -m benchmarks.first
 	$(BIN)/python -m benchmarks.speed $(if $(DATA),--data $(DATA))
 
 bench-scale: $(VENV)/.bench  ## tables larger than memory: make bench-scale [ROWS=50000000]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent.parent
-NAMES = ["speed", "scale", "quality", "report"]
+NAMES = ["first", "speed", "scale", "quality", "report"]
 
 
 @pytest.mark.filterwarnings("ignore")  # of the peers' imports

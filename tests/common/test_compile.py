@@ -11,9 +11,14 @@ import warnings
 from pathlib import Path
 
 import numba
+import polars as pl
+import pyarrow as pa
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 import unnaive
+from helpers import mixed_table
+from unnaive import NaiveBayesClassifier, warm
 from unnaive.common import compile as compiling
 
 SOURCE = Path(unnaive.__file__).parent
@@ -95,6 +100,86 @@ def test_without_any_folder_for_a_cache_a_process_works_with_one_warning():
     assert found.stdout.strip() == "[True, False, True]"
     assert found.stderr.count("RuntimeWarning") == 1
     assert "Set the environment variable NUMBA_CACHE_DIR" in found.stderr
+
+
+def test_processes_that_start_at_once_compile_a_kernel_once(tmp_path):
+    (tmp_path / "module.py").write_text(MODULE)
+    code = """
+import numba, os, unnaive.common.compile
+numba.njit(lambda: 0)()  # what Numba loads before it compiles is loaded once
+for _ in range(8):
+    if not (child := os.fork()):
+        from module import twice
+        os.write(1, f"{twice(1.5)} {sum(twice.stats.cache_hits.values())} ".encode())
+        os._exit(0)
+assert [os.wait()[1] for _ in range(8)] == [0] * 8
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert found[::2] == ["3.0"] * 8
+    assert sorted(found[1::2]) == ["0", *["1"] * 7]
+
+
+def test_numbers_that_are_written_out_compile_no_kernel_again():
+    @compiling.kernel
+    def shifted(x, by):
+        return x + by
+
+    @compiling.kernel
+    def around(x):
+        return shifted(x, -1), shifted(x, 1), shifted(x, by=2)
+
+    assert around(5) == (4, 6, 7)
+    assert len(shifted.overloads) == 1
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_long_compiling_is_told_once(run, monkeypatch, caplog, capsys, looked_at):
+    monkeypatch.setattr(compiling, "NOTICE_AFTER", 0.0)
+    monkeypatch.setattr(compiling, "_clock", compiling._Clock())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: looked_at)
+    with caplog.at_level("INFO", "unnaive"):
+        run()
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        "compiling for this machine"
+    ]
+    assert capsys.readouterr().err.count("python -m unnaive.warm") == looked_at
+
+
+def test_tables_of_any_library_take_the_same_machine_code():
+    def compiled():
+        return {
+            (name, signature)
+            for module in [*sys.modules.values()]
+            if getattr(module, "__name__", "").startswith("unnaive.")
+            for name, own in vars(module).items()
+            if isinstance(own, Dispatcher)
+            for signature in own.overloads
+        }
+
+    X, y = mixed_table(200)
+    X["plan"] = X["plan"].astype(str)
+    NaiveBayesClassifier().fit(X, y).predict(X)
+    before = compiled()
+    assert before
+    for other in (pl.from_pandas(X), pa.Table.from_pandas(X), X.to_numpy()):
+        NaiveBayesClassifier().fit(other, y).predict(other)
+    assert compiled() == before
+
+
+def test_warming_says_how_far_it_is(capsys):
+    warm.main(["nb"])
+    assert re.fullmatch(r"1/1 nb: \d+\.\d s\n", capsys.readouterr().out)
+    with pytest.raises(SystemExit):
+        warm.main(["nonsense"])
+    assert "no model 'nonsense'; there are nb, gaussian" in capsys.readouterr().err
+    assert {"UnnaiveBayesClassifier", "Discretizer", "nbtree", "many"} <= warm.works().keys()
 
 
 def test_all_kernels_go_through_the_one_decorator():

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
-from unnaive.common.arrays import read_only
 from unnaive.common.checks import FINITE, check_values, expect
+from unnaive.common.compile import read_only
 from unnaive.common.threads import in_threads
 from unnaive.density import Densities
 from unnaive.encode import Bins, Categories

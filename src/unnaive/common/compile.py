@@ -15,6 +15,7 @@ from typing import Any, TypeVar, overload
 from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.core.compiler_lock import global_compiler_lock
+from numpy.typing import NDArray
 
 try:
     import fcntl
@@ -56,6 +57,17 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     compiled.compile = functools.partial(_compile, compiled, compiled.compile)
     compiled.get_call_template = functools.partial(_any_number, compiled.get_call_template)
     return compiled
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory as what is not written to.
+
+    A kernel is compiled anew for arrays that can be written to and for those that cannot, and
+    tables come in both kinds, by library and version: columns are all of the second kind.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _any_number(get_call_template: Callable[..., Any], args: Any, kws: Any) -> Any:

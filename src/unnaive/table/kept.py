@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.arrays import read_only
+from unnaive.common.compile import read_only
 from unnaive.table.codes import RawCodes
 from unnaive.table.source import Block
 

@@ -16,7 +16,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.arrays import read_only
+from unnaive.common.compile import read_only
 from unnaive.table.codes import Native, RawCodes, read_categorical
 from unnaive.table.columns import read_numeric
 from unnaive.table.passes import CODING, COUNTING, Hook
