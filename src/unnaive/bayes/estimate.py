@@ -76,7 +76,7 @@ def class_factor(
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight must be a dict, 'balanced' or None; got {class_weight!r}.")
     for label, weight in class_weight.items():
-        if not isinstance(weight, numbers.Real) or not 0 < weight < np.inf:
+        if not isinstance(weight, numbers.Real) or not 0 < float(weight) < np.inf:
             raise ValueError(
                 f"class_weight of {label!r} must be a positive number; got {weight!r}."
             )
