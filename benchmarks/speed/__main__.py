@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.speed import clusters, densities, ensembles, foundation, trees
+from benchmarks.speed import clusters, columns, densities, ensembles, foundation, trees
 from benchmarks.speed.harness import save, show
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
@@ -17,7 +17,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with adult, letter, shuttle and segment")
     parser.add_argument(
-        "--only", choices=["foundation", "trees", "densities", "ensembles", "clusters"]
+        "--only", choices=["foundation", "trees", "densities", "ensembles", "clusters", "columns"]
     )
     parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
     options = parser.parse_args()
@@ -30,6 +30,7 @@ def main() -> None:
         "densities": densities.rows(options.data),
         "ensembles": ensembles.rows(),
         "clusters": clusters.rows(options.data),
+        "columns": columns.rows(),
     }
     rows = []
     with Console(stderr=True).status("measuring") as status:

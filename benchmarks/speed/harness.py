@@ -66,11 +66,11 @@ def at_most(work: str, ours: Callable[[], Any], peer: Callable[[], Any], name: s
 
 
 def slope(work: str, sizes: list[int], make: Callable[[int], Callable[[], Any]], target: float,
-          runs: int = 3) -> Row:  # fmt: skip
-    """Growth: slope of log time over log rows."""
+          runs: int = 3, what: str = "rows") -> Row:  # fmt: skip
+    """Growth: slope of log time over log rows, or over something else that is counted."""
     times = [best_of(runs, make(n))[0] for n in sizes]
     found = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
-    span = f"{sizes[0]:,} to {sizes[-1]:,} rows"
+    span = f"{sizes[0]:,} to {sizes[-1]:,} {what}"
     shown = f"{seconds(times[0])} to {seconds(times[-1])}"
     return Row(f"{work}: growth", shown, span, found, "<=", target)
 

@@ -89,13 +89,6 @@ class ClassTree(Tree):
 
         Rows x columns x classes; with the root's shares they add up to the probabilities.
         """
-        rows, nodes, shares = self.stops(block)
         out = np.zeros((block.n_rows, len(self.coders), self.n_outputs))
-        while len(nodes):
-            below = nodes > 0
-            rows, nodes, shares = rows[below], nodes[below], shares[below]
-            above = self.parent[nodes]
-            moved = shares[:, None] * (self.answer[nodes] - self.answer[above])
-            np.add.at(out, (rows, self.attribute[above]), moved)
-            nodes = above
+        kernels.add_changes(*self.stops(block), self.parent, self.attribute, self.answer, out)
         return out

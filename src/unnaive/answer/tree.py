@@ -89,9 +89,10 @@ class Tree(ABC):
 
     def staying(self, node: int) -> float:
         """Weight of training rows that no child of the node has."""
-        weight = float(self.weight[node])
-        rest = weight - float(self.weight[self.children(node)].sum())
-        return rest if rest > 1e-9 * weight and self.children(node) else 0.0
+        children = self.children(node)
+        weight = float(self.class_weight[node].sum())
+        rest = weight - float(self.class_weight[children].sum(axis=1).sum())
+        return rest if rest > 1e-9 * weight and children else 0.0
 
     @property
     def n_leaves(self) -> int:
@@ -110,6 +111,12 @@ class Tree(ABC):
         children = self.child[self.child_start[node] : self.child_start[node + 1]]
         return [int(child) for child in children]
 
+    def child_number(self, node: int) -> int:
+        """Where a node stands among its parent's children."""
+        parent = self.parent[node]
+        children = self.child[self.child_start[parent] : self.child_start[parent + 1]]
+        return int(np.searchsorted(children, node))  # children are in ascending order
+
     def cuts(self, node: int) -> NDArray[np.float64]:
         """Where the numeric test of a node cuts: values up to a cut go to the children before it.
         Empty for other nodes.
@@ -125,8 +132,7 @@ class Tree(ABC):
         parent = int(self.parent[node])
         start, j = self.route_start[parent], self.attribute[parent]
         values = self.offsets[j + 1] - self.offsets[j] - 2
-        place = self.children(parent).index(node)
-        return int(np.flatnonzero(self.route[start : start + values] == place)[0]) + 1
+        return int(np.argmax(self.route[start : start + values] == self.child_number(node))) + 1
 
     # Rows -----------------------------------------------------------------------------------
 
@@ -161,15 +167,16 @@ class Tree(ABC):
 
         return np.concatenate(list(in_threads(find, range(0, block.n_rows, ROWS), n_jobs)))
 
-    def paths(self) -> csr_array:
-        """The nodes on the path to each node, itself included, nodes x nodes."""
-        steps = []
-        for n in range(self.n_nodes):
-            at = n
-            while at >= 0:
-                steps.append((n, at))
-                at = int(self.parent[at])
-        return csr_array((np.ones(len(steps), dtype=np.int8), np.transpose(steps)))
+    def paths(self, nodes: NDArray[np.intp]) -> csr_array:
+        """The nodes on the path to each of some nodes, itself included: of shape (some, nodes)."""
+        start = np.concatenate(([0], np.cumsum(self.depth[nodes] + 1)))
+        steps, at, last = np.empty(start[-1], dtype=np.intp), nodes, start[1:] - 1
+        while len(at):
+            steps[last] = at
+            on = at > 0
+            at, last = self.parent[at[on]], last[on] - 1
+        shape = (len(nodes), self.n_nodes)
+        return csr_array((np.ones(len(steps), dtype=np.int8), steps, start), shape=shape)
 
     @abstractmethod
     def describe(self, node: int, classes: NDArray[Any]) -> str:
@@ -244,7 +251,7 @@ class BayesTree(Tree):
 
     def describe(self, node: int, classes: NDArray[Any]) -> str:
         present = np.flatnonzero(self.class_weight[node])
-        rows = counted(self.weight[node], "row")
+        rows = counted(float(self.class_weight[node].sum()), "row")
         if len(present) == 1:
             return f"always {classes[present[0]]}, {rows}"
         return f"naive Bayes: {rows}, {len(present)} classes, utility {self.utility[node]:.3f}"

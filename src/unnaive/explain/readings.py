@@ -146,9 +146,11 @@ def _(node: GatedMixture, labels: NDArray[Any]) -> Parts:
 
 @parts_of.register
 def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
+    weight = node.weight
+
     def part(n: int) -> Part:
-        weight = float(node.weight[n])
-        return Part(f"node {n}", "node", labels, node.scorer(n), node.node_counts(n), weight)
+        own = (node.scorer(n), node.node_counts(n), float(weight[n]))
+        return Part(f"node {n}", "node", labels, *own)
 
     def active_parts(block: Block) -> list[ActivePart]:
         stops = node.apply(block)
@@ -159,15 +161,13 @@ def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
 
 @parts_of.register
 def _(node: ClassTree, labels: NDArray[Any]) -> Parts:
-    no_terms = (None,) * len(node.coders)
+    no_terms, weight = (None,) * len(node.coders), node.weight
 
     def part(n: int) -> Part:
         """A naive Bayes without attributes: the shares of the node's classes."""
         answer = node.answer[n]
         logs = np.log(answer, out=np.full(len(answer), IMPOSSIBLE), where=answer > 0)
-        return Part(
-            f"node {n}", "node", labels, Scorer(logs, no_terms), None, float(node.weight[n])
-        )
+        return Part(f"node {n}", "node", labels, Scorer(logs, no_terms), None, float(weight[n]))
 
     def active_parts(block: Block) -> list[ActivePart]:
         return _at_nodes(*node.stops(block))

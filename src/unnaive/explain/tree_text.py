@@ -14,6 +14,8 @@ from unnaive.discretize.discretizer import cut_names
 from unnaive.encode import Categories
 from unnaive.table import Schema
 
+MOST_INDENTED = 50  # deeper nodes say their depth: the text of a chain grows with its nodes alone
+
 
 def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) -> str:
     """A fitted tree as indented text.
@@ -48,10 +50,12 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
         answer = tree.describe(node, labels) if leaf else ""
         if leaf and tree.attribute[node] >= 0:
             answer += " ..."  # there is more below
-        indent = "|   " * tree.depth[node]
+        depth = int(tree.depth[node])
+        indent = "|   " * min(depth, MOST_INDENTED)
         if node:
             test = condition(tree, node, schema, decimals)
-            lines.append(f"{indent[4:]}{test}: {answer}" if leaf else f"{indent[4:]}{test}")
+            level = f"[depth {depth}] " if depth > MOST_INDENTED else ""
+            lines.append(f"{indent[4:]}{level}{test}{f': {answer}' if leaf else ''}")
         elif leaf:
             lines.append(answer)
         staying = tree.staying(node)
@@ -81,7 +85,7 @@ def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
     name = schema.label(int(tree.attribute[parent]))
     if isinstance(coder, Categories):
         return f"{name} = {coder.name(tree.value(node))}"
-    place = tree.children(parent).index(node)
+    place = tree.child_number(node)
     edges = cut_names(tree.cuts(parent), column.family, decimals)
     if place == 0:
         return f"{name} <= {edges[0]}"

@@ -112,8 +112,8 @@ def _refuse_duplicates(X: Any) -> None:
 
 def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[Native], list[Any]]:
     # NaN equals nothing, itself included: as a name it is one object, which is found by identity.
-    given: list[Any] = frame.columns
-    names = [np.nan if isinstance(n, float) and n != n else n for n in given]
+    given: list[Any] = list(frame.columns)
+    names = [np.nan if isinstance(name, float) and name != name else name for name in given]
     if not names:
         raise ValueError(
             f"0 feature(s) (shape={frame.shape}) while a minimum of 1 is required: "

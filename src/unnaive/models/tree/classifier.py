@@ -100,7 +100,7 @@ class TreeClassifier(TableClassifier):
         sparse array of shape (n_samples, n_nodes)
             1 where the row passes.
         """
-        return self.tree_.paths()[self.apply(X)]
+        return self.tree_.paths(self.apply(X))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

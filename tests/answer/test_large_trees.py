@@ -1,0 +1,109 @@
+"""Trees of many nodes and levels: what is said of them grows no faster than they do."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unnaive import C45Classifier, export_text, report
+from unnaive.answer import Answer, ClassTree
+from unnaive.answer.tree import lay_out
+from unnaive.encode import Bins, Categories
+from unnaive.explain import explain_rows, tree_of
+from unnaive.table.schema import Column, Schema
+
+
+def model_of(column, coder, parent, answers, depth):
+    """A fitted C4.5 with a given tree: one row in each leaf, classes in turn."""
+    n = len(parent)
+    attribute = np.where(np.isin(np.arange(n), parent), 0, -1)
+    weight = np.zeros((n, 2))
+    for node in range(n - 1, -1, -1):
+        if attribute[node] < 0:
+            weight[node, node // 2 % 2] = 1.0
+        if node:
+            weight[parent[node]] += weight[node]
+    tree = ClassTree(
+        **lay_out((coder,), attribute, answers, parent),
+        depth=depth,
+        class_weight=weight,
+        worth=np.zeros(n),
+        answer=(weight + 0.5) / (weight.sum(axis=1, keepdims=True) + 1.0),
+    )
+    tree.check()
+    model = C45Classifier()
+    model._learn_answer(Answer(Schema((column,), True), np.array(["a", "b"]), tree))
+    return model
+
+
+def chain(levels):
+    """Every test sends one value to a leaf and all others down."""
+    n = 2 * levels + 1
+    parent = (np.arange(n) - 1) // 2 * 2
+    parent[0] = -1
+    cuts = np.arange(levels) + 0.5
+    answers = [cuts[k // 2 : k // 2 + 1] if k % 2 == 0 else np.empty(0) for k in range(n)]
+    column = Column("x", "numeric", "number")
+    return model_of(column, Bins(cuts), parent, answers, (np.arange(n) + 1) // 2)
+
+
+def fan(width):
+    """One test with very many answers."""
+    values = Categories(tuple(f"v{k:05d}" for k in range(width)))
+    parent = np.zeros(width + 1, dtype=np.intp)
+    parent[0] = -1
+    answers = [np.arange(width) + 1, *[np.empty(0)] * width]
+    column = Column("x", "categorical", "text")
+    return model_of(column, values, parent, answers, (parent == 0).astype(np.intp))
+
+
+def changes_walked(tree, block):
+    """What tests change, from the definition: each end of a row walks up to the root."""
+    out = np.zeros((block.n_rows, len(tree.coders), tree.n_outputs))
+    for row, end, share in zip(*tree.stops(block), strict=True):
+        node = int(end)
+        while node:
+            above = int(tree.parent[node])
+            out[row, tree.attribute[above]] += share * (tree.answer[node] - tree.answer[above])
+            node = above
+    return out
+
+
+@pytest.mark.parametrize("levels", [1, 40])
+def test_changes_by_column_are_those_on_the_way(levels):
+    model = chain(levels)
+    rows = pd.DataFrame({"x": [*np.linspace(-1, levels + 1, 9), np.nan]})
+    expected = changes_walked(model.tree_, model._open(rows).block)
+    np.testing.assert_allclose(model.evidence(rows).bars, expected, atol=1e-12)
+
+
+def test_a_chain_of_30_000_levels_is_explained_within_memory():
+    model, levels = chain(30_000), 30_000
+    rows = pd.DataFrame({"x": [0.0, levels + 1.0, np.nan]})
+    model.evidence(rows[:1])  # kernels are loaded
+    tracemalloc.start()
+    why = model.evidence(rows)
+    path = model.decision_path(rows)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 50e6  # 60,001 nodes; a matrix of them would be 29 GB
+    np.testing.assert_allclose(why.baseline + why.bars.sum(axis=1), model.predict_proba(rows))
+    assert path.sum(axis=1).tolist()[:2] == [2, levels + 1]
+
+
+def test_more_levels_than_calls_may_nest_are_shown():
+    model, levels = chain(2000), 2000
+    rows = pd.DataFrame({"x": [*np.linspace(0, levels, 9), np.nan]})
+    text = export_text(model)
+    assert text.splitlines()[-1].endswith(f"[depth {levels}] x > {levels - 0.5}: a (1 row)")
+    assert len(text) < 300 * len(model.tree_.parent)  # the indent of a chain does not add up
+    assert len(explain_rows(model, rows[9:])[0].pieces) == levels + 1
+    assert "<section" in report(model, rows, model.predict(rows)).html
+
+
+def test_a_node_of_very_many_values_is_read_value_by_value():
+    nodes = tree_of(fan(5000))
+    assert [node.condition for node in nodes[1:]] == [f"x = v{k:05d}" for k in range(5000)]
