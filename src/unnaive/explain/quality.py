@@ -275,7 +275,7 @@ def quality_of(
     >>> quality
     Quality on 150 rows: accuracy 0.9467, log loss 0.1493, ROC AUC 0.9909
     >>> quality.recall
-    array([1.  , 0.94, 0.9 ])
+    array([1.  , 0.9 , 0.94])
     """
     scan = scan_of(X, y, sample_weight)
     if scan is not None:
