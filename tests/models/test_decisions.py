@@ -219,6 +219,28 @@ def test_a_pipeline_is_explained_by_what_its_last_step_sees_and_says_why_it_is_n
         report(model, table, TWO, cv=2)
 
 
+def test_an_auto_classifier_that_also_tried_other_libraries_says_how_to_save_it():
+    table = X[["age", "income"]].fillna(0)
+    tried = {"logistic": LogisticRegression(), "nb of mine": NaiveBayesClassifier()}
+    model = AutoClassifier(models=[], estimators=tried, cv=2).fit(table, TWO)
+    with pytest.raises(
+        ModelFileError, match=r"Call set_params\(estimators=...\) with plain values"
+    ):
+        save(model, io.BytesIO())
+    model.best_estimator_ = NaiveBayesClassifier().fit(table, TWO)
+    np.testing.assert_array_equal(
+        stored(model.set_params(estimators=None)).predict(table), model.predict(table)
+    )
+    model.best_estimator_ = LogisticRegression().fit(table, TWO)
+    decided = model.with_decision(0.2).predict(table)
+    np.testing.assert_array_equal(decided == "yes", model.predict_proba(table)[:, 1] >= 0.2)
+    with pytest.raises(ModelFileError, match="Use skops or joblib instead"):
+        save(model, io.BytesIO())
+    for act in (evidence_of, lambda m: to_sql(m, "t")):
+        with pytest.raises(TypeError, match="LogisticRegression .* classifiers of this library"):
+            act(model)
+
+
 def test_what_has_no_evidence_says_what_to_do():
     calibrated = CalibratedClassifierCV(NaiveBayesClassifier(), cv=2).fit(X, TWO)
     for act in (evidence_of, lambda m: report(m, X), lambda m: to_sql(m, "t")):

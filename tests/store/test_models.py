@@ -24,6 +24,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import unnaive
 from fuzz.mutate import Broken
@@ -443,7 +444,10 @@ NUMBERS, TARGET = np.arange(40.0).reshape(-1, 1), np.arange(40) % 2
     [
         (GaussianNB(), "model is a sklearn.naive_bayes.GaussianNB; .* Use skops or joblib"),
         (Mine(), "Mine; model files hold only estimators of unnaive"),
-        (make_pipeline(NaiveBayesClassifier()), "model is a sklearn.pipeline.Pipeline"),
+        (
+            make_pipeline(StandardScaler(), NaiveBayesClassifier()),
+            "a Pipeline with StandardScaler cannot be saved",
+        ),
         (ClassDecompositionClassifier(GaussianNB()), r"model.estimator is a sklearn\.naive"),
         (ClassDecompositionClassifier(clusterer=KMeans(2)), r"model.clusterer is a sklearn\.clus"),
         (

@@ -295,13 +295,13 @@ def quality_of(
     >>> X, y = load_iris(return_X_y=True)
     >>> quality = quality_of(NaiveBayesClassifier().fit(X, y), X, y)
     >>> quality
-    Quality on 150 rows: accuracy 0.9467, log loss 0.1493, ROC AUC 0.9915
+    Quality on 150 rows: accuracy 0.9467, log loss 0.1493, ROC AUC 0.9909
     true class  predicted 0  predicted 1  predicted 2
              0           50            0            0
              1            0           45            5
              2            0            3           47
     >>> quality.recall
-    array([1.  , 0.94, 0.9 ])
+    array([1.  , 0.9 , 0.94])
     """
     scan = scan_of(X, y, sample_weight)
     if scan is not None:

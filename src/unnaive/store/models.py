@@ -108,7 +108,10 @@ class Models(Objects):
             try:
                 encode(value, Aside())
             except PackError as error:
-                raise PackError(f"{where}: {error}") from None
+                raise PackError(
+                    f"{where}: {error} Call set_params({name}=...) with plain values, or None, "
+                    "before saving; what was learned stays."
+                ) from None
             node["parameters"][name] = value
 
     def _pack_learned(self, value: Any, where: str) -> dict[str, Any] | None:
