@@ -43,7 +43,7 @@ def _on_classes(summary: Summary) -> Iterator[str]:
     if few:
         names = ", ".join(few[:5]) + (", ..." if len(few) > 5 else "")
         yield (
-            f"fewer than {FEW} rows have the class {names}: nothing can be learned about so few. "
+            f"fewer than {FEW} rows have the class {names}: little can be learned about so few. "
             "Join rare classes, or leave their rows out."
         )
 
@@ -51,12 +51,13 @@ def _on_classes(summary: Summary) -> Iterator[str]:
 def _on_columns(summary: Summary) -> Iterator[str]:
     totals = summary.counts.totals
     varied = len(totals) > 1 and totals.max() < MAJORITY * totals.sum()
+    constants = []
     for j, (column, coder) in enumerate(zip(summary.schema, summary.coders, strict=True)):
         if coder is None or not coder.size:
             continue
         counts = summary.counts.attribute(j)
         if coder.size == 1 and not counts[:, 0].any():
-            yield f"{column} has one value in all rows, which says nothing; leave it out."
+            constants.append(str(column))
             continue
         share = float(1.0 - counts[:, 0].sum() / max(totals.sum(), 1e-300))
         text = _on_values(column, coder, share * summary.n_rows)
@@ -67,6 +68,9 @@ def _on_columns(summary: Summary) -> Iterator[str]:
             )
         if text is not None:
             yield text
+    if constants:
+        names = ", ".join(constants[:5]) + (", ..." if len(constants) > 5 else "")
+        yield f"one value in all rows says nothing: {names}; leave it out."
 
 
 def _on_values(column: Column, coder: Grid | Categories, n_rows: float) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import ClassTree
-from unnaive.bayes import GaussianTerm, KernelTerm, TableTerm
+from unnaive.bayes import TableTerm
 from unnaive.bayes.evidence import weigh
 from unnaive.common.facts import Columns, Facts, Repeated
 from unnaive.common.threads import in_threads
@@ -98,13 +98,15 @@ def reasons_of(reading: Reading, block: Block, top: int, label: int | None) -> R
     kept, n_rows = KeptBlock(block), block.n_rows
     n_jobs = getattr(reading.model, "n_jobs", None)
     if label is None:
-        chosen = reading.answer.probabilities(kept, n_jobs).argmax(axis=1)
+        answers = reading.answer.probabilities(kept, n_jobs)
+        two = answers.shape[1] == 2  # argmax over short rows is slow
+        chosen = (answers[:, 1] > answers[:, 0]).astype(np.intp) if two else answers.argmax(axis=1)
     else:
         chosen = np.full(n_rows, label)
     features = bar_names(reading)
     top = min(int(top), len(features))
     bars, evidence = np.empty((n_rows, top), np.int32), np.empty((n_rows, top))
-    tables = cache(lambda k, j: _weight_table(reading.part(k), j))
+    tables = cache(lambda k, j: _weight_term(reading.part(k), j))
 
     def look(start: int) -> None:
         rows = slice(start, start + ROWS)
@@ -159,8 +161,10 @@ def _strengths(
             each = np.take_along_axis(bars, labels[:, None, None], axis=2)[:, :, 0].T
             out[:, one.rows] += share * each
             continue
+        n_labels = len(part.labels)
+        at = np.arange(0, rows.n_rows * n_labels, n_labels) + labels
         for j in range(n_bars):
-            bar = _bar(part, rows, j, labels, tables(one.part, j))
+            bar = _bar(part, rows, j, labels, at, tables(one.part, j))
             if bar is not None and alone:
                 out[j] = bar
             elif bar is not None:
@@ -178,14 +182,16 @@ def _labels_of(
     return np.where(owner == chosen[:, None], joint, -np.inf).argmax(axis=1)
 
 
-def _weight_table(part: Part, j: int) -> NDArray[np.float64] | None:
-    """Weight of evidence by slot of a bar, slots x labels; None where it has no slots."""
+def _weight_term(part: Part, j: int) -> TableTerm | NDArray[np.float64] | None:
+    """Weight of evidence by slot, where a bar has slots; of a pair, pairs of slots x labels."""
     scorer = part.scorer
     if j >= len(scorer.terms):
         logs = scorer.pairs[j - len(scorer.terms)].logs
         return weigh(logs.reshape(-1, logs.shape[2]), scorer.log_prior)
     term = scorer.terms[j]
-    return weigh(term.logs, scorer.log_prior) if isinstance(term, TableTerm) else None
+    if not isinstance(term, TableTerm):
+        return None
+    return TableTerm(term.coder, weigh(term.logs, scorer.log_prior))
 
 
 def _bar(
@@ -193,30 +199,24 @@ def _bar(
     block: KeptBlock,
     j: int,
     labels: NDArray[np.intp],
-    table: NDArray[np.float64] | None,
+    at: NDArray[np.intp],
+    weights: TableTerm | NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """Evidence of one bar for each row's label."""
+    """Evidence of one bar for each row's label; ``at`` is its place in a table rows x labels."""
     scorer = part.scorer
-    if j >= len(scorer.terms):
-        assert table is not None
+    if isinstance(weights, np.ndarray):
         pair = scorer.pairs[j - len(scorer.terms)]
         first, second = (column_slots(block, i, coder) for i, coder in pair.columns)
-        return _look_up(table, first.astype(np.intp) * pair.logs.shape[1] + second, labels)
-    term = scorer.terms[j]
+        slots = first.astype(np.intp) * pair.logs.shape[1] + second
+        return weights.ravel().take(slots * weights.shape[1] + labels)
+    term = scorer.terms[j] if weights is None else weights
     if term is None:
         return None
-    if isinstance(term, (GaussianTerm, KernelTerm)):
-        logs = np.zeros((block.n_rows, len(scorer.log_prior)))
-        term.adder(block, j)(slice(0, block.n_rows), logs)
-        return weigh(logs, scorer.log_prior)[np.arange(len(logs)), labels]
-    assert table is not None
-    return _look_up(table, column_slots(block, j, term.coder), labels)
-
-
-def _look_up(
-    table: NDArray[np.float64], slots: NDArray[Any], labels: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    return table.ravel().take(slots * np.intp(table.shape[1]) + labels)
+    each = np.zeros((block.n_rows, len(scorer.log_prior)))
+    term.adder(block, j)(slice(0, block.n_rows), each)
+    if weights is None:  # densities
+        each = weigh(each, scorer.log_prior)
+    return each.ravel().take(at)
 
 
 # Words -------------------------------------------------------------------------------------------
@@ -232,8 +232,8 @@ def _texts(
     schema, extra = reading.schema, reading.answer.extra_bars
     coders = {(pair.first, pair.second): pair.columns for pair in reading.answer.pairs}
     part = reading.part(reading.main)
-    small = flat.astype(np.int16 if len(names) < 1 << 15 else np.int32)  # sorted by digits
-    order = np.argsort(small, kind="stable")
+    # Small integers are sorted digit by digit.
+    order = np.argsort(flat.astype(np.min_scalar_type(-len(names) - 1)), kind="stable")
     ends = np.cumsum(np.bincount(flat + 1, minlength=len(names) + 1))
     for j, at in enumerate(np.split(order, ends)[1:-1]):
         if not len(at):
@@ -267,9 +267,10 @@ class _Writer:
         self.texts: dict[str, int] = {}
 
     def write(self, at: NDArray[np.intp], number: NDArray[np.intp], texts: list[str]) -> None:
-        used = np.flatnonzero(np.bincount(number, minlength=len(texts)))
+        used = np.zeros(len(texts), dtype=bool)
+        used[number] = True
         place = np.empty(len(texts), dtype=np.int32)
-        for k in used.tolist():
+        for k in np.flatnonzero(used).tolist():
             place[k] = self.texts.setdefault(texts[k], len(self.texts))
         self.codes[at] = place[number]
 
@@ -289,8 +290,8 @@ def _value_texts(block: KeptBlock, j: int, rows: NDArray[np.intp]) -> Texts:
         return number, ["missing", *present]
     if column.kind == "empty":
         return np.zeros(len(rows), np.intp), ["missing"]
-    raw = block.categorical(j)
-    return raw.slots[rows].astype(np.intp), ["missing", *map(str, raw.values)]
+    raw = block.take(rows).categorical(j)
+    return raw.slots.astype(np.intp), ["missing", *map(str, raw.values)]
 
 
 def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -313,7 +314,7 @@ def _phrases(
     """A column and what it holds, in words: its interval, or its value."""
     name = schema.label(j)
     if isinstance(coder, Bins) and coder.size > 1:
-        slots = column_slots(block, j, coder)[rows].astype(np.intp)
+        slots = column_slots(block.take(rows), j, coder).astype(np.intp)
         texts = list(slot_words(coder, schema[j].family))
         texts[0] = "is missing"
         return slots, [f"{name} {text}" for text in texts]

@@ -20,8 +20,8 @@ class KeptBlock(Block):
     ----------
     whole : Block
         Whose columns are read.
-    rows : array or None, default=None
-        The rows of it, None for all.
+    rows : array, slice or None, default=None
+        The rows of it, None for all; a slice has a start and a stop.
     gone : frozenset of int
         Columns whose values are missing in every row.
     """
@@ -29,11 +29,14 @@ class KeptBlock(Block):
     def __init__(
         self,
         whole: Block,
-        rows: NDArray[np.intp] | None = None,
+        rows: NDArray[np.intp] | slice | None = None,
         gone: frozenset[int] = frozenset(),
         kept: dict[tuple[str, int], NDArray[np.float64] | RawCodes] | None = None,
     ) -> None:
-        n_rows = whole.n_rows if rows is None else len(rows)
+        if isinstance(rows, slice):
+            n_rows = rows.stop - rows.start
+        else:
+            n_rows = whole.n_rows if rows is None else len(rows)
         super().__init__(whole.schema, (), n_rows=n_rows)
         self._whole, self._rows, self._gone = whole, rows, gone
         self._kept = {} if kept is None else kept
@@ -59,11 +62,17 @@ class KeptBlock(Block):
 
     def take(self, rows: NDArray[np.intp]) -> KeptBlock:
         """Some of the rows, in any order, as often as asked."""
-        own = rows if self._rows is None else self._rows[rows]
+        if isinstance(self._rows, slice):
+            own = rows + self._rows.start
+        else:
+            own = rows if self._rows is None else self._rows[rows]
         return KeptBlock(self._whole, own, self._gone, self._kept)
 
     def slice(self, start: int, stop: int) -> KeptBlock:
-        return self.take(np.arange(start, min(stop, self.n_rows)))
+        stop = min(stop, self.n_rows)
+        if self._rows is None:  # a view
+            return KeptBlock(self._whole, slice(start, stop), self._gone, self._kept)
+        return self.take(np.arange(start, stop))
 
     def without(self, j: int) -> KeptBlock:
         """The same rows, one column missing in all of them."""
