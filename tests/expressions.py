@@ -14,6 +14,7 @@ from unnaive import C45Classifier, FlexibleNBTreeClassifier, NBTreeClassifier
 from unnaive.answer import (
     Answer,
     BayesTree,
+    Calibrated,
     ClassTree,
     EvidenceTable,
     Folded,
@@ -87,7 +88,7 @@ def counts(units: int) -> CountTable:
 @cache
 def trees(n: int) -> list[Any]:
     """Trees that tell n labels apart."""
-    labels = np.arange(len(X)) * 7 % n if n != 3 else np.unique(Y, return_inverse=True)[1]
+    labels = np.arange(len(X)) * 11 % n if n != 3 else np.unique(Y, return_inverse=True)[1]
     return [
         model.fit(X, labels).answer_.root
         for model in (
@@ -100,7 +101,7 @@ def trees(n: int) -> list[Any]:
 
 def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
     """A random node that tells n labels apart."""
-    kind = rng.integers(0, 6 if depth else 5)
+    kind = rng.integers(0, 7 if depth else 5)
     if kind == 0:
         scorer = table(rng, n, dense=True)
         return EvidenceTable(replace(scorer, pairs=pairs(rng, n)))
@@ -115,6 +116,9 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
     if kind == 4:
         return trees(n)[rng.integers(0, 3)]
+    if kind == 6:
+        intercept = rng.normal(size=n)
+        return Calibrated(expression(rng, n, depth - 1), float(rng.uniform(0.2, 2.0)), intercept)
     owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
     method = str(rng.choice(["sum", "max"]))
     return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
@@ -139,6 +143,9 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
             return np.array([own.sum() for own in classes])
         best = np.array([own.max() for own in classes])
         return best / best.sum()
+    if isinstance(root, Calibrated):
+        least = np.maximum(spoken(root.inner, row), 2.0**-52)
+        return softmax(root.slope * np.log(least) + root.intercept)
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
     if isinstance(root, BayesTree):
         node = int(root.apply(block)[0])

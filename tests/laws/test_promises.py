@@ -17,8 +17,8 @@ from sklearn.base import clone
 from helpers import assert_same_model, mixed_table
 from registry import ADDITIVE, CHOOSERS, CLASSIFIERS, ESTIMATORS, META, ORDERLESS, UNNAIVE
 from unnaive import NaiveBayesClassifier, merge
-from unnaive.answer import Folded
-from unnaive.answer.predict import fold_probabilities
+from unnaive.answer import Calibrated
+from unnaive.answer.predict import outer_probabilities
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
 NUMBERS = st.one_of(
@@ -125,10 +125,14 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
 def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, data):
     X, y = data
     model = clone(estimator).fit(X, y)
-    why, root = model.evidence(X), model.answer_.root
+    why = model.evidence(X)
     assert why.bars.shape == (len(X), len(why.names), len(why.classes))
     total = softmax(why.total, axis=1) if why.scale == "log" else why.total
-    total = fold_probabilities(root, total) if isinstance(root, Folded) else total
+    for node in reversed(list(model.answer_.nodes())[:-1]):
+        votes = (
+            isinstance(node, Calibrated) and why.scale == "log" and model.answer_.core is node.inner
+        )
+        total = total if votes else outer_probabilities(node, total)  # bars of votes are scaled
     np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-12)
     assert why.shares.shape == (len(X), len(why.parts))
     for part in why.parts:  # members, gates and experts have one bar per column

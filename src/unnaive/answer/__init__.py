@@ -4,12 +4,13 @@ from unnaive.answer.answer import Answer
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.kernel_tree import KernelTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, GatedMixture, Vote
 from unnaive.answer.tree import BayesTree
 
 __all__ = [
     "Answer",
     "BayesTree",
+    "Calibrated",
     "ClassTree",
     "Evidence",
     "EvidenceTable",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.answer import predict
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.evidence import Evidence, evidence
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, Node
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, Node
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
@@ -36,7 +36,8 @@ class Answer:
         The columns that rows are read by.
     classes : array of shape (n_classes,)
     root : node
-        The expression: `EvidenceTable`, `Vote`, `GatedMixture`, `Folded`, a tree, or `Foreign`.
+        The expression: `EvidenceTable`, `Vote`, `GatedMixture`, a tree, or `Foreign`, inside of
+        any number of `Folded` and `Calibrated`.
 
     Examples
     --------
@@ -75,7 +76,7 @@ class Answer:
         """The expression from the outside in."""
         node = self.root
         yield node
-        while isinstance(node, Folded):
+        while isinstance(node, Folded | Calibrated):
             node = node.inner
             yield node
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Vote
-from unnaive.answer.predict import share_rows
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, GatedMixture, Vote
+from unnaive.answer.predict import joint, share_rows
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
@@ -181,3 +181,14 @@ def _(
 def _(node: Folded, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
     """The bars of every (class, cluster) pair."""
     return evidence(node.inner, block, as_objects(node.pairs(classes)), n_jobs)
+
+
+@evidence.register
+def _(node: Calibrated, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+    """Bars on the log scale are scaled; those of probabilities are what is then calibrated."""
+    why = evidence(node.inner, block, classes, n_jobs)
+    if why.scale == "probability" or why.classes is not classes:
+        return why
+    bars = node.slope * why.bars
+    scaled = replace(why, baseline=np.zeros_like(why.baseline), bars=bars)
+    return replace(scaled, baseline=joint(node, block, n_jobs) - scaled.total)

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from unnaive.answer import mixture_kernels
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Vote
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, GatedMixture, Vote
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer, scoring
 from unnaive.common.threads import in_threads
@@ -173,6 +173,23 @@ def fold_probabilities(node: Folded, pairs: NDArray[np.float64]) -> NDArray[np.f
 
 def _first_pairs(node: Folded) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(node.owner, prepend=-1))
+
+
+# Calibration -------------------------------------------------------------------------------------
+
+
+@joint.register
+def _(node: Calibrated, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+    return node.scores(probabilities(node.inner, block, n_jobs))
+
+
+def outer_probabilities(
+    node: Folded | Calibrated, inner: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Probabilities by a node, given those by the node inside of it (rows x its outputs)."""
+    if isinstance(node, Folded):
+        return fold_probabilities(node, inner)
+    return scoring.probabilities(node.scores(inner))
 
 
 # Other libraries ---------------------------------------------------------------------------------

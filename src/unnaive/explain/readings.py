@@ -65,9 +65,9 @@ def parts_of(node: Any, labels: NDArray[Any]) -> Parts:  # noqa: ARG001
 
 @parts_of.register
 def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
-    counts, direct = node.counts, node.rounds is None
+    counts, direct = node.counts, node.rounds is None and node.slope == 1.0
     weight = np.nan if counts is None else float(counts.totals.sum())
-    votes = 1.0 if node.rounds is None else node.rounds
+    votes = node.slope * (1.0 if node.rounds is None else node.rounds)
     part = Part("naive Bayes", "model", labels, node.scorer, counts, weight, direct, votes)
 
     def active_parts(block: Block) -> list[ActivePart]:
@@ -130,8 +130,9 @@ def _(node: GatedMixture, labels: NDArray[Any]) -> Parts:
 @parts_of.register
 def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
     def part(n: int) -> Part:
-        weight = float(node.weight[n])
-        return Part(f"node {n}", "node", labels, node.scorer(n), node.node_counts(n), weight)
+        weight, direct = float(node.weight[n]), node.slope == 1.0
+        given = (node.scorer(n), node.node_counts(n), weight, direct, node.slope)
+        return Part(f"node {n}", "node", labels, *given)
 
     def active_parts(block: Block) -> list[ActivePart]:
         stops = node.apply(block)

@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from unnaive.answer import Answer, Evidence
 from unnaive.bayes import Scorer
 from unnaive.counts import CountTable
-from unnaive.encode.labels import read_target, same_labels
+from unnaive.counts.summary import refuse_new
+from unnaive.encode import Labels
+from unnaive.encode.labels import label_groups, read_target, same_labels
 from unnaive.estimator import TableEstimator
 from unnaive.table import Block, Source, open_table, scan_of
 from unnaive.table.reading import read_weight
@@ -29,6 +31,17 @@ def _if_supported(name: str) -> Callable[[Any], Any]:
     return decorate
 
 
+def count_labelled(source: Source, labels: Labels) -> int:
+    """How many rows a source has; labels that a fitted model does not know are refused."""
+
+    def look(block: Block) -> int:
+        assert block.target is not None
+        refuse_new(labels, label_groups(block.target)[0])
+        return block.n_rows
+
+    return source.reduce(look, int.__add__, "looking at classes")
+
+
 class ScorerAttributes:
     """The evidence behind an answer that has one scorer."""
 
@@ -37,15 +50,15 @@ class ScorerAttributes:
     @property
     def scorer_(self) -> Scorer:
         """The evidence of every value."""
-        root: Any = self.answer_.root
-        scorer: Scorer = root.scorer
+        core: Any = self.answer_.core
+        scorer: Scorer = core.scorer
         return scorer
 
     @property
     def counts_(self) -> CountTable:
         """Weight of the training rows by class, in the slots of the coders."""
-        root: Any = self.answer_.root
-        counts: CountTable = root.counts
+        core: Any = self.answer_.core
+        counts: CountTable = core.counts
         return counts
 
 

@@ -14,7 +14,15 @@ from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, BayesTree, ClassTree, KernelTree
 from unnaive.answer.mixture_shape import Shape
-from unnaive.answer.nodes import ClassClusters, EvidenceTable, Folded, GatedMixture, Vote
+from unnaive.answer.nodes import (
+    Calibrated,
+    ClassClusters,
+    EvidenceTable,
+    Folded,
+    GatedMixture,
+    Vote,
+)
+from unnaive.bayes.calibrate import Calibration
 from unnaive.estimator.registry import estimators
 from unnaive.pack import Objects, PackError
 from unnaive.pack.known import LEARNED
@@ -157,6 +165,6 @@ class Models(Objects):
 
 
 MODELS = Models(
-    *LEARNED, Answer, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters, BayesTree,
-    KernelTree, ClassTree,
+    *LEARNED, Answer, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters, Calibrated,
+    Calibration, BayesTree, KernelTree, ClassTree,
 )  # fmt: skip

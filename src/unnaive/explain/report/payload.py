@@ -13,6 +13,7 @@ import numpy as np
 
 from unnaive.answer import (
     BayesTree,
+    Calibrated,
     ClassTree,
     EvidenceTable,
     Folded,
@@ -20,6 +21,7 @@ from unnaive.answer import (
     KernelTree,
     Vote,
 )
+from unnaive.answer.nodes import LEAST_SHARE
 from unnaive.answer.tree import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.scoring import PairTerm
@@ -48,7 +50,7 @@ def _(node: Tree) -> Coders:
 
 
 @coders_of.register
-def _(node: Folded) -> Coders:
+def _(node: Folded | Calibrated) -> Coders:
     return coders_of(node.inner)
 
 
@@ -83,6 +85,17 @@ def _(node: GatedMixture) -> Payload:
 def _(node: Folded) -> Payload:
     inner = scorer_payload(node.inner)
     return {"kind": "folded", "owner": node.owner.tolist(), "method": node.method, "inner": inner}
+
+
+@scorer_payload.register
+def _(node: Calibrated) -> Payload:
+    return {
+        "kind": "calibrated",
+        "slope": node.slope,
+        "intercept": pack(node.intercept),
+        "least": LEAST_SHARE,
+        "inner": scorer_payload(node.inner),
+    }
 
 
 def _scorer(scorer: Scorer) -> Payload:
@@ -124,7 +137,7 @@ def _term(term: Term) -> Payload | None:
     if isinstance(term, GaussianTerm):
         return {
             "kind": "gaussian",
-            "peak": pack(term.log_weight - 0.5 * np.log(2.0 * np.pi * term.variance)),
+            "peak": pack(term.peak),
             "mean": pack(term.mean),
             "deviation": pack(np.sqrt(term.variance)),
             "missing": pack(term.missing),

@@ -13,6 +13,7 @@ from sqlglot import exp
 from unnaive.answer import (
     Answer,
     BayesTree,
+    Calibrated,
     ClassTree,
     EvidenceTable,
     Folded,
@@ -20,6 +21,7 @@ from unnaive.answer import (
     GatedMixture,
     Vote,
 )
+from unnaive.answer.nodes import LEAST_SHARE
 from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, ref, whole
 from unnaive.store.sql.scores import (
@@ -186,3 +188,15 @@ def _(node: Folded, columns: Columns, thinning: Thinning) -> list[str]:
         ]
     best = [step.define("e", dialect.greatest(parts)) for parts in class_pairs]
     return normalized(columns, [best])[0]
+
+
+@probabilities.register
+def _(node: Calibrated, columns: Columns, thinning: Thinning) -> list[str]:
+    inner, dialect = probabilities(node.inner, columns, thinning), columns.dialect
+    step = columns.statement.step("calibrated")
+    scores = []
+    for p, intercept in zip(inner, node.intercept.tolist(), strict=True):
+        log = exp.Ln(this=dialect.greatest([ref(p), dialect.double(LEAST_SHARE)]))
+        scaled = exp.Mul(this=log, expression=dialect.double(node.slope))
+        scores.append(step.define("s", exp.Add(this=scaled, expression=dialect.double(intercept))))
+    return shares(columns, [scores])[0]
