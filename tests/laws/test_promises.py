@@ -129,10 +129,9 @@ def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, da
     assert why.bars.shape == (len(X), len(why.names), len(why.classes))
     total = softmax(why.total, axis=1) if why.scale == "log" else why.total
     for node in reversed(list(model.answer_.nodes())[:-1]):
-        votes = (
-            isinstance(node, Calibrated) and why.scale == "log" and model.answer_.core is node.inner
-        )
-        total = total if votes else outer_probabilities(node, total)  # bars of votes are scaled
+        votes = node.inner is model.answer_.core and why.scale == "log"  # their bars are scaled
+        scaled = votes and isinstance(node, Calibrated)
+        total = total if scaled else outer_probabilities(node, total)
     np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-12)
     assert why.shares.shape == (len(X), len(why.parts))
     for part in why.parts:  # members, gates and experts have one bar per column

@@ -225,17 +225,15 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         progress = Progress(
             "training", n, "sweeps", n_rows=len(rows.groups), step="sweep", steps=n, hook=self._hook
         )
-        counters = train(
-            rows, shape, coders, self._options(), n, start.seed, n_jobs=self.n_jobs,
-            progress=progress,
-        )  # fmt: skip
+        given = (rows, shape, coders, self._options(), n, start.seed)
+        counters = train(*given, n_jobs=self.n_jobs, progress=progress)
         progress.finish()
         self.growth_, self.n_sweeps_ = growth, counters.n_sweeps
         self._store_first_pass(start)
         self._finalize(shape, counters)
         if self.calibration == "slope":
-            given = (counters, rows, self._options(), self.n_jobs)
-            self.answer_ = calibrate_mixture(self.answer_, *given)
+            left_out = (counters, rows, self._options(), self.n_jobs)
+            self.answer_ = calibrate_mixture(self.answer_, *left_out)
         return self
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
