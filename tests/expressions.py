@@ -19,6 +19,7 @@ from unnaive import (
 from unnaive.answer import (
     Answer,
     BayesTree,
+    Calibrated,
     ClassForest,
     ClassTree,
     EvidenceTable,
@@ -94,7 +95,7 @@ def counts(units: int) -> CountTable:
 @cache
 def trees(n: int) -> list[Any]:
     """Trees that tell n labels apart."""
-    labels = np.arange(len(X)) * 7 % n if n != 3 else np.unique(Y, return_inverse=True)[1]
+    labels = np.arange(len(X)) * 11 % n if n != 3 else np.unique(Y, return_inverse=True)[1]
     return [
         model.fit(X, labels).answer_.root
         for model in (
@@ -108,7 +109,7 @@ def trees(n: int) -> list[Any]:
 
 def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
     """A random node that tells n labels apart."""
-    kind = rng.integers(0, 7 if depth else 5)
+    kind = rng.integers(0, 8 if depth else 5)
     if kind == 0:
         scorer = table(rng, n, dense=True)
         return EvidenceTable(replace(scorer, pairs=pairs(rng, n)))
@@ -130,6 +131,9 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         if rng.random() < 0.6:
             intercept, join = rng.normal(size=n), "geometric"
         return Pool(members, names, rng.uniform(0.2, 1.5, len(members)), intercept, join)
+    if kind == 6:
+        intercept = rng.normal(size=n)
+        return Calibrated(expression(rng, n, depth - 1), float(rng.uniform(0.2, 2.0)), intercept)
     owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
     method = str(rng.choice(["sum", "max"]))
     return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
@@ -156,6 +160,9 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
         return best / best.sum()
     if isinstance(root, Pool):
         return _pool(root, row)
+    if isinstance(root, Calibrated):
+        least = np.maximum(spoken(root.inner, row), 2.0**-52)
+        return softmax(root.slope * np.log(least) + root.intercept)
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
     if isinstance(root, (BayesTree, EvidenceTable)):
         return softmax(_scores(root, row))

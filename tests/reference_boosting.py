@@ -41,7 +41,17 @@ class Boosting:
         chance = 0.5 if self.algorithm == "m1" else 1 - 1 / n_classes
         relative = [1.0] * n  # weight of each row beside its own
         weights, self.prior_alpha = list(given), 0.0
+        self.base = [0.0] * n_classes
+        if self.algorithm == "real":  # as after a first round that knows the classes' shares
+            for c, name in enumerate(self.classes):
+                own = sum(w for w, y in zip(given, labels, strict=True) if y == name)
+                self.base[c] = math.log(own / sum(given))
+            for i, y in enumerate(labels):
+                margin = self.base[self.classes.index(y)] - sum(self.base) / n_classes
+                relative[i] = math.exp(-margin)
+            weights, self.prior_alpha = self.weigh(relative, given), 0.5
         self.rounds, restarts = [], 0
+        first_weights, first_alpha = weights, self.prior_alpha
         while True:
             prior_alpha = self.prior_alpha
             scores = [self.scores(weights, row) for row in rows]
@@ -81,7 +91,7 @@ class Boosting:
             first = min(max(self.first_error, 0.5 / (n + 1)), 1 - 0.5 / (n + 1))
             vote = max(math.log((1 - first) * (n_classes - 1) / first), 2.0**-20)
             vote = min(1.0, self.rate * self.n_rounds) if self.algorithm == "real" else vote
-            self.rounds = [(vote, list(given), 0.0, self.first_error)]
+            self.rounds = [(vote, first_weights, first_alpha, self.first_error)]
         self.restarts = restarts
         return self
 
@@ -100,7 +110,7 @@ class Boosting:
         return self.rate * vote
 
     def probabilities(self, row):
-        total = [0.0] * len(self.classes)
+        total = list(self.base)
         for vote, weights, prior_alpha, _ in self.rounds:
             self.prior_alpha = prior_alpha
             scores = self.scores(weights, row)

@@ -36,7 +36,7 @@ def _c45(_: Any) -> C45Classifier:
 
 def _nbtree(seed: Any) -> NBTreeClassifier:
     """Kohavi counts raw frequencies, and splits wherever the error falls by 5 per cent."""
-    return NBTreeClassifier(alpha=0, significance=None, random_state=seed)
+    return NBTreeClassifier(alpha=0, significance=None, calibration="none", random_state=seed)
 
 
 CONFIGURATIONS: dict[str, dict[str, Make]] = {
@@ -45,29 +45,35 @@ CONFIGURATIONS: dict[str, dict[str, Make]] = {
         "C4.5": _c45,
         "NBTree": _nbtree,
         "Flexible NBTree": lambda seed: FlexibleNBTreeClassifier(
-            significance=None, random_state=seed
+            significance=None, calibration="none", random_state=seed
         ),
     },
     "vilalta": {
         "NB": lambda _: NaiveBayesClassifier(numeric="gaussian", var_smoothing=SMALL_VARIANCE),
         # The paper's name of the decomposed naive Bayes: the class of the best pair.
-        "NB'": lambda seed: ClassDecompositionClassifier(fold="max", random_state=seed),
+        "NB'": lambda seed: ClassDecompositionClassifier(
+            fold="max", calibration="none", random_state=seed
+        ),
     },
     "wiering": {
         "NB": lambda _: NaiveBayesClassifier(**_WIERING),
-        "1-4 HM": lambda seed: HierarchicalMixtureClassifier(layers=(4,), random_state=seed),
-        "2-2 HM": lambda seed: HierarchicalMixtureClassifier(layers=(2, 2), random_state=seed),
+        "1-4 HM": lambda seed: HierarchicalMixtureClassifier(
+            layers=(4,), calibration="none", random_state=seed
+        ),
+        "2-2 HM": lambda seed: HierarchicalMixtureClassifier(
+            layers=(2, 2), calibration="none", random_state=seed
+        ),
         "bagging": lambda seed: BaggedNaiveBayesClassifier(
-            voting="hard", random_state=seed, **_WIERING
+            voting="hard", calibration="none", random_state=seed, **_WIERING
         ),
         "boosting": lambda seed: BoostedNaiveBayesClassifier(
-            algorithm="m1", random_state=seed, **_WIERING
+            algorithm="m1", calibration="none", random_state=seed, **_WIERING
         ),
     },
     "elkan": {
         "NB": lambda _: NaiveBayesClassifier(**_ELKAN),
         "boosted NB": lambda seed: BoostedNaiveBayesClassifier(
-            algorithm="m1", random_state=seed, **_ELKAN
+            algorithm="m1", calibration="none", random_state=seed, **_ELKAN
         ),
         "C4.5": _c45,
     },
@@ -95,7 +101,7 @@ def configuration(paper: str, name: str, random_state: int | None = None) -> Any
     >>> configurations("kohavi")
     ['C4.5', 'NB', 'NBTree']
     >>> configuration("kohavi", "NBTree", random_state=0)
-    NBTreeClassifier(alpha=0, random_state=0, significance=None)
+    NBTreeClassifier(alpha=0, calibration='none', random_state=0, significance=None)
     """
     if name not in configurations(paper):
         raise ValueError(

@@ -12,8 +12,8 @@ import pytest
 import unnaive
 from explained import ROWS
 from expressions import X, answer, spoken
-from unnaive.answer import Answer, Folded
-from unnaive.answer.predict import fold_probabilities
+from unnaive.answer import Answer, Calibrated, Folded
+from unnaive.answer.predict import outer_probabilities
 from unnaive.bayes import GaussianTerm, Scorer
 from unnaive.bayes.scoring import add_scorers, stack_scorers
 from unnaive.counts import Wanted
@@ -80,8 +80,11 @@ def test_evidence_adds_up_to_the_plain_reading(seed):
     if why.scale == "log":
         total = np.exp(total - total.max(axis=1, keepdims=True))
         total /= total.sum(axis=1, keepdims=True)
-    for node in reversed([n for n in model.answer_.nodes() if isinstance(n, Folded)]):
-        total = fold_probabilities(node, total)
+    outside = [n for n in model.answer_.nodes() if isinstance(n, Folded | Calibrated)]
+    scaled = why.scale == "log"  # calibration is in the bars, as far as classes are not folded
+    for node in reversed(outside):
+        scaled &= isinstance(node, Calibrated)
+        total = total if scaled else outer_probabilities(node, total)
     np.testing.assert_allclose(total, plain(model, ROWS), atol=1e-9)
 
 
@@ -120,7 +123,8 @@ def test_pages_are_made_of_any_answer(seed):
     template, data = contents.template(), contents.data()
     assert template["can_try"]
     assert data["answer"]["kind"] in {
-        "table", "vote", "mixture", "folded", "bayes_tree", "class_tree", "forest", "pool",
+        "table", "vote", "mixture", "folded", "calibrated", "bayes_tree", "class_tree", "forest",
+        "pool",
     }  # fmt: skip
     assert template["model"]["what"]
 

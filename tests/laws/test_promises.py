@@ -26,8 +26,8 @@ from registry import (
     UNNAIVE,
 )
 from unnaive import NaiveBayesClassifier, merge
-from unnaive.answer import Folded
-from unnaive.answer.predict import fold_probabilities
+from unnaive.answer import Calibrated
+from unnaive.answer.predict import outer_probabilities
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
 NUMBERS = st.one_of(
@@ -135,10 +135,13 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
 def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, data):
     X, y = data
     model = clone(estimator).fit(X, y)
-    why, root = model.evidence(X), model.answer_.root
+    why = model.evidence(X)
     assert why.bars.shape == (len(X), len(why.names), len(why.classes))
     total = softmax(why.total, axis=1) if why.scale == "log" else why.total
-    total = fold_probabilities(root, total) if isinstance(root, Folded) else total
+    for node in reversed(list(model.answer_.nodes())[:-1]):
+        votes = node.inner is model.answer_.core and why.scale == "log"  # their bars are scaled
+        scaled = votes and isinstance(node, Calibrated)
+        total = total if scaled else outer_probabilities(node, total)
     np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-12)
     assert why.shares.shape == (len(X), len(why.parts))
     for part in why.parts:  # members, gates and experts have one bar per column

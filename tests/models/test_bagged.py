@@ -49,7 +49,8 @@ def test_draws_go_by_row_number():
 def test_it_equals_the_twin(seed, voting, weighted):
     X, y, weights = nominal_table(seed, classes=3)
     weights = weights if weighted else np.ones(len(y), dtype=int)
-    model = BAGGED(n_estimators=4, voting=voting, random_state=seed).fit(X, y, weights)
+    model = BAGGED(n_estimators=4, voting=voting, calibration="none", random_state=seed)
+    model.fit(X, y, weights)
     rows = X.to_numpy().tolist()
     expected = [
         reference.bagging(

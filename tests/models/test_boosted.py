@@ -34,7 +34,10 @@ def test_it_equals_the_twin(seed, algorithm, classes):
     X, y, weights = nominal_table(seed, classes=classes)
     weights = weights if seed % 2 else np.ones(len(y), dtype=int)
     rate = 0.5 if algorithm == "real" else 1.0
-    model = BOOSTED(algorithm=algorithm, n_estimators=6, learning_rate=rate, random_state=seed)
+    model = BOOSTED(
+        algorithm=algorithm, n_estimators=6, learning_rate=rate, calibration="none",
+        random_state=seed,
+    )  # fmt: skip
     model.fit(X, y, weights)
     twin = twin_of(model, X, y, weights.tolist())
     assert len(twin.rounds) == len(model.estimator_weights_)
@@ -94,7 +97,7 @@ def test_nothing_better_than_chance_leaves_naive_bayes():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": rng.choice(list("pq"), 60)})
     y = np.arange(60) % 4
-    model = BOOSTED(algorithm="m1", random_state=0).fit(X, y)
+    model = BOOSTED(algorithm="m1", calibration="none", random_state=0).fit(X, y)
     assert model.n_restarts_ == 25
     assert len(model.estimator_weights_) == 1
     assert (model.predict(X) == NaiveBayesClassifier().fit(X, y).predict(X)).all()

@@ -88,7 +88,9 @@ def test_one_cluster_is_the_estimator_itself():
     X, y = mixed_table(200)
     estimator = NaiveBayesClassifier(numeric="gaussian", var_smoothing=0.03)
     for fold in ("sum", "max"):
-        model = ClassDecompositionClassifier(clusterer=LatentClassClusterer(1), fold=fold).fit(X, y)
+        model = ClassDecompositionClassifier(
+            clusterer=LatentClassClusterer(1), fold=fold, calibration="none"
+        ).fit(X, y)
         plain = estimator.fit(X, y)
         np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-15)
         same = learned(plain).keys() - {k for k in learned(plain) if "classes" in k}
@@ -101,7 +103,7 @@ def test_one_cluster_is_the_estimator_itself():
 @pytest.mark.parametrize("fold", ["sum", "max"])
 def test_classes_fold_from_their_pairs(fold):
     X, y = dispersed(300)
-    model = ClassDecompositionClassifier(fold=fold, random_state=0).fit(X, y)
+    model = ClassDecompositionClassifier(fold=fold, calibration="none", random_state=0).fit(X, y)
     pairs = model.estimator_.predict_proba(X)
     assert len(model.pairs_) == pairs.shape[1] > 2
     expected = np.zeros((len(X), 2))

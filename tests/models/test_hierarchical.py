@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from unnaive.encode.draws import branch_seeds, draw_order
 from unnaive.models.mixture.grow import grow_layers
 from unnaive.models.mixture.training import first_table
 
-MIXTURE = HierarchicalMixtureClassifier
+MIXTURE = partial(HierarchicalMixtureClassifier, calibration="none")
 
 
 def parity(bits):

@@ -96,12 +96,16 @@ def test_real_tables_give_the_twins_tree(load, alpha):
 def test_a_tree_of_one_leaf_is_naive_bayes():
     X, y = mixed_table(300)
     for alpha, missing in ((0.5, "skip"), (0.0, "value")):
-        tree = NBTreeClassifier(max_depth=0, alpha=alpha, missing=missing).fit(X, y)
-        plain = NaiveBayesClassifier(alpha=alpha, missing=missing).fit(X, y)
+        given = {"alpha": alpha, "missing": missing, "calibration": "none"}
+        tree = NBTreeClassifier(max_depth=0, **given).fit(X, y)
+        plain = NaiveBayesClassifier(**given).fit(X, y)
         assert tree.tree_.n_nodes == 1
         np.testing.assert_array_equal(
             tree.predict_joint_log_proba(X), plain.predict_joint_log_proba(X)
         )
+        tree, plain = (model.set_params(calibration="slope").fit(X, y) for model in (tree, plain))
+        assert tree.tree_.slope == pytest.approx(plain.answer_.root.slope, rel=1e-6)
+        np.testing.assert_allclose(tree.predict_proba(X), plain.predict_proba(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("discretize", ["node", "global"])
@@ -116,7 +120,8 @@ def test_threads_do_not_change_the_tree(discretize):
 
 def test_the_leaf_answers_as_naive_bayes_on_its_rows():
     X, y, _ = interactions(0)
-    model = NBTreeClassifier(alpha=0, significance=None, random_state=0).fit(X, y)
+    given = {"alpha": 0, "significance": None, "calibration": "none"}
+    model = NBTreeClassifier(random_state=0, **given).fit(X, y)
     leaf = model.apply(X)
     assert len(np.unique(leaf)) == model.tree_.n_leaves > 2
     for node in np.unique(leaf):

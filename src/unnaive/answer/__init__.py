@@ -6,13 +6,22 @@ from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.decision import Decision
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.kernel_tree import KernelTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Pool, Vote
+from unnaive.answer.nodes import (
+    Calibrated,
+    EvidenceTable,
+    Folded,
+    Foreign,
+    GatedMixture,
+    Pool,
+    Vote,
+)
 from unnaive.answer.scorecard import Scorecard, scorecard
 from unnaive.answer.tree import BayesTree
 
 __all__ = [
     "Answer",
     "BayesTree",
+    "Calibrated",
     "ClassForest",
     "ClassTree",
     "Decision",

@@ -13,7 +13,7 @@ from unnaive.answer import predict
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.decision import Decision, class_shares, make_decision
 from unnaive.answer.evidence import Evidence, evidence
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, Node, Pool
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, Node, Pool
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
@@ -37,8 +37,8 @@ class Answer:
         The columns that rows are read by.
     classes : array of shape (n_classes,)
     root : node
-        The expression: `EvidenceTable`, `Vote`, `GatedMixture`, `Folded`, `Pool`, a tree, a forest,
-        or `Foreign`.
+        The expression: `EvidenceTable`, `Vote`, `GatedMixture`, `Pool`, a tree, a forest, or
+        `Foreign`, inside of any number of `Folded` and `Calibrated`.
     decision : Decision or None
         How a class is chosen by the probabilities of a row; None is the most probable one.
 
@@ -88,7 +88,7 @@ class Answer:
         """The expression from the outside in."""
         node = self.root
         yield node
-        while isinstance(node, Folded):
+        while isinstance(node, Folded | Calibrated):
             node = node.inner
             yield node
 

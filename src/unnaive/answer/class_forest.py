@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.answer import forest_kernels as kernels
 from unnaive.answer.forest_kernels import WORD, Trees
+from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.discretize import CoarseCoder
@@ -20,7 +21,6 @@ from unnaive.encode.coding import check_coders, coder_sizes, column_slots
 from unnaive.table import Block, Schema
 
 STEEPEST = 64.0  # power: what differs by a tenth then differs by a factor of 400
-LEAST_SHARE = 2.0**-52  # of a class in a mean, where logarithms are needed
 ROWS = 1 << 12  # rows that go through a tree at a time: their slots stay in cache
 
 

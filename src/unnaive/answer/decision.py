@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Vote
+from unnaive.answer.class_forest import ClassForest
+from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Pool, Vote
 from unnaive.answer.tree import Tree
 from unnaive.common.checks import LARGEST, check_values, expect
 
@@ -219,6 +220,17 @@ def _(node: GatedMixture) -> NDArray[np.float64] | None:
 @class_shares.register
 def _(node: Tree) -> NDArray[np.float64] | None:
     return _normalized(node.class_weight[0])
+
+
+@class_shares.register
+def _(node: ClassForest) -> NDArray[np.float64] | None:
+    return node.prior
+
+
+@class_shares.register
+def _(node: Pool) -> NDArray[np.float64] | None:
+    """Those of the first member that knows them: all learned from the same rows."""
+    return next((s for s in map(class_shares, node.members) if s is not None), None)
 
 
 @class_shares.register

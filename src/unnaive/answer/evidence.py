@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Pool, Vote
-from unnaive.answer.predict import pooled_logs, share_rows
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, GatedMixture, Pool, Vote
+from unnaive.answer.predict import joint, pooled_logs, share_rows
 from unnaive.answer.predict import probabilities as predict_probabilities
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
@@ -240,3 +240,14 @@ def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None
     why = _by_column(baseline, bars, block, classes)
     more = [bar if isinstance(bar, str) else (names[bar[0]], names[bar[1]]) for bar in extra]
     return replace(why, names=[*names, *more])
+
+
+@evidence.register
+def _(node: Calibrated, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+    """Bars on the log scale are scaled; those of probabilities are what is then calibrated."""
+    why = evidence(node.inner, block, classes, n_jobs)
+    if why.scale == "probability" or why.classes is not classes:
+        return why
+    bars = node.slope * why.bars
+    scaled = replace(why, baseline=np.zeros_like(why.baseline), bars=bars)
+    return replace(scaled, baseline=joint(node, block, n_jobs) - scaled.total)

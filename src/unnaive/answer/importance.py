@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Pool, Vote
+from unnaive.answer.nodes import (
+    Calibrated,
+    EvidenceTable,
+    Folded,
+    Foreign,
+    GatedMixture,
+    Pool,
+    Vote,
+)
 from unnaive.answer.tree import BayesTree, Tree
 from unnaive.bayes import Scorer, TableTerm
 from unnaive.bayes.evidence import mean_strength, weigh
@@ -89,6 +97,11 @@ def _(node: ClassForest, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG001
 @importances.register
 def _(node: Pool, schema: Schema) -> NDArray[np.float64]:
     return np.asarray(node.shares @ np.array([importances(m, schema) for m in node.members]))
+
+
+@importances.register
+def _(node: Calibrated, schema: Schema) -> NDArray[np.float64]:
+    return node.slope * importances(node.inner, schema)
 
 
 @importances.register

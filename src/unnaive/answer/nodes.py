@@ -20,8 +20,8 @@ from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
-from unnaive.bayes.scoring import probabilities
-from unnaive.common.checks import FINITE, check_values, expect
+from unnaive.bayes.scoring import LEAST_SHARE, probabilities
+from unnaive.common.checks import FINITE, check_positive, check_values, expect
 from unnaive.common.wording import counted, printable
 from unnaive.counts import CountTable
 from unnaive.table import Schema
@@ -41,6 +41,8 @@ class EvidenceTable:
     rounds : float or None
         Of boosting rounds that were added up, the sum of their votes: the evidence then does not
         follow from the counts.
+    slope : float
+        Factor of calibration that is in the evidence; 1 without it.
     """
 
     ADDS_UP: ClassVar = True
@@ -48,12 +50,14 @@ class EvidenceTable:
     scorer: Scorer
     counts: CountTable | None = None
     rounds: float | None = None
+    slope: float = 1.0
 
     def check(self) -> None:
         """Check that the counts match the evidence."""
         _check_counts(self.counts, self.scorer, self.n_outputs)
         if self.rounds is not None:
             expect(abs(self.rounds) <= FINITE, f"rounds is {self.rounds}, not a finite number.")
+        check_positive("slope", self.slope)
 
     @property
     def n_outputs(self) -> int:
@@ -250,6 +254,50 @@ class Folded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Calibrated:
+    """Another answer's probabilities p, calibrated: p**slope times a factor for each class, made to
+    sum to 1.
+
+    A calibrated table of evidence is a table of evidence, and so is each of a tree: `calibrated`
+    makes this node of other answers alone.
+
+    Attributes
+    ----------
+    inner : node
+    slope : float
+        Above 0.
+    intercept : array of shape (classes,)
+        Logarithms of the factors.
+    """
+
+    ADDS_UP: ClassVar = False
+
+    inner: Node
+    slope: float
+    intercept: NDArray[np.float64]
+
+    def check(self) -> None:
+        """Check that there is an intercept for each class."""
+        check_positive("slope", self.slope)
+        check_values("intercept", self.intercept, (self.inner.n_outputs,))
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.intercept)
+
+    def check_columns(self, schema: Schema) -> None:
+        """Check that the columns are those of a schema."""
+        self.inner.check_columns(schema)
+
+    def scores(self, probable: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Calibrated log probabilities, up to a constant of the row, of probabilities by the inner
+        answer: rows x classes.
+        """
+        logs = np.log(np.maximum(probable, LEAST_SHARE))
+        return self.slope * logs + self.intercept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Pool:
     """Several answers about the same columns and classes, joined by weight.
 
@@ -353,6 +401,7 @@ Node: TypeAlias = (
     | Vote
     | GatedMixture
     | Folded
+    | Calibrated
     | BayesTree
     | KernelTree
     | ClassTree

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any, TypeVar
@@ -14,14 +13,22 @@ from scipy.special import logsumexp
 from unnaive.answer import mixture_kernels
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import EvidenceTable, Folded, Foreign, GatedMixture, Pool, Vote
+from unnaive.answer.nodes import (
+    Calibrated,
+    EvidenceTable,
+    Folded,
+    Foreign,
+    GatedMixture,
+    Pool,
+    Vote,
+)
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer, scoring
+from unnaive.bayes.scoring import LEAST_LOG
 from unnaive.common.threads import in_threads
 from unnaive.table import Block
 
 T = TypeVar("T")
-LEAST_LOG = math.log(2.0**-52)  # in a pool, of a class that a member calls impossible
 ROWS = 1 << 14  # rows that all members of a vote or a mixture score at a time
 
 
@@ -219,6 +226,23 @@ def fold_probabilities(node: Folded, pairs: NDArray[np.float64]) -> NDArray[np.f
 
 def _first_pairs(node: Folded) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(node.owner, prepend=-1))
+
+
+# Calibration -------------------------------------------------------------------------------------
+
+
+@joint.register
+def _(node: Calibrated, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+    return node.scores(probabilities(node.inner, block, n_jobs))
+
+
+def outer_probabilities(
+    node: Folded | Calibrated, inner: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Probabilities by a node, given those by the node inside of it (rows x its outputs)."""
+    if isinstance(node, Folded):
+        return fold_probabilities(node, inner)
+    return scoring.probabilities(node.scores(inner))
 
 
 # Other libraries ---------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.tree_checks import check_nodes, children_of
 from unnaive.bayes import Scorer, TableTerm, Term
-from unnaive.common.checks import HEAVIEST, check_values
+from unnaive.common.checks import HEAVIEST, check_positive, check_values
 from unnaive.common.threads import in_threads
 from unnaive.common.wording import counted
 from unnaive.counts import CountTable
@@ -198,6 +198,8 @@ class BayesTree(Tree):
     logs, counts : arrays of shape (any, classes)
         Evidence of a node's slots, and the weight of the training rows behind it.
     log_prior : array of shape (nodes, classes)
+    slope : float
+        Factor of calibration that is in the evidence; 1 without it.
     """
 
     ADDS_UP: ClassVar = True
@@ -208,9 +210,11 @@ class BayesTree(Tree):
     logs: NDArray[np.float64]
     counts: NDArray[np.float64]
     log_prior: NDArray[np.float64]
+    slope: float = 1.0
 
     def check(self) -> None:
         Tree.check(self)
+        check_positive("slope", self.slope)
         n, n_columns = self.n_nodes, len(self.coders)
         check_values("utility", self.utility, (n,), nan=True)
         check_values("candidates", self.candidates, (n, n_columns), nan=True)
@@ -228,7 +232,7 @@ class BayesTree(Tree):
 
     def term(self, node: int, j: int) -> Term:
         """Evidence of one attribute at a node, in the node's intervals."""
-        rows, coder = self._node_slots(node, j), self.coders[j]
+        rows, coder = self.node_slots(node, j), self.coders[j]
         if coder is None:
             return None
         if isinstance(coder, Bins):
@@ -238,11 +242,11 @@ class BayesTree(Tree):
 
     def node_counts(self, node: int) -> CountTable:
         """Weight of the node's training rows by class, in the slots of its naive Bayes."""
-        slots = [self._node_slots(node, j) for j in range(len(self.coders))]
+        slots = [self.node_slots(node, j) for j in range(len(self.coders))]
         offsets = np.cumsum([0, *map(len, slots)])
         return CountTable(self.counts[np.concatenate(slots)].T, offsets, self.class_weight[node])
 
-    def _node_slots(self, node: int, j: int) -> NDArray[np.int32]:
+    def node_slots(self, node: int, j: int) -> NDArray[np.int32]:
         """Rows of ``logs`` for one attribute at a node: missing, its values, unseen."""
         place = self.place[node, self.offsets[j] : self.offsets[j + 1]]
         if not isinstance(self.coders[j], Bins):

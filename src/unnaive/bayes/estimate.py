@@ -66,6 +66,54 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
     return logs
 
 
+def log_likelihood_without_one(
+    counts: NDArray[np.float64], rows: NDArray[np.float64], alpha: float, missing: str
+) -> NDArray[np.float64]:
+    """`log_likelihood` of each slot given each class, for a row of that slot and class that was
+    not counted: slots x classes.
+
+    Parameters
+    ----------
+    counts : array of shape (classes, slots)
+    rows : array of shape (classes, slots)
+        How many rows are behind the counts. The one left out has the mean weight of its slot.
+    """
+    logs = log_likelihood(counts, alpha, missing)
+    first = 0 if missing == "value" and counts[:, 0].any() else 1
+    left = counts[:, first:-1] * _share_left(rows[:, first:-1])
+    whole = counts[:, first:-1].sum(axis=1) * _share_left(rows[:, first:-1].sum(axis=1))
+    whole += alpha * left.shape[1]
+    known = (counts[:, first:-1] > 0.0) & (whole > 0.0)[:, None]
+    share = (left + alpha) / np.where(whole > 0.0, whole, 1.0)[:, None]
+    found = np.log(share, out=np.full(share.shape, kernels.IMPOSSIBLE), where=share > 0.0)
+    logs[first:-1] = np.where(known, found, logs[first:-1].T).T
+    return logs
+
+
+def _share_left(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of some rows that is left without one of them."""
+    return np.maximum(rows - 1.0, 0.0) / np.maximum(rows, 1.0)
+
+
+def pooled_log_prior(
+    totals: NDArray[np.float64], whole: NDArray[np.float64], less: float = 0.0
+) -> NDArray[np.float64]:
+    """Log prior of the classes at each node of a tree, with one row more that is of all classes by
+    their shares in the whole table: no class is impossible where it merely has not occurred.
+
+    Parameters
+    ----------
+    totals : array of shape (nodes, classes)
+    whole : array of shape (classes,)
+    less : float, default=0.0
+        Weight of a row left out: taken from its class, and from all rows of the node.
+    """
+    share = whole / whole.sum()
+    n = np.maximum(totals.sum(axis=1, keepdims=True) - less, 0.0)
+    shares = (np.maximum(totals - less, 0.0) + share) / (n + 1.0)
+    return np.log(shares, out=np.full(shares.shape, kernels.ABSENT), where=shares > 0.0)
+
+
 def class_factor(
     class_weight: Any, classes: NDArray[Any], totals: NDArray[np.float64]
 ) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -19,6 +20,10 @@ from unnaive.encode.bins import infinite_error
 from unnaive.encode.coding import check_coders, column_slots
 from unnaive.table import Block, Schema
 
+# The least probability that is told from 0 where logarithms are needed: members of an answer may
+# agree that a class is impossible.
+LEAST_SHARE = 2.0**-52
+LEAST_LOG = math.log(LEAST_SHARE)
 ROWS = 1 << 15  # rows scored at a time: their scores stay in cache while attributes are added
 
 Adder: TypeAlias = Callable[[slice, NDArray[np.float64]], None]
@@ -43,6 +48,10 @@ class TableTerm:
     def select(self, classes: NDArray[np.intp]) -> TableTerm:
         """The evidence for some of the classes."""
         return TableTerm(self.coder, self.logs[:, classes])
+
+    def scaled(self, factor: float) -> TableTerm:
+        """The same evidence times a factor."""
+        return TableTerm(self.coder, scale_logs(self.logs, factor))
 
     def adder(self, block: Block, j: int) -> Adder:
         """How to add this attribute's evidence to a stretch of rows."""
@@ -88,9 +97,19 @@ class GaussianTerm:
             self.missing[classes],
         )  # fmt: skip
 
+    @property
+    def peak(self) -> NDArray[np.float64]:
+        """The evidence of the mean."""
+        return self.log_weight - 0.5 * np.log(2.0 * np.pi * self.variance)
+
+    def scaled(self, factor: float) -> GaussianTerm:
+        """The same evidence times a factor: that of wider or narrower normal densities."""
+        variance = self.variance / factor
+        log_weight = scale_logs(self.peak, factor) + 0.5 * np.log(2.0 * np.pi * variance)
+        return GaussianTerm(self.mean, variance, log_weight, scale_logs(self.missing, factor))
+
     def adder(self, block: Block, j: int) -> Adder:
-        values = block.numeric(j)
-        peak = self.log_weight - 0.5 * np.log(2.0 * np.pi * self.variance)
+        values, peak = block.numeric(j), self.peak
         deviation = np.sqrt(self.variance)
 
         def add(rows: slice, joint: NDArray[np.float64]) -> None:
@@ -127,6 +146,12 @@ class KernelTerm:
             per_step=own.per_step[classes], first=own.first[classes], last=own.last[classes],
         )  # fmt: skip
         return KernelTerm(densities, self.log_weight[classes], self.missing[classes])
+
+    def scaled(self, factor: float) -> KernelTerm:
+        """The same evidence times a factor."""
+        densities = replace(self.densities, logs=factor * self.densities.logs)
+        logs = (scale_logs(self.log_weight, factor), scale_logs(self.missing, factor))
+        return KernelTerm(densities, *logs)
 
     def adder(self, block: Block, j: int) -> Adder:
         values, own = block.numeric(j), self.densities
@@ -268,6 +293,13 @@ class Scorer:
         pairs = tuple(replace(pair, logs=pair.logs[:, :, classes]) for pair in self.pairs)
         return Scorer(self.log_prior[classes], terms, pairs)
 
+    def calibrated(self, slope: float, intercept: NDArray[np.float64]) -> Scorer:
+        """All evidence times a slope, the prior too, and an intercept for each class."""
+        prior = np.maximum(scale_logs(self.log_prior, slope) + intercept, kernels.ABSENT)
+        terms = tuple(None if term is None else term.scaled(slope) for term in self.terms)
+        pairs = tuple(replace(p, logs=scale_logs(p.logs, slope)) for p in self.pairs)
+        return Scorer(prior, terms, pairs)
+
     def _adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:
         speaking = [j for j, term in enumerate(self.terms) if term is not None]
 
@@ -290,6 +322,11 @@ class Scorer:
             (n + k, pair.adder(*(slots[j, id(coder)] for j, coder in pair.columns)))
             for k, pair in enumerate(self.pairs)
         ]
+
+
+def scale_logs(logs: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
+    """Logs times a factor; what stands for log 0 stays that."""
+    return np.where(logs > kernels.IMPOSSIBLE / 2, factor * logs, logs)
 
 
 def stack_scorers(scorers: Sequence[Scorer]) -> Scorer:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unnaive.answer.predict import LEAST_LOG
 from unnaive.bayes.quality import Quality, QualitySums
-from unnaive.bayes.scoring import log_probabilities
+from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
 from unnaive.choose.pooled import PooledClassifier
 from unnaive.choose.pooling import LEAST_SUM, pooled_loss, weigh_logs
 from unnaive.choose.reading import LabelledTable, Split

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 
 from unnaive.answer import Answer, BayesTree, EvidenceTable, Foreign, Pool
-from unnaive.answer.predict import LEAST_LOG
+from unnaive.bayes.scoring import LEAST_LOG
 from unnaive.choose.family import make_model, name_estimators
 from unnaive.choose.pooling import LEAST_SUM, Weights, pooled_loss, weigh_logs, weigh_shares
 from unnaive.choose.reading import LabelledTable, Split, make_splits, read_labelled

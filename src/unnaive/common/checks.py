@@ -78,6 +78,11 @@ def check_values(
     expect(inside.all(), f"{what} has numbers outside of {low:g} to {high:g}.")
 
 
+def check_positive(what: str, number: float) -> None:
+    """Refuse a learned number that is not finite and above 0."""
+    expect(0.0 < number <= FINITE, f"{what} is {number}, not a finite number above 0.")
+
+
 def check_ascending(what: str, array: NDArray[Any]) -> None:
     """Refuse numbers that are not a list in ascending order; neighbours may be equal."""
     check_values(what, array, (array.size,), -FINITE, FINITE)

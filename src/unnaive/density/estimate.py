@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,28 @@ class Densities:
             out,
         )
         return out
+
+    def without_one(self, rows: NDArray[np.float64]) -> Densities:
+        """The densities at each class's own values, if one row with the value were not there.
+
+        ``rows`` is the weight of each class's values.
+        """
+        logs = self.logs.copy()
+        for c, (n, width) in enumerate(zip(rows.tolist(), self.widths.tolist(), strict=True)):
+            table = slice(self.first[c], self.last[c])
+            if n > 0.0:
+                logs[table] = logs_without_one(self.logs[table], n, width, self.scale.log_range)
+        return replace(self, logs=logs)
+
+
+def logs_without_one(
+    logs: NDArray[np.float64], rows: float, width: float, log_range: float
+) -> NDArray[np.float64]:
+    """A table of log densities without the kernel of one row, which stands at each node in turn."""
+    peak = 1.0 / (kernels.ROOT_2_PI * width)
+    whole = np.exp(logs + log_range) - FLOOR
+    left = np.maximum(rows * whole - peak, 0.0) / max(rows - 1.0, 1.0)
+    return np.log(left + FLOOR) - log_range
 
 
 def check_tables(

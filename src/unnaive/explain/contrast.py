@@ -293,5 +293,8 @@ def _by_part(row: Explanation, c: int) -> Waterfall:
     bars = np.array([piece.share * p[c] for piece, p in zip(pieces, alone, strict=True)])
     answers = [f"{classes[int(p.argmax())]}, {p.max():.0%}" for p in alone]
     unit = "votes" if row.combiner.softmax else "probability"
-    scale = ("all parts", classes[c], "", unit, 0.0)
-    return _longest_first(row, c, scale, [piece.part for piece in pieces], answers, bars)
+    scale, names = ("all parts", classes[c], "", unit, 0.0), [piece.part for piece in pieces]
+    if row.combiner.is_calibrated and not row.combiner.softmax:
+        change = float(row.probabilities[c]) - float(bars.sum())
+        names, answers, bars = [*names, "calibration"], [*answers, ""], np.append(bars, change)
+    return _longest_first(row, c, scale, names, answers, bars)

@@ -106,10 +106,12 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> FactTuple[GroupProfile]:
     """
     check_is_fitted(model)
     answer = getattr(model, "answer_", None)
-    if isinstance(answer, Answer) and isinstance(answer.root, Folded):
-        return _clusters(model, answer, answer.root, n_remarks)
-    if isinstance(answer, Answer) and isinstance(answer.root, GatedMixture):
-        return _experts(read_model(model), answer.root, n_remarks)
+    if isinstance(answer, Answer):
+        folded, mixture = answer.find(Folded), answer.find(GatedMixture)
+        if folded is not None:
+            return _clusters(model, answer, folded, n_remarks)
+        if mixture is not None:
+            return _experts(read_model(model), mixture, n_remarks)
     raise TypeError(
         "profiles_of needs a ClassDecompositionClassifier or a "
         f"HierarchicalMixtureClassifier; got a {type(model).__name__}."
@@ -158,7 +160,9 @@ def distinguishing_values(
 
 def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> FactTuple[GroupProfile]:
     # Around an estimator of another library the words are all there is.
-    facts = None if isinstance(node.inner, Folded | Foreign) else evidence_of(model)
+    inside = Answer(answer.schema, answer.classes, node.inner)
+    plain = inside.find(Folded) is None and inside.find(Foreign) is None
+    facts = evidence_of(model) if plain else None
     names = label_names(as_objects(node.pairs(answer.classes)))
     profiles = []
     for pair, c in enumerate(node.owner.tolist()):

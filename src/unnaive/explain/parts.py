@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, BayesTree, ClassTree, Folded
+from unnaive.answer import Answer, BayesTree, Calibrated, ClassTree, Folded
 from unnaive.answer.nodes import Cast, cast_votes
-from unnaive.answer.predict import fold_probabilities
+from unnaive.answer.predict import outer_probabilities
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
 from unnaive.counts import CountTable
@@ -40,9 +40,11 @@ class Part:
     weight : float
         Weight of its training rows; NaN where the model keeps none.
     direct : bool
-        Whether its estimates follow from ``counts``; rounds and bags weight the rows differently.
+        Whether its estimates follow from ``counts``; rounds and bags weight the rows differently,
+        and calibration scales the evidence.
     votes : float
-        Factor of the evidence in the model: the sum of the votes of boosting rounds.
+        Factor of the evidence in the model: the sum of the votes of boosting rounds, times the
+        slope of calibration.
     """
 
     name: str
@@ -77,32 +79,39 @@ class Combiner:
         What a part contributes: its probabilities, or 1 for its most probable label.
     softmax : bool
         Whether the weighted sum is on the log scale, so that its softmax is the answer.
-    folds : tuple of Folded
-        How (class, cluster) pairs become classes, from the outside in; empty where labels are
-        classes.
+    steps : tuple of Folded or Calibrated
+        How (class, cluster) pairs become classes, and where probabilities are calibrated, from the
+        outside in; often empty.
     """
 
     cast: Cast = "probabilities"
     softmax: bool = False
-    folds: tuple[Folded, ...] = ()
+    steps: tuple[Folded | Calibrated, ...] = ()
 
     @property
     def owner(self) -> NDArray[np.intp] | None:
         """Class number of each label; None where labels are the classes."""
         owner = None
-        for fold in self.folds:
-            owner = fold.owner if owner is None else owner[fold.owner]
+        for step in self.steps:
+            if isinstance(step, Folded):
+                owner = step.owner if owner is None else owner[step.owner]
         return owner
 
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether probabilities are calibrated after parts were combined."""
+        return any(isinstance(step, Calibrated) for step in self.steps)
+
     def fold(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of labels (rows x labels) to those of classes."""
-        for fold in reversed(self.folds):
-            labels = fold_probabilities(fold, labels)
+        """Probabilities of labels (rows x labels) to those of classes, calibrated."""
+        for step in reversed(self.steps):
+            labels = outer_probabilities(step, labels)
         return labels
 
     def part_answer(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of the classes by one part alone, or its vote."""
-        return self.fold(self._cast(joint)[None])[0]
+        """Probabilities of the classes by one part alone, not calibrated, or its vote."""
+        plain = replace(self, steps=tuple(s for s in self.steps if isinstance(s, Folded)))
+        return plain.fold(self._cast(joint)[None])[0]
 
     def combine(
         self, shares: Sequence[float], joints: Sequence[NDArray[np.float64]]
@@ -223,8 +232,8 @@ class Reading:
     @property
     def combiner(self) -> Combiner:
         """How the parts of a row are combined."""
-        folds = [node for node in self.answer.nodes() if isinstance(node, Folded)]
-        return replace(self.parts.combiner, folds=tuple(folds))
+        steps = [node for node in self.answer.nodes() if isinstance(node, Folded | Calibrated)]
+        return replace(self.parts.combiner, steps=tuple(steps))
 
 
 def label_names(labels: NDArray[Any]) -> tuple[str, ...]:

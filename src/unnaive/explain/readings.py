@@ -27,11 +27,11 @@ from unnaive.answer import (
     Vote,
 )
 from unnaive.answer.evidence import evidence
-from unnaive.answer.predict import LEAST_LOG, share_rows
+from unnaive.answer.predict import share_rows
 from unnaive.answer.tree import Tree
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
-from unnaive.bayes.scoring import add_scorers
+from unnaive.bayes.scoring import LEAST_LOG, add_scorers
 from unnaive.explain.parts import ActivePart, Combiner, Part, Parts, Reading, Role
 from unnaive.models.wrapped import look_inside
 from unnaive.table import Block
@@ -82,9 +82,9 @@ def parts_of(node: Any, labels: NDArray[Any]) -> Parts:  # noqa: ARG001
 
 @parts_of.register
 def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
-    counts, direct = node.counts, node.rounds is None
+    counts, direct = node.counts, node.rounds is None and node.slope == 1.0
     weight = np.nan if counts is None else float(counts.totals.sum())
-    votes = 1.0 if node.rounds is None else node.rounds
+    votes = node.slope * (1.0 if node.rounds is None else node.rounds)
     part = Part("naive Bayes", "model", labels, node.scorer, counts, weight, direct, votes)
 
     def active_parts(block: Block) -> list[ActivePart]:
@@ -149,8 +149,9 @@ def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
     weight = node.weight
 
     def part(n: int) -> Part:
-        own = (node.scorer(n), node.node_counts(n), float(weight[n]))
-        return Part(f"node {n}", "node", labels, *own)
+        direct, rows = node.slope == 1.0, float(weight[n])
+        given = (node.scorer(n), node.node_counts(n), rows, direct, node.slope)
+        return Part(f"node {n}", "node", labels, *given)
 
     def active_parts(block: Block) -> list[ActivePart]:
         stops = node.apply(block)

@@ -18,8 +18,9 @@ from unnaive.answer import Answer, Decision, Evidence
 from unnaive.answer.importance import importances, relative
 from unnaive.bayes import Scorer
 from unnaive.counts import CountTable
+from unnaive.counts.summary import refuse_new
 from unnaive.encode import Labels
-from unnaive.encode.labels import known_groups, read_target, refuse_strange_labels
+from unnaive.encode.labels import known_groups, label_groups, read_target, refuse_strange_labels
 from unnaive.estimator import TableEstimator
 from unnaive.table import Block, Source, open_table, scan_of
 from unnaive.table.reading import read_weight
@@ -32,6 +33,17 @@ def _if_supported(name: str) -> Callable[[Any], Any]:
     return decorate
 
 
+def count_labelled(source: Source, labels: Labels) -> int:
+    """How many rows a source has; labels that a fitted model does not know are refused."""
+
+    def look(block: Block) -> int:
+        assert block.target is not None
+        refuse_new(labels, label_groups(block.target)[0])
+        return block.n_rows
+
+    return source.reduce(look, int.__add__, "looking at classes")
+
+
 class ScorerAttributes:
     """The evidence behind an answer that has one scorer."""
 
@@ -40,15 +52,15 @@ class ScorerAttributes:
     @property
     def scorer_(self) -> Scorer:
         """The evidence of every value."""
-        root: Any = self.answer_.root
-        scorer: Scorer = root.scorer
+        core: Any = self.answer_.core
+        scorer: Scorer = core.scorer
         return scorer
 
     @property
     def counts_(self) -> CountTable:
         """Weight of the training rows by class, in the slots of the coders."""
-        root: Any = self.answer_.root
-        counts: CountTable = root.counts
+        core: Any = self.answer_.core
+        counts: CountTable = core.counts
         return counts
 
 

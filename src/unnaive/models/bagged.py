@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, Vote
-from unnaive.answer.nodes import Cast, cast_votes
+from unnaive.answer.calibrated import calibrated
+from unnaive.answer.nodes import Cast, Node, cast_votes
 from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.calibrate import fit_calibration
 from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts.coded import CodedRows
@@ -21,8 +23,10 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
+from unnaive.models._calibration import JudgedRows, check_calibration, log_votes
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
-from unnaive.models.ensemble.base import EnsembleClassifier
+from unnaive.models.ensemble.base import EnsembleClassifier, Start
+from unnaive.models.ensemble.left_out import empty_rows
 from unnaive.table.storage import Storage
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
@@ -47,6 +51,11 @@ class BaggedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
         Whether probabilities are averaged, or each bag votes for its best class (the paper).
     oob_score : bool, default=False
         Whether to judge each row by the bags that it is not in.
+    calibration : {"slope", "none"}, default="slope"
+        Whether the mean of the bags is calibrated: its log probabilities are multiplied by one
+        factor, and every class has an intercept, such that the classes of rows are most probable,
+        each judged by the bags that it is not in. ``"none"`` is the paper's; without
+        ``bootstrap`` there are no such bags, and nothing is calibrated.
     numeric : <rules> or dict, default="mdl"
         How numeric columns are cut, once, for all bags; see `NaiveBayesClassifier`.
     n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \
@@ -110,6 +119,7 @@ max_categories, grid_limit :
         bootstrap: bool = True,
         voting: str = "soft",
         oob_score: bool = False,
+        calibration: str = "slope",
         numeric: str | Mapping[Any, str] = "mdl",
         n_bins: int = 10,
         bandwidth: str | float = 0.5,
@@ -128,6 +138,7 @@ max_categories, grid_limit :
         self.bootstrap = bootstrap
         self.voting = voting
         self.oob_score = oob_score
+        self.calibration = calibration
         self.numeric = numeric
         self.n_bins = n_bins
         self.bandwidth = bandwidth
@@ -179,13 +190,16 @@ max_categories, grid_limit :
         bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
         every = np.ones(len(bags))
-        root = Vote(every, self._cast, "mean", "bag", stack_scorers(bags), whole)
-        self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
+        root: Node = Vote(every, self._cast, "mean", "bag", stack_scorers(bags), whole)
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        if self.oob_score:
+        if self.bootstrap and (self.oob_score or self.calibration == "slope"):
             own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
-            self._judge(rows, own, seeds[fair], start.source.storage)
+            judged = self._judge(rows, own, seeds[fair], start)
+            root = self._calibrate(root, judged) if self.calibration == "slope" else root
+            if self.oob_score:
+                self._score(rows, judged, start.source.storage)
+        self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         return self
 
     @property
@@ -193,34 +207,29 @@ max_categories, grid_limit :
         return "probabilities" if self.voting == "soft" else "winner"
 
     def _judge(
-        self,
-        blocks: list[CodedRows],
-        bags: list[Scorer],
-        seeds: NDArray[np.uint64],
-        storage: Storage,
-    ) -> None:
-        """Each row by the bags that it is not in."""
-        n_rows, n_classes = sum(rows.n_rows for rows in blocks), len(self.classes_)
-        found, ids = storage.empty((n_rows, n_classes), np.float64), storage.empty(n_rows, np.int64)
-        weight, right = storage.empty(n_rows, np.float64), storage.empty(n_rows, np.float64)
-        at = n_judged = 0
+        self, blocks: list[CodedRows], bags: list[Scorer], seeds: NDArray[np.uint64], start: Start
+    ) -> JudgedRows:
+        """Votes on each row by the bags that it is not in; NaN where it is in all of them."""
+        judged = empty_rows(blocks, start.n_classes, start.source.storage)
+        vote, at = partial(cast_votes, self._cast), 0
         for rows in blocks:
-            own = out_of_bag(
-                rows,
-                bags,
-                seeds,
-                n_classes,
-                self.max_samples,
-                partial(cast_votes, self._cast),
-                self.n_jobs,
+            judged.scores[at : at + rows.n_rows] = out_of_bag(
+                rows, bags, seeds, start.n_classes, self.max_samples, vote, self.n_jobs
             )
-            here = slice(at, at + rows.n_rows)
-            found[here], ids[here] = own, rows.row_ids
-            judged = ~np.isnan(own[:, 0])
-            new = slice(n_judged, n_judged + int(judged.sum()))
-            weight[new] = 1.0 if rows.weight is None else rows.weight[judged]
-            right[new] = own[judged].argmax(axis=1) == rows.groups[judged]
-            at, n_judged = here.stop, new.stop
+            at += rows.n_rows
+        return judged
+
+    def _calibrate(self, root: Node, judged: JudgedRows) -> Node:
+        """The vote calibrated by the rows that some bag judges."""
+        known = ~np.isnan(judged.scores[:, 0])
+        logs = log_votes(judged.scores[known])
+        found = fit_calibration(logs, judged.groups[known], judged.weight[known], self.n_jobs)
+        return calibrated(root, found.slope, found.intercept)
+
+    def _score(self, blocks: list[CodedRows], judged: JudgedRows, storage: Storage) -> None:
+        """The share of rows that are judged rightly, and the votes in the order of the rows."""
+        known, n_rows = ~np.isnan(judged.scores[:, 0]), len(judged.groups)
+        n_judged = int(known.sum())
         if n_judged / n_rows < 1.0 - UNJUDGED:
             warnings.warn(
                 f"{n_rows - n_judged} of {n_rows} rows are in every bag, so that nothing judges "
@@ -228,12 +237,15 @@ max_categories, grid_limit :
                 UserWarning,
                 stacklevel=3,
             )
-        weight, right = weight[:n_judged], right[:n_judged]
+        weight, right = judged.weight[known], judged.scores[known].argmax(axis=1)
+        right = right == judged.groups[known]
         self.oob_score_ = float(weight @ right / weight.sum()) if n_judged else float("nan")
-        self.oob_decision_function_ = found[storage.argsort(ids)]
+        ids = np.concatenate([rows.row_ids for rows in blocks])
+        self.oob_decision_function_ = judged.scores[storage.argsort(ids)]
 
     def _check_parameters(self) -> None:
         self._check_counting()
+        check_calibration(self)
         check_number(self, "n_estimators", 1, whole=True)
         check_number(self, "max_samples", 0, 1)
         check_word(self, "voting", "soft", "hard")
@@ -248,7 +260,7 @@ max_categories, grid_limit :
         super()._check_learned()
         bags, n = self.bag_weights_.size, len(self.classes_)
         expect(bags, "there are no bags.")
-        members = getattr(self.answer_.root, "weights", np.empty(0)).size
+        members = getattr(self.answer_.core, "weights", np.empty(0)).size
         expect(members == bags, "bags are not those that vote.")
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
         if hasattr(self, "oob_decision_function_"):

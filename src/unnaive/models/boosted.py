@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, EvidenceTable, Vote
+from unnaive.answer.calibrated import calibrated
+from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.estimate import log_prior
+from unnaive.bayes.left_out import scorer_without_one
 from unnaive.bayes.scoring import add_scorers, stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
@@ -19,9 +24,11 @@ from unnaive.encode.draws import draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
+from unnaive.models._calibration import check_calibration
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.rounds import Boosted, Booster, Rules, round_share
+from unnaive.models.ensemble.left_out import judge_rounds
+from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, round_share
 from unnaive.table import scan_of
 from unnaive.table.storage import Storage
 
@@ -43,13 +50,17 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     n_estimators : int, default=10
         Most rounds to take.
     algorithm : {"real", "m1", "samme"}, default="real"
-        ``"real"``: a round adds its log probabilities (Real AdaBoost; SAMME.R for more than two
-        classes). ``"m1"``: a round votes for one class with log((1 - error) / error), as the papers
-        do. ``"samme"``: that vote plus log(K - 1), so that any round better than chance among K
-        classes counts.
+        ``"real"``: rounds begin with the classes' shares, and each adds its log probabilities (Real
+        AdaBoost; SAMME.R for more than two classes). ``"m1"``: a round votes for one class with
+        log((1 - error) / error), as the papers do. ``"samme"``: that vote plus log(K - 1), so that
+        any round better than chance among K classes counts.
     learning_rate : float or None, default=None
         Factor of every round's vote. None is 0.1 for ``"real"``, where naive Bayes is surer of
         itself than it should be, and 1 for the others, as in the papers.
+    calibration : {"slope", "none"}, default="slope"
+        Whether all evidence, or all votes, are multiplied by one factor, and every class has an
+        intercept, such that the classes of rows are most probable, each judged as if it had not
+        been counted in any round. ``"none"`` is the papers'.
     early_stopping : bool, default=False
         Hold rows out and stop when their log loss no longer falls; the best number of rounds is
         kept.
@@ -129,6 +140,7 @@ max_categories, grid_limit :
         n_estimators: int = 10,
         algorithm: str = "real",
         learning_rate: float | None = None,
+        calibration: str = "slope",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -148,6 +160,7 @@ max_categories, grid_limit :
         self.n_estimators = n_estimators
         self.algorithm = algorithm
         self.learning_rate = learning_rate
+        self.calibration = calibration
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -211,12 +224,15 @@ max_categories, grid_limit :
             rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage,
             kept, progress,
         )  # fmt: skip
-        plain = start.scorer(start.coarse.counts, smoothing, self.prior_alpha)
-        found = booster.run(booster.next_scorer(start.n_classes) if held_out else plain)
+        prior = log_prior(start.coarse.counts.totals, self.prior_alpha, None)
+        if self.algorithm == "real":
+            booster.start_from(prior)
+        found = booster.run(self._first(booster, start, smoothing))
         progress.finish()
-        answer = Answer(
-            start.summary.schema, start.summary.labels.classes, self._root(found, start)
-        )
+        root = self._root(found, start, prior)
+        if self.calibration == "slope":
+            root = self._calibrate(root, found, start, rows, prior)
+        answer = Answer(start.summary.schema, start.summary.labels.classes, root)
         self.estimator_weights_ = np.array(found.votes)
         self.estimator_errors_ = np.array(found.errors)
         self.validation_loss_ = np.array(found.losses)
@@ -225,17 +241,46 @@ max_categories, grid_limit :
         self._learn_answer(answer)
         return self
 
-    def _root(self, boosted: Boosted, start: Start) -> EvidenceTable | Vote:
+    def _first(self, booster: Booster, start: Start, smoothing: Smoothing) -> Made:
+        """Naive Bayes of the first round."""
+        if self.algorithm == "real" or booster.held_out:
+            return booster.first(start.n_classes)
+        counts = start.coarse.counts
+        return Made(start.scorer(counts, smoothing, self.prior_alpha), counts)
+
+    def _root(self, boosted: Boosted, start: Start, prior: NDArray[np.float64]) -> Node:
         """Rounds that add up are one table of evidence; others vote."""
         counts, votes = start.coarse.counts, np.array(boosted.votes)
         if self.algorithm == "real":
-            scorer = add_scorers(boosted.scorers, boosted.votes)
+            scorer = _add_rounds(boosted.scorers, boosted.votes, prior)
             return EvidenceTable(scorer, counts, float(votes.sum()))
         weights = votes / round_share(self.algorithm, start.n_classes)
         return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 
+    def _calibrate(
+        self,
+        root: Node,
+        boosted: Boosted,
+        start: Start,
+        blocks: list[CodedRows],
+        prior: NDArray[np.float64],
+    ) -> Node:
+        """The answer with calibrated probabilities, learned from rows left out of every round."""
+        smoothing, rows = Smoothing(self.alpha, self.missing), start.coarse.counts
+        without = [
+            scorer_without_one(scorer, own, rows, smoothing)
+            for scorer, own in zip(boosted.scorers, boosted.counts, strict=True)
+        ]
+        rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
+        if isinstance(root, EvidenceTable):
+            rounds = [(root.scorer, _add_rounds(without, boosted.votes, prior), 1.0)]
+        judged = judge_rounds(blocks, rounds, self.algorithm, start.source.storage, self.n_jobs)
+        found = judged.fit(self.n_jobs)
+        return calibrated(root, found.slope, found.intercept)
+
     def _check_parameters(self) -> None:
         self._check_counting()
+        check_calibration(self)
         check_number(self, "n_estimators", 1, whole=True)
         check_word(self, "algorithm", *ALGORITHMS)
         if self.learning_rate is not None:
@@ -283,3 +328,11 @@ max_categories, grid_limit :
             watched.append(rows.take(watch, storage))
         some = (any(rows.n_rows for rows in own) for own in (learning, watched))
         return (learning, watched) if all(some) else (blocks, [])
+
+
+def _add_rounds(
+    scorers: Sequence[Scorer], votes: Sequence[float], prior: NDArray[np.float64]
+) -> Scorer:
+    """The evidence of all rounds, and the classes' shares that they begin with."""
+    scorer = add_scorers(scorers, votes)
+    return replace(scorer, log_prior=prior + scorer.log_prior)

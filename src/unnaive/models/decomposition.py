@@ -18,8 +18,9 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, Decision, Folded
-from unnaive.answer.nodes import ClassClusters
+from unnaive.answer import Answer, Calibrated, Decision, Folded
+from unnaive.answer.nodes import ClassClusters, Node
+from unnaive.bayes.calibrate import Calibration
 from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, check_word, expect
 from unnaive.common.sklearn_private import check_method_params
@@ -29,8 +30,10 @@ from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
+from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
+from unnaive.models.decompose.left_out import judge_pairs
 from unnaive.models.decompose.profile import describe_class, summarize_pairs
 from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels, number_parameter
 from unnaive.models.decompose.relabel import join as join_pairs
@@ -72,6 +75,11 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         Most clusters of a class that ``select="accuracy"`` tries.
     min_rows : int, default=10
         Classes with fewer rows stay whole.
+    calibration : {"slope", "none"}, default="slope"
+        Whether the log probabilities of the classes are multiplied by one factor, and every class
+        has an intercept, such that the classes of rows are most probable, each judged as if it had
+        not been counted. This is for a `NaiveBayesClassifier` that is not calibrated itself: other
+        estimators say how sure they are. ``"none"`` is the paper's.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of the estimator and the clusterer where they have none.
     n_jobs : int or None, default=None
@@ -94,6 +102,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         Number of each pair's class.
     clusters_ : list of ClassClusters
         For each class: how many clusters, their sizes, a profile of each in words.
+    calibration_ : Calibration
+        The factor and the intercepts; only where there are any.
     clusterers_ : list
         The fitted clusterer of each class; None for a class that stayed whole.
     schema_ : Schema
@@ -135,8 +145,9 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     owner_: NDArray[np.intp]
     clusters_: list[ClassClusters]
     clusterers_: list[BaseEstimator | None]
+    calibration_: Calibration
     decision_: Decision | None = None
-    _optional_attributes = TableClassifier._optional_attributes | {"decision_"}
+    _optional_attributes = TableClassifier._optional_attributes | {"calibration_", "decision_"}
 
     def __init__(
         self,
@@ -148,6 +159,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         cv: Any = 5,
         max_clusters: int = 32,
         min_rows: int = 10,
+        calibration: str = "slope",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -158,6 +170,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self.cv = cv
         self.max_clusters = max_clusters
         self.min_rows = min_rows
+        self.calibration = calibration
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -225,7 +238,27 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self.clusterers_ = [clusters.clusterer for clusters in found]
         self.clusters_ = self._describe(source, Picked(known.row_ids, room, pairs), found)
         self._remember(summary.schema)
+        self.__dict__.pop("calibration_", None)  # of an earlier fit
+        if self.calibration == "slope" and isinstance(estimator, NaiveBayesClassifier):
+            weight = routed.estimator.get("sample_weight")
+            self._calibrate(estimator, X, pairs, weight, summary.n_rows)
         return self
+
+    def _calibrate(
+        self,
+        estimator: NaiveBayesClassifier,
+        X: Any,
+        pairs: NDArray[np.intp],
+        weight: Any,
+        n_rows: int,
+    ) -> None:
+        """Learn how sure to be of classes; an estimator that is calibrated has learned it."""
+        if estimator.calibration == "none":
+            rows = estimator._rows_to_learn(X, pairs, weight, estimator.schema_)
+            folded = self.answer_.find(Folded)
+            assert folded is not None
+            judged = judge_pairs(folded, estimator._without_one(), rows, n_rows, self.n_jobs)
+            self.calibration_ = judged.fit(self.n_jobs)
 
     def _judge(
         self, rows: ClassRows, estimator: Any, params: Any, known: RowLabels, seed: int
@@ -268,6 +301,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     def _check_parameters(self) -> None:
         check_word(self, "select", "likelihood", "accuracy")
         check_word(self, "fold", "sum", "max")
+        check_calibration(self)
         for name in ("estimator", "clusterer"):
             given = getattr(self, name)
             if given is not None and not (hasattr(given, "fit") and hasattr(given, "get_params")):
@@ -324,7 +358,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     def answer_(self) -> Answer:  # type: ignore[override]
         """The estimator's answer about pairs, folded to classes."""
         inner = Answer.of(self.estimator_, self.schema_)
-        root = Folded(self.owner_, self.fold_, inner.root, tuple(self.clusters_))
+        root: Node = Folded(self.owner_, self.fold_, inner.root, tuple(self.clusters_))
+        calibration: Calibration | None = getattr(self, "calibration_", None)
+        if calibration is not None:
+            root = Calibrated(root, calibration.slope, calibration.intercept)
         return Answer(inner.schema, self.classes_, root, self.decision_)
 
     def _set_decision(self, decision: Decision | None) -> None:
@@ -333,9 +370,9 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     @property
     def pairs_(self) -> list[tuple[Any, int]]:
         """Class and cluster of each pair."""
-        root = self.answer_.root
-        assert isinstance(root, Folded)
-        return root.pairs(self.classes_)
+        folded = self.answer_.find(Folded)
+        assert folded is not None
+        return folded.pairs(self.classes_)
 
     def _supports(self, name: str) -> bool:
         getattr(self.estimator_ if hasattr(self, "estimator_") else self._estimator(), name)

@@ -14,10 +14,8 @@ from unnaive.answer.mixture_shape import Shape, check_layers
 from unnaive.answer.predict import share_rows
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
-from unnaive.bayes.estimate import log_prior
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
-from unnaive.counts.summary import refuse_new
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT, Labels
 from unnaive.encode.coding import check_coders
@@ -25,8 +23,11 @@ from unnaive.encode.draws import assign_folds, branch_seed
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
+from unnaive.models._base import count_labelled
+from unnaive.models._calibration import check_calibration
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
+from unnaive.models.mixture.left_out import calibrate_mixture
 from unnaive.models.mixture.training import (
     Counters,
     SlotRows,
@@ -34,8 +35,8 @@ from unnaive.models.mixture.training import (
     first_table,
     slot_rows,
     train,
+    unit_log_prior,
 )
-from unnaive.table import Block
 
 LEAST_GAMMA = 1e-6
 
@@ -88,6 +89,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         How numeric columns are cut, once, before training; see `NaiveBayesClassifier`.
     n_bins, bandwidth, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
+    calibration : {"slope", "none"}, default="slope"
+        Whether `fit` calibrates the probabilities, as `BaggedNaiveBayesClassifier` does, by rows
+        that are judged as if they had not been counted. ``"none"`` is the paper's.
     cv : int, splitter or iterable, default=5
         Folds that judge architectures, for ``layers="grow"``: how many to draw, a scikit-learn
         splitter, or ready (train, test) positions.
@@ -162,6 +166,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         n_bins: int = 10,
         bandwidth: str | float = 0.5,
         class_weight: Any = None,
+        calibration: str = "slope",
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,
@@ -181,6 +186,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self.n_bins = n_bins
         self.bandwidth = bandwidth
         self.class_weight = class_weight
+        self.calibration = calibration
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.grid_limit = grid_limit
@@ -219,14 +225,16 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         progress = Progress(
             "training", n, "sweeps", n_rows=len(rows.groups), step="sweep", steps=n, hook=self._hook
         )
-        counters = train(
-            rows, shape, coders, self._options(), n, start.seed, n_jobs=self.n_jobs,
-            progress=progress,
-        )  # fmt: skip
+        given = (rows, shape, coders, self._options(), n, start.seed)
+        counters = train(*given, n_jobs=self.n_jobs, progress=progress)
         progress.finish()
         self.growth_, self.n_sweeps_ = growth, counters.n_sweeps
         self._store_first_pass(start)
-        return self._finalize(shape, counters)
+        self._finalize(shape, counters)
+        if self.calibration == "slope":
+            left_out = (counters, rows, self._options(), self.n_jobs)
+            self.answer_ = calibrate_mixture(self.answer_, *left_out)
+        return self
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
     @reports_progress
@@ -288,11 +296,12 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_number(self, "gamma", LEAST_GAMMA)
         check_number(self, "noise", 0)
         check_word(self, "training", "online", "batch")
+        check_calibration(self)
         self._check_options()
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        expect(isinstance(self.answer_.root, GatedMixture), "the answer is no mixture.")
+        expect(isinstance(self.answer_.core, GatedMixture), "the answer is no mixture.")
         shape, n = self.mixture_.shape, len(self.classes_)
         expect(shape.layers == self.layers_, "layers_ are others.")
         check_coders(self.coders_, self.schema_)
@@ -309,14 +318,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         """Rows of a later call, by what the first one fixed."""
         labels = Labels(self.classes_)
         source = self._rows_to_learn(X, y, sample_weight, self.schema_)
-
-        def look(block: Block) -> int:
-            assert block.target is not None
-            refuse_new(labels, label_groups(block.target)[0])
-            return block.n_rows
-
-        n_rows = source.reduce(look, int.__add__, "looking at classes")
-        return slot_rows(source, self.coders_, labels, self.factor_, n_rows)
+        given = (self.coders_, labels, self.factor_)
+        return slot_rows(source, *given, count_labelled(source, labels))
 
     def _store_first_pass(self, start: Start) -> None:
         """What later calls need of the first pass."""
@@ -359,20 +362,16 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     def _finalize(self, shape: Shape, counters: Counters) -> Self:
         """Counters to a mixture that answers."""
         table = counters.table()
-        prior = np.empty(shape.n_units)
-        for units in shape.models():
-            prior[units] = log_prior(table.totals[units], self.gamma, None)
-        smoothing = Smoothing(self.gamma, "skip")
-        self.layers_ = shape.layers
+        prior = unit_log_prior(shape, table.totals, self.gamma)
+        smoothing, self.layers_ = Smoothing(self.gamma, "skip"), shape.layers
         scorer = build_scorer(self.schema_, self.coders_, table, prior, smoothing)
-        root = GatedMixture(shape, scorer, table)
-        self._learn_answer(Answer(self.schema_, self.classes_, root))
+        self._learn_answer(Answer(self.schema_, self.classes_, GatedMixture(shape, scorer, table)))
         return self
 
     @property
     def mixture_(self) -> GatedMixture:
         """Gates and experts, and how rows are shared among them."""
-        mixture = self.answer_.root
+        mixture = self.answer_.core
         assert isinstance(mixture, GatedMixture)
         return mixture
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,18 +12,28 @@ from numpy.typing import NDArray
 from unnaive.answer import Answer, EvidenceTable
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
-from unnaive.bayes.estimate import check_class_weight, class_factor, given_priors, log_prior
+from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.estimate import (
+    check_class_weight,
+    class_factor,
+    given_priors,
+    log_prior,
+    pooled_log_prior,
+)
+from unnaive.bayes.left_out import scorer_without_one
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.counts import Summary
+from unnaive.counts.summary import row_factor
 from unnaive.discretize import CoarseCoder, RuledEstimator
 from unnaive.discretize.rules import Rule
-from unnaive.encode import GRID_LIMIT
+from unnaive.encode import GRID_LIMIT, Labels
 from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import ScorerAttributes, TableClassifier
-from unnaive.table import Schema
+from unnaive.models._base import ScorerAttributes, TableClassifier, count_labelled
+from unnaive.models._calibration import calibrate_answer, check_calibration, judge_left_out
+from unnaive.table import Schema, Source
 
 
 @register("nb", "Naive Bayes: one table of evidence from one pass of counting.", cost=10)
@@ -59,6 +70,10 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         Whether a missing value is no evidence, or a value like any other.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
+    calibration : {"none", "slope"}, default="none"
+        Whether `fit` takes a second pass over the rows to calibrate the probabilities, as
+        `calibrate` does: one factor for all evidence, and an intercept for each class. Naive Bayes
+        counts evidence again where columns repeat each other, and is then too sure.
     var_smoothing : float, default=0.1
         For ``"gaussian"``: share of the column's variance added to every class's variance.
     bandwidth : {"cv", "silverman"} or float, default=0.5
@@ -131,6 +146,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         priors: Any = None,
         missing: str = "skip",
         class_weight: Any = None,
+        calibration: str = "none",
         var_smoothing: float = 0.1,
         bandwidth: str | float = 0.5,
         categorical_features: Any = "from_dtype",
@@ -145,6 +161,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         self.priors = priors
         self.missing = missing
         self.class_weight = class_weight
+        self.calibration = calibration
         self.var_smoothing = var_smoothing
         self.bandwidth = bandwidth
         self.categorical_features = categorical_features
@@ -173,9 +190,62 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         self
         """
         self._check_parameters()
-        summary = self._gather(X, y, sample_weight, None)
+        source, summary = self._read(X, y, sample_weight)
         check_class_weight(self.class_weight, summary.labels.classes)
-        return self._learn(summary)
+        self._learn(summary)
+        if self.calibration == "slope":
+            self._calibrate(source, summary.n_rows, seen=True)
+        return self
+
+    @reports_progress
+    def calibrate(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, seen: bool = True
+    ) -> Self:
+        """Calibrate the probabilities by one pass over rows with labels.
+
+        All evidence is multiplied by one factor, and every class has a fresh intercept, such that
+        the classes of the rows are most probable. `partial_fit` and `unnaive.merge` leave a model
+        that is not calibrated: call this after them.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As in :meth:`fit`.
+        seen : bool, default=True
+            Whether these are rows that the model was fitted on: each is then judged as if it had
+            not been counted. False for rows that are new to it.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self._finish(self._sums("calibrated"))
+        source = self._rows_to_learn(X, y, sample_weight, self.schema_)
+        return self._calibrate(source, count_labelled(source, Labels(self.classes_)), seen)
+
+    def _calibrate(self, source: Source, n_rows: int, seen: bool) -> Self:
+        sums, without = self._sums("calibrated"), self._without_one() if seen else None
+        factor = class_factor(self.class_weight, self.classes_, self.class_count_)
+        given = (source, Labels(self.classes_), row_factor(sums, factor), n_rows, self.n_jobs)
+        judged = judge_left_out(self.answer_.root, without, *given)
+        self.answer_ = calibrate_answer(self.answer_, self._aim(judged.fit(self.n_jobs)))
+        return self
+
+    def _without_one(self) -> EvidenceTable:
+        """The evidence for a row of each class that was not counted."""
+        given = (self.counts_, self.counts_, self._smoothing())
+        scorer, totals = scorer_without_one(self.scorer_, *given), self.counts_.totals
+        less, whole = (pooled_log_prior(totals[None], totals, one)[0] for one in (1.0, 0.0))
+        return EvidenceTable(replace(scorer, log_prior=scorer.log_prior + (less - whole)))
+
+    def _aim(self, found: Calibration) -> Calibration:
+        """Priors that a user gives stay the priors: rows have told that of their own shares."""
+        priors = given_priors(self.priors, self.classes_)
+        if priors is None:
+            return found
+        shift = log_prior(priors, 0.0, None) - log_prior(self.counts_.totals, 0.0, None)
+        return replace(found, intercept=found.intercept + shift)
 
     @reports_progress
     def partial_fit(
@@ -212,6 +282,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         for name in ("alpha", "prior_alpha"):
             check_number(self, name, 0)
         check_word(self, "missing", "skip", "value")
+        check_calibration(self)
         self._check_options()
 
     def _check_learned(self) -> None:
@@ -226,8 +297,15 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:
-        """Log prior probability of each class."""
+        """Log prior probability of each class; of a calibrated model, what evidence is added to."""
         return self.scorer_.log_prior
+
+    @property
+    def _n_passes(self) -> int:  # type: ignore[override]
+        return 2 if self.calibration == "slope" else 1
+
+    def _smoothing(self) -> Smoothing:
+        return Smoothing(self.alpha, self.missing)
 
     def _finish(self, summary: Summary) -> None:
         classes = summary.labels.classes
@@ -235,10 +313,8 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         coarse = self._coarsen(summary, factor)
         priors = given_priors(self.priors, classes)
         prior = log_prior(coarse.counts.totals, self.prior_alpha, priors)
-        smoothing = Smoothing(self.alpha, self.missing)
-        scorer = build_scorer(
-            summary.schema, coarse.coders, coarse.counts, prior, smoothing, coarse.densities
-        )
+        given = (coarse.counts, prior, self._smoothing(), coarse.densities)
+        scorer = build_scorer(summary.schema, coarse.coders, *given)
         self.class_count_ = summary.counts.totals
         self.coders_ = coarse.coders
         self._learn_answer(Answer(summary.schema, classes, EvidenceTable(scorer, coarse.counts)))

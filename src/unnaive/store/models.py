@@ -14,7 +14,16 @@ from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
 from unnaive.answer.mixture_shape import Shape
-from unnaive.answer.nodes import ClassClusters, EvidenceTable, Folded, GatedMixture, Pool, Vote
+from unnaive.answer.nodes import (
+    Calibrated,
+    ClassClusters,
+    EvidenceTable,
+    Folded,
+    GatedMixture,
+    Pool,
+    Vote,
+)
+from unnaive.bayes.calibrate import Calibration
 from unnaive.estimator.registry import estimators
 from unnaive.pack import Objects, PackError
 from unnaive.pack.known import LEARNED
@@ -184,5 +193,5 @@ class Models(Objects):
 
 MODELS = Models(
     *LEARNED, Answer, Decision, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters,
-    BayesTree, KernelTree, ClassTree, ClassForest, Pool,
+    Calibrated, Calibration, BayesTree, KernelTree, ClassTree, ClassForest, Pool,
 )  # fmt: skip

@@ -97,7 +97,9 @@ class DecompositionDisplay(GroupsDisplay):
 
     def _lines(self, n_remarks: int) -> tuple[list[Item], str, str]:
         answer: Answer = self.model.answer_
-        owner, names = answer.root.owner, label_names(answer.classes)  # type: ignore[union-attr]
+        folded, names = answer.find(Folded), label_names(answer.classes)
+        assert folded is not None
+        owner = folded.owner
         items: list[Item] = []
         for c, name in enumerate(names):
             clusters = [self.groups[k] for k in np.flatnonzero(owner == c)]

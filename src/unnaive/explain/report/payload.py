@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from unnaive.answer import (
     BayesTree,
+    Calibrated,
     ClassForest,
     ClassTree,
     EvidenceTable,
@@ -25,7 +26,7 @@ from unnaive.answer import (
 )
 from unnaive.answer.tree import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
-from unnaive.bayes.scoring import PairTerm
+from unnaive.bayes.scoring import LEAST_SHARE, PairTerm
 from unnaive.encode import Bins, Categories
 from unnaive.explain.report.arrays import pack
 
@@ -52,7 +53,7 @@ def _(node: Tree | ClassForest) -> Coders:
 
 
 @coders_of.register
-def _(node: Folded) -> Coders:
+def _(node: Folded | Calibrated) -> Coders:
     return coders_of(node.inner)
 
 
@@ -134,6 +135,17 @@ def _(node: Folded) -> Payload:
     return {"kind": "folded", "owner": node.owner.tolist(), "method": node.method, "inner": inner}
 
 
+@scorer_payload.register
+def _(node: Calibrated) -> Payload:
+    return {
+        "kind": "calibrated",
+        "slope": node.slope,
+        "intercept": pack(node.intercept),
+        "least": LEAST_SHARE,
+        "inner": scorer_payload(node.inner),
+    }
+
+
 def _scorer(scorer: Scorer) -> Payload:
     """A scorer; its classes may be those of several models, end to end."""
     return {
@@ -169,7 +181,7 @@ def _term(term: Term) -> Payload | None:
     if isinstance(term, GaussianTerm):
         return {
             "kind": "gaussian",
-            "peak": pack(term.log_weight - 0.5 * np.log(2.0 * np.pi * term.variance)),
+            "peak": pack(term.peak),
             "mean": pack(term.mean),
             "deviation": pack(np.sqrt(term.variance)),
             "missing": pack(term.missing),

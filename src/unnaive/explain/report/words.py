@@ -10,6 +10,7 @@ from typing import Any
 
 from unnaive.answer import (
     Answer,
+    Calibrated,
     ClassForest,
     ClassTree,
     EvidenceTable,
@@ -79,9 +80,10 @@ def _(node: EvidenceTable) -> str:
     if node.scorer.pairs:
         pairs = counted(len(node.scorer.pairs), "pair")
         return f"The evidence of all attributes, and of {pairs} of attributes, adds up."
+    scaled = "" if node.slope == 1.0 else f" It is calibrated by the factor {node.slope:.2g}."
     if node.rounds is not None:
-        return "Boosted naive Bayes: the evidence of all rounds and attributes adds up."
-    return "Naive Bayes: the evidence of all attributes adds up."
+        return f"Boosted naive Bayes: the evidence of all rounds and attributes adds up.{scaled}"
+    return f"Naive Bayes: the evidence of all attributes adds up.{scaled}"
 
 
 @describe.register
@@ -103,7 +105,9 @@ def _(node: Tree) -> str:
     what = "class shares" if isinstance(node, ClassTree) else "a naive Bayes"
     leaves = counted(node.n_leaves, "leaf", "leaves")
     each = ", each" if node.n_leaves > 1 else ""
-    return f"A tree of {leaves}{each} with {what}; depth {int(node.depth.max())}."
+    slope = getattr(node, "slope", 1.0)
+    scaled = "" if slope == 1.0 else f" Its evidence is calibrated by the factor {slope:.2g}."
+    return f"A tree of {leaves}{each} with {what}; depth {int(node.depth.max())}.{scaled}"
 
 
 @describe.register
@@ -126,6 +130,11 @@ def _(node: ClassForest) -> str:
 def _(node: Folded) -> str:
     clusters = counted(len(node.owner), "cluster")
     return f"Classes are split into {clusters}, which are then predicted. {describe(node.inner)}"
+
+
+@describe.register
+def _(node: Calibrated) -> str:
+    return f"{describe(node.inner)} Its probabilities are calibrated."
 
 
 @describe.register
@@ -154,7 +163,7 @@ def try_words(answer: Answer) -> str:
             "it, and the dot is the value set. All evidence adds up to the log odds."
         )
     why = "the parts of this model vote"
-    if isinstance(answer.root, Folded):
+    if answer.find(Folded) is not None:
         why = "the probabilities of clusters are summed"
     elif isinstance(tree, ClassTree) or isinstance(answer.core, ClassForest):
         why = "a tree tests one value after another"
@@ -192,9 +201,17 @@ def _(node: Folded) -> str:  # noqa: ARG001
     return "Probability of each cluster"
 
 
+@members_words.register
+def _(node: Calibrated) -> str:
+    words = members_words(node.inner)
+    return f"{words} (before calibration)" if words else ""
+
+
 def members(answer: Answer) -> list[str]:
     """Names of the parts whose votes or shares make the answer."""
     node = answer.root
+    while isinstance(node, Calibrated):
+        node = node.inner
     if isinstance(node, Folded):
         return list(label_names(as_objects(node.pairs(answer.classes))))
     if isinstance(node, Vote):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,28 +38,37 @@ class Rules:
     seed: int
 
 
+class Made(NamedTuple):
+    """The naive Bayes of a round, and the counts that it is made of."""
+
+    scorer: Scorer
+    counts: CountTable
+
+
 @dataclass(slots=True)
 class Boosted:
-    """What rounds leave: a scorer and a vote for each, and how they went.
+    """What rounds leave: for each a scorer, the counts it is made of, a vote, and how it went.
 
     ``errors`` are weighted errors, ``losses`` held-out log losses after each round (empty without
     early stopping).
     """
 
     scorers: list[Scorer] = field(default_factory=list)
+    counts: list[CountTable] = field(default_factory=list)
     votes: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     restarts: int = 0
 
-    def keep(self, scorer: Scorer, vote: float, error: float) -> None:
-        self.scorers.append(scorer)
+    def keep(self, made: Made, vote: float, error: float) -> None:
+        self.scorers.append(made.scorer)
+        self.counts.append(made.counts)
         self.votes.append(vote)
         self.errors.append(error)
 
     def cut(self, n: int) -> None:
         """Forget all rounds but the first n."""
-        for one in (self.scorers, self.votes, self.errors, self.losses):
+        for one in (self.scorers, self.counts, self.votes, self.errors, self.losses):
             del one[n:]
 
 
@@ -131,16 +141,24 @@ class Booster:
         self.found = Boosted()
         self.first_error = 1.0
         self.outlook: list[NDArray[np.float64]] = []
+        self.base: NDArray[np.float64] | float = 0.0  # what rounds are added to
 
-    def run(self, first: Scorer) -> Boosted:
-        """All rounds; ``first`` is naive Bayes on the rows as they are."""
-        found, n_classes = self.found, len(first.log_prior)
+    def start_from(self, log_prior: NDArray[np.float64]) -> None:
+        """Take the classes' shares as known: rounds begin with as much weight for each class."""
+        self.base = log_prior
+        margin = log_prior - log_prior.mean()
+        margins = [self.storage.copy(margin[rows.groups]) for rows in self.blocks]
+        self.weights.lower_by_margins(margins, 1.0)
+
+    def run(self, first: Made) -> Boosted:
+        """All rounds; ``first`` is naive Bayes on the rows as they weigh at first."""
+        found, n_classes = self.found, len(first.scorer.log_prior)
         real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
-        scorer = self._go_on(first)
+        made = self._go_on(first)
         while True:
-            margins, hits = judge(self.blocks, scorer, self.n_jobs, self.storage)
+            margins, hits = judge(self.blocks, made.scorer, self.n_jobs, self.storage)
             error = self.weights.error(hits)
-            if scorer is first:
+            if made is first:
                 self.first_error = error
             if error == 0.0 and not real:
                 found.cut(0)  # a round without error decides alone
@@ -149,17 +167,17 @@ class Booster:
                 if real or found.restarts == MOST_RESTARTS:
                     break
                 self._refresh()
-                scorer = self._next(n_classes, None, error)
+                made = self._next(n_classes, None, error)
                 continue
             vote = self._vote(error, n_classes)
-            found.keep(scorer, vote, error)
-            self._look_ahead(scorer, vote)
+            found.keep(made, vote, error)
+            self._look_ahead(made.scorer, vote)
             stopped = self._count_round()
             done = len(found.scorers) == self.rules.n_rounds or self._no_recent_gain()
             if error == 0.0 or done or stopped:
                 break
             self._lower(vote, margins, hits)
-            scorer = self._next(n_classes, vote, error)
+            made = self._next(n_classes, vote, error)
         if real and found.scorers and not found.losses:
             self._rescale_votes()
         if not found.scorers:  # no round was better than chance: naive Bayes answers
@@ -168,30 +186,30 @@ class Booster:
             found.cut(int(np.argmin(found.losses)) + 1)
         return found
 
-    def _go_on(self, first: Scorer) -> Scorer:
-        """Take the rounds that are known again, without counting; the scorer after them.
+    def _go_on(self, first: Made) -> Made:
+        """Take the rounds that are known again, without counting; what comes after them.
 
         Weights go the same way, operation by operation. That the last counts come out the same
         shows that the rows are.
         """
-        scorer = first
+        made = first
         if self.kept is None or not (taken := self.kept.steps(KINDS, Taken)):
-            return scorer
-        n_classes = len(first.log_prior)
+            return made
+        n_classes = len(first.scorer.log_prior)
         self.first_error = taken[0].error
         for step in taken:
             step.counts.check_coders(self.coders, n_classes)
             if step.vote is None:
                 self._refresh()
             else:
-                self.found.keep(scorer, step.vote, step.error)
-                self._foresee(scorer, step.vote)
+                self.found.keep(made, step.vote, step.error)
+                self._foresee(made.scorer, step.vote)
                 self.found.losses += [] if step.loss is None else [step.loss]
-                self._lower(step.vote, *judge(self.blocks, scorer, self.n_jobs, self.storage))
-            scorer = self.build(step.counts)
+                self._lower(step.vote, *judge(self.blocks, made.scorer, self.n_jobs, self.storage))
+            made = Made(self.build(step.counts), step.counts)
         if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
             self.kept.refuse_rows()
-        return scorer
+        return made
 
     def _refresh(self) -> None:
         """Fresh weights, after a round that is no better than chance."""
@@ -210,13 +228,13 @@ class Booster:
         else:
             self.weights.lower_by_hits(hits, vote)
 
-    def _next(self, n_classes: int, vote: float | None, error: float) -> Scorer:
-        """The scorer of the next round; this one is kept."""
+    def _next(self, n_classes: int, vote: float | None, error: float) -> Made:
+        """The naive Bayes of the next round; this one is kept."""
         counts = self._count(n_classes)
         if self.kept is not None:
             loss = self.found.losses[-1] if self.found.losses and vote is not None else None
             self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
-        return self.build(counts)
+        return Made(self.build(counts), counts)
 
     def _count_round(self) -> bool:
         """Report a round; whether to take no other."""
@@ -233,9 +251,10 @@ class Booster:
         if given < whole:
             self.found.votes[:] = [vote * (whole / given) for vote in self.found.votes]
 
-    def next_scorer(self, n_classes: int) -> Scorer:
+    def first(self, n_classes: int) -> Made:
         """Naive Bayes on the rows as they weigh now."""
-        return self.build(self._count(n_classes))
+        counts = self._count(n_classes)
+        return Made(self.build(counts), counts)
 
     def _count(self, n_classes: int) -> CountTable:
         weights = self.weights.current
@@ -266,7 +285,7 @@ class Booster:
             if self.outlook[k:]:
                 self.outlook[k] += added
             else:
-                self.outlook.append(self.storage.copy(added))
+                self.outlook.append(self.storage.copy(added + self.base))
 
     def _look_ahead(self, scorer: Scorer, vote: float) -> None:
         """Log loss on the held-out rows with this round."""

@@ -220,6 +220,76 @@ def sweep(
 
 
 @kernel
+def answer_left_out(
+    rows: NDArray[np.intp],
+    slots: NDArray[np.uint16],
+    groups: NDArray[Any],
+    n_sweeps: float,
+    net: Net,
+    sigma: float,
+    gamma: float,
+    stretch: int,
+    units: Units,
+    probable: NDArray[np.float64],
+) -> None:
+    """Probabilities of the classes (OUT, rows x classes) of some rows (IN), each as if it had not
+    been counted.
+
+    What a row has left in the counters is taken to be what it would leave now, in every sweep.
+    Only the counters that it moved are changed, and then set back.
+    """
+    n_gates, n_experts = len(net.first), net.n_experts
+    room = room_for(len(units.totals))
+    likely, blame = np.empty(n_gates + n_experts), np.empty(n_gates + n_experts)
+    best = np.zeros(n_gates, dtype=np.intp)
+    n_columns, n_units = slots.shape[1], len(units.totals)
+    counts, wholes = np.empty((n_columns, n_units)), np.empty((n_columns, n_units))
+    totals = units.totals.copy()
+    for i in rows:
+        row, group = slots[i], np.int64(groups[i])
+        share_units(row, net, units, gamma, stretch, room)
+        trace_back(room.score, group, net, sigma, likely, blame, best)
+        for j in range(n_columns):
+            counts[j] = units.counts[units.offsets[j] + row[j]]
+            wholes[j] = units.wholes[j]
+        move_counters(row, group, -n_sweeps, net, blame, best, units)
+        for j in range(n_columns):
+            _keep_positive(units.counts[units.offsets[j] + row[j]])
+            _keep_positive(units.wholes[j])
+        _keep_positive(units.totals)
+        share_units(row, net, units, gamma, stretch, room)
+        add_experts(room.score, net, blame, probable[i])
+        for j in range(n_columns):
+            units.counts[units.offsets[j] + row[j]] = counts[j]
+            units.wholes[j] = wholes[j]
+        units.totals[:] = totals
+
+
+@kernel
+def _keep_positive(counters: NDArray[np.float64]) -> None:
+    """Counters that fell below zero (IN, OUT) are zero."""
+    for u in range(len(counters)):
+        counters[u] = max(counters[u], 0.0)
+
+
+@kernel
+def add_experts(
+    share: NDArray[np.float64], net: Net, trust: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Probabilities of the classes (OUT) from the shares of all units; ``trust`` is scratch."""
+    n_gates, n_experts = len(net.first), net.n_experts
+    start = n_gates - 1 + n_experts
+    trust[0] = 1.0
+    for g in range(n_gates):
+        for node in range(net.first[g], net.first[g] + net.width[g]):
+            trust[node] = trust[g] * share[node - 1]
+    for c in range(net.n_classes):
+        out[c] = 0.0
+        for e in range(n_experts):
+            out[c] += trust[n_gates + e] * share[start + c * n_experts + e]
+
+
+@kernel
 def answer(
     rows: NDArray[np.intp],
     slots: NDArray[np.uint16],
@@ -230,22 +300,9 @@ def answer(
     found: NDArray[np.intp],
 ) -> None:
     """The most probable class (OUT) of some rows (IN), while the mixture is still counters."""
-    first, width, n_experts, n_classes = net
-    n_gates = len(first)
     room = room_for(len(units.totals))
-    trust = np.empty(n_gates + n_experts)
-    start = n_gates - 1 + n_experts
+    trust, probable = np.empty(len(net.first) + net.n_experts), np.empty(net.n_classes)
     for k in range(len(rows)):
         share_units(slots[rows[k]], net, units, gamma, stretch, room)
-        share = room.score
-        trust[0] = 1.0
-        for g in range(n_gates):
-            for node in range(first[g], first[g] + width[g]):
-                trust[node] = trust[g] * share[node - 1]
-        largest = -1.0
-        for c in range(n_classes):
-            total = 0.0
-            for e in range(n_experts):
-                total += trust[n_gates + e] * share[start + c * n_experts + e]
-            if total > largest:
-                largest, found[k] = total, c
+        add_experts(room.score, net, trust, probable)
+        found[k] = np.argmax(probable)

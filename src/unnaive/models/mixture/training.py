@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.mixture_shape import Shape
+from unnaive.bayes.estimate import log_prior
 from unnaive.common.threads import in_order
 from unnaive.counts import CountTable
 from unnaive.counts.coded import GRAIN
@@ -162,6 +163,25 @@ class Counters:
         )
         return found
 
+    def answer_left_out(
+        self, rows: SlotRows, options: TrainingOptions, n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """Probabilities of the classes of all rows, each as if it had not been counted."""
+        probable = rows.storage.zeros((len(rows.groups), self.shape.n_classes), np.float64)
+        stretch = self._stretch(rows, options)
+
+        def answer(start: int) -> None:
+            own = self.blank()  # counters are changed while they answer
+            own.add(self)
+            visits = np.arange(start, min(start + ROWS, len(rows.groups)))
+            kernels.answer_left_out(
+                visits, rows.slots, rows.groups, float(self.n_sweeps), self.shape.net,
+                options.sigma, options.gamma, stretch, own._units(), probable,
+            )  # fmt: skip
+
+        list(in_order(answer, range(0, len(rows.groups), ROWS), n_jobs))
+        return probable
+
     def _units(self) -> kernels.Units:
         return kernels.Units(self.offsets, self.sizes, self.counts, self.wholes, self.totals)
 
@@ -192,6 +212,14 @@ class Counters:
         largest = float(self.totals.sum() + rows.weight.sum()) + options.gamma * self.sizes.max()
         digits = max(np.log10(largest + 10.0), -np.log10(min(options.gamma, 0.1)))
         return max(1, int(140 / digits))
+
+
+def unit_log_prior(shape: Shape, totals: NDArray[np.float64], gamma: float) -> NDArray[np.float64]:
+    """Log prior of the units of every gate and every expert."""
+    prior = np.empty(shape.n_units)
+    for units in shape.models():
+        prior[units] = log_prior(totals[units], gamma, None)
+    return prior
 
 
 def first_table(shape: Shape, coders: Sequence[AnyCoder], noise: float, seed: int) -> CountTable:

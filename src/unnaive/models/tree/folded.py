@@ -11,11 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, BayesTree
+from unnaive.answer.calibrated import calibrated, pool_priors, tree_without_one
+from unnaive.answer.nodes import Node
+from unnaive.bayes import Smoothing
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts import Summary
+from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
+from unnaive.models._calibration import check_calibration, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
 from unnaive.models.tree.grow import Rows, Rules
@@ -48,6 +53,7 @@ class FoldedTreeClassifier(TreeClassifier):
     min_node_size: float
     min_weight_fraction_leaf: float
     max_depth: int | None
+    calibration: str
     random_state: Any
     _keeps_checkpoint = True
 
@@ -103,10 +109,27 @@ class FoldedTreeClassifier(TreeClassifier):
         progress = Progress(
             "growing", float(rows.weight.sum()), step="hundredth of rows in leaves", hook=self._hook
         )
-        tree = self._grow(rows, coders, rules, summary, own, progress, kept)
-        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
+        grown = self._grow(rows, coders, rules, summary, own, progress, kept)
         progress.finish()
+        tree: Node = grown
+        if self.calibration == "slope":
+            tree = self._calibrate(grown, source, summary, own)
+        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
+
+    @property
+    def _n_passes(self) -> int:  # type: ignore[override]
+        return 3 if self.calibration == "slope" else 2
+
+    def _calibrate(
+        self, tree: BayesTree, source: Source, summary: Summary, own: NDArray[np.float64]
+    ) -> Node:
+        """The tree with scaled evidence, learned from rows left out of their node's tables."""
+        without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
+        given = (source, summary.labels, row_factor(summary, own), summary.n_rows, self.n_jobs)
+        pooled = pool_priors(tree)
+        found = judge_left_out(pooled, without, *given).fit(self.n_jobs)
+        return calibrated(pooled, found.slope, found.intercept)
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):
@@ -117,6 +140,7 @@ class FoldedTreeClassifier(TreeClassifier):
         if self.max_depth is not None:
             check_number(self, "max_depth", 0, whole=True)
         check_word(self, "missing", "skip", "value")
+        check_calibration(self)
 
     def _rows(
         self,

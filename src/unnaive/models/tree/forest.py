@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ROWS, ClassForest, mean_leaves
-from unnaive.bayes.scoring import log_probabilities
+from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
@@ -26,7 +26,6 @@ from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
 DOUBT = 5.0  # rows by which a power of e to +-1 must lower the log loss
-LEAST_LOG = math.log(2.0**-52)  # of a share that is 0
 TREES = 16  # grown between two reports of progress
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 from unnaive.answer import (
     Answer,
     BayesTree,
+    Calibrated,
     ClassForest,
     ClassTree,
     EvidenceTable,
@@ -22,7 +23,7 @@ from unnaive.answer import (
     Pool,
     Vote,
 )
-from unnaive.answer.predict import LEAST_LOG
+from unnaive.bayes.scoring import LEAST_LOG, LEAST_SHARE
 from unnaive.models.wrapped import look_inside
 from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, ref, whole
@@ -228,3 +229,15 @@ def _(node: Folded, columns: Columns, thinning: Thinning) -> list[str]:
         ]
     best = [step.define("e", dialect.greatest(parts)) for parts in class_pairs]
     return normalized(columns, [best])[0]
+
+
+@probabilities.register
+def _(node: Calibrated, columns: Columns, thinning: Thinning) -> list[str]:
+    inner, dialect = probabilities(node.inner, columns, thinning), columns.dialect
+    step = columns.statement.step("calibrated")
+    scores = []
+    for p, intercept in zip(inner, node.intercept.tolist(), strict=True):
+        log = exp.Ln(this=dialect.greatest([ref(p), dialect.double(LEAST_SHARE)]))
+        scaled = exp.Mul(this=log, expression=dialect.double(node.slope))
+        scores.append(step.define("s", exp.Add(this=scaled, expression=dialect.double(intercept))))
+    return shares(columns, [scores])[0]

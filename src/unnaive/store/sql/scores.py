@@ -157,7 +157,7 @@ class _Evidence:
                 keys = np.arange(len(self.logs))
                 adder.add(adder.step.look_up(ref(self.slot), keys, self.logs))
         elif isinstance(term, GaussianTerm):
-            peak = term.log_weight - 0.5 * np.log(2.0 * np.pi * term.variance)
+            peak = term.peak
             squares = [
                 exp.Mul(
                     this=exp.Mul(this=dialect.double(0.5), expression=ref(z)), expression=ref(z)

@@ -342,6 +342,21 @@ U.NODES = {
     return { members, proba: (row) => U.total(members(row), classes) };
   },
 
+  // Probabilities of another node, calibrated: its members, path and leaves stay what they are.
+  calibrated(data, columns, classes) {
+    const inner = U.node(data.inner, columns, classes), intercept = U.array(data.intercept);
+    const { routing, arrive, ends, members } = inner;
+    return {
+      inner,
+      routing,
+      arrive,
+      ends,
+      members,
+      proba: (row) => U.softmax(Float64Array.from(inner.proba(row), (p, c) =>
+        data.slope * Math.log(Math.max(p, data.least)) + intercept[c])),
+    };
+  },
+
   // Clusters folded to their classes: the sum, or the best one.
   folded(data, columns, classes) {
     const inner = U.node(data.inner, columns, data.owner.length);

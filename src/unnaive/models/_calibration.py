@@ -1,0 +1,98 @@
+"""How classifiers are calibrated: from rows that are each judged as if they had not been counted.
+
+Leaving a row out of tables of counts is a subtraction, so that no model is fitted a second time,
+and neither folds nor the order of the rows matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.answer import Answer
+from unnaive.answer.calibrated import calibrated
+from unnaive.answer.nodes import Node
+from unnaive.answer.predict import joint
+from unnaive.bayes.calibrate import Calibration, fit_calibration
+from unnaive.bayes.scoring import LEAST_SHARE
+from unnaive.common.checks import check_word
+from unnaive.encode import Labels
+from unnaive.encode.labels import groups_of
+from unnaive.table import Block, Source
+from unnaive.table.storage import join
+
+CALIBRATING = "calibrating"
+
+
+def check_calibration(model: Any) -> None:
+    """Refuse a parameter ``calibration`` that is no way to calibrate."""
+    check_word(model, "calibration", "none", "slope")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRows:
+    """Scores of rows by a model that has not seen them, their classes and weights."""
+
+    PER_ROW: ClassVar = {"scores": 0, "groups": 0, "weight": 0}
+
+    scores: NDArray[np.float64]
+    groups: NDArray[Any]
+    weight: NDArray[np.float64]
+
+    def fit(self, n_jobs: int | None = None) -> Calibration:
+        return fit_calibration(self.scores, self.groups, self.weight, n_jobs)
+
+
+def judge_left_out(
+    node: Node,
+    without: Node | None,
+    source: Source,
+    labels: Labels,
+    factor: NDArray[np.float64],
+    n_rows: int,
+    n_jobs: int | None = None,
+) -> JudgedRows:
+    """Scores of all rows of a source, each as if it had not been counted.
+
+    Parameters
+    ----------
+    node : node
+        What is to be calibrated; its evidence adds up.
+    without : node or None
+        The evidence for a row of each class that was not counted; None for rows that were not.
+    factor : array of shape (classes,)
+        What weights of the classes' rows are multiplied by.
+    """
+
+    def judge(block: Block) -> JudgedRows:
+        assert block.target is not None
+        groups = groups_of(labels, block.target)
+        scores = joint(node, block, n_jobs)
+        if without is not None:
+            replace_own(scores, joint(without, block, n_jobs), groups)
+        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        return JudgedRows(scores, groups, weight * factor[groups])
+
+    return join(source, judge, n_rows, CALIBRATING)
+
+
+def replace_own(
+    scores: NDArray[np.float64], without: NDArray[np.float64], groups: NDArray[Any]
+) -> None:
+    """Put the scores of each row's own class (IN without, rows x classes) into others (OUT)."""
+    every = np.arange(len(groups))
+    scores[every, groups] = without[every, groups]
+
+
+def log_votes(votes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logs of probabilities, as a `Calibrated` takes them."""
+    logs: NDArray[np.float64] = np.log(np.maximum(votes, LEAST_SHARE))
+    return logs
+
+
+def calibrate_answer(answer: Answer, found: Calibration) -> Answer:
+    """An answer with calibrated probabilities."""
+    return replace(answer, root=calibrated(answer.root, found.slope, found.intercept))

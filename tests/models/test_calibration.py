@@ -1,0 +1,213 @@
+"""Probabilities that mean what they say: calibration against its definition, and base rates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+
+from helpers import assert_same_model, mixed_table
+from registry import CHOOSERS, CLASSIFIERS, META, UNNAIVE
+from unnaive import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
+    ClassDecompositionClassifier,
+    FlexibleNBTreeClassifier,
+    HierarchicalMixtureClassifier,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+    merge,
+)
+from unnaive.answer import Calibrated
+from unnaive.bayes.calibrate import LEAST_SLOPE, RIDGE, SHIFT_RIDGE, fit_calibration
+
+MODELS = [
+    NaiveBayesClassifier(calibration="slope"),
+    NBTreeClassifier(random_state=0),
+    FlexibleNBTreeClassifier(random_state=0),
+    BoostedNaiveBayesClassifier(),
+    BoostedNaiveBayesClassifier(algorithm="m1", random_state=0),
+    BaggedNaiveBayesClassifier(random_state=0),
+    HierarchicalMixtureClassifier(random_state=0),
+    ClassDecompositionClassifier(random_state=0),
+]
+each = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+
+def scores_of(seed, n=400, n_classes=3):
+    """Scores that are too sure, and the classes of their rows."""
+    rng = np.random.default_rng(seed)
+    groups = rng.choice(n_classes, n, p=np.arange(1, n_classes + 1) / sum(range(n_classes + 1)))
+    scores = rng.normal(size=(n, n_classes))
+    scores[np.arange(n), groups] += 1.0
+    return 3.0 * scores, groups
+
+
+def twin(scores, groups, weight):
+    """The definition, minimized by another method."""
+    n, n_classes = scores.shape
+    share = np.bincount(groups, weight, n_classes)
+    base = np.log(share / share.sum())
+
+    def loss(point):
+        z = base + point[0] * (scores - base) + point[1:]
+        own = logsumexp(z, axis=1) - z[np.arange(n), groups]
+        pull = RIDGE * (point[0] - 1) ** 2 + SHIFT_RIDGE * (point[1:] ** 2).sum()
+        return weight @ own + 0.5 * pull
+
+    start = np.zeros(n_classes + 1)
+    point = minimize(loss, start, method="BFGS", options={"gtol": 1e-6}).x
+    return point[0], (1 - point[0]) * base + point[1:]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_slope_and_intercepts_are_the_most_probable(n_classes):
+    scores, groups = scores_of(n_classes, n_classes=n_classes)
+    weight = np.random.default_rng(0).integers(1, 4, len(groups)).astype(float)
+    found = fit_calibration(scores, groups, weight)
+    slope, intercept = twin(scores, groups, weight)
+    assert found.slope == pytest.approx(slope, abs=1e-4)
+    np.testing.assert_allclose(found.intercept, intercept, atol=1e-3)
+    assert found.slope < 0.6  # the scores are three times too sure
+
+
+def test_many_classes_come_to_the_same_point():
+    """Beyond a number of classes steps are shorter, but lead there."""
+    scores, groups = scores_of(1, n=3000, n_classes=70)
+    found = fit_calibration(scores, groups)
+    calibrated = softmax(found.slope * scores + found.intercept, axis=1)
+    expected = np.bincount(groups, minlength=70)
+    np.testing.assert_allclose(calibrated.sum(axis=0), expected, rtol=0.02, atol=0.2)
+
+
+def test_calibration_knows_neither_order_nor_threads_and_weight_is_repetition():
+    scores, groups = scores_of(0, n=150_000, n_classes=2)
+    weight = np.random.default_rng(1).integers(0, 3, len(groups)).astype(float)
+    order = np.random.default_rng(2).permutation(
+        np.repeat(np.arange(len(groups)), weight.astype(int))
+    )
+    one = fit_calibration(scores, groups, weight)
+    other = fit_calibration(scores[order], groups[order], n_jobs=2)
+    assert one.slope == other.slope
+    assert (one.intercept == other.intercept).all()
+
+
+def test_evidence_against_the_classes_is_nearly_switched_off():
+    scores, groups = scores_of(0, n_classes=2)
+    found = fit_calibration(-scores, groups)
+    assert found.slope == LEAST_SLOPE
+    shares = softmax(found.slope * -scores + found.intercept, axis=1).mean(axis=0)
+    np.testing.assert_allclose(shares, np.bincount(groups) / len(groups), rtol=1e-2)
+
+
+@each
+def test_a_column_that_repeats_others_makes_nobody_surer(model):
+    X, y = mixed_table(600, classes=2)
+    copies = X.assign(**{f"copy {k}": X["plan"] for k in range(6)})
+    once, again = (clone(model).fit(table, y).predict_proba(table) for table in (X, copies))
+    entropy = [-(p * np.log(np.maximum(p, 1e-300))).sum(axis=1).mean() for p in (once, again)]
+    assert entropy[1] > 0.6 * entropy[0]
+
+
+@pytest.mark.parametrize("algorithm", ["real", "m1", "samme"])
+@pytest.mark.parametrize("model", MODELS[1:], ids=lambda model: type(model).__name__)
+def test_base_rates_are_never_shrunk(model, algorithm):
+    if "algorithm" in model.get_params():
+        model = clone(model).set_params(algorithm=algorithm)
+    elif algorithm != "real":
+        pytest.skip("one way to learn")
+    X, y = pd.DataFrame({"a": ["x"] * 1000}), [1] * 10 + [0] * 990
+    # Bags differ in how many of the ten rows they have drawn.
+    near = 0.1 if isinstance(model, BaggedNaiveBayesClassifier) else 0.01
+    assert clone(model).fit(X, y).predict_proba(X[:1])[0, 1] == pytest.approx(0.01, rel=near)
+
+
+def test_boosting_begins_with_the_classes_shares_before_any_calibration():
+    X, y = pd.DataFrame({"a": ["x"] * 1000}), [1] * 10 + [0] * 990
+    model = BoostedNaiveBayesClassifier(calibration="none").fit(X, y)
+    assert model.predict_proba(X[:1])[0, 1] == pytest.approx(0.01, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS[1:], ids=lambda model: type(model).__name__)
+def test_rare_classes_are_as_probable_as_they_are_frequent(model):
+    rng = np.random.default_rng(0)
+    y = (np.arange(30_000) % 1000 == 0).astype(int)
+    X = pd.DataFrame({"x": rng.normal(size=len(y)) + y})
+    found = clone(model).fit(X, y).predict_proba(X)
+    prior = log_loss(y, np.tile([1 - y.mean(), y.mean()], (len(y), 1)))
+    assert log_loss(y, found) < prior
+    assert found[:, 1].mean() == pytest.approx(y.mean(), rel=0.05)  # of 30 rows
+
+
+def test_each_row_is_judged_without_itself():
+    """By naive Bayes that was fitted on all other rows, but for the prior's pooled row."""
+    X = pd.DataFrame({"a": list("ppqqqrrp"), "b": list("xyxyxxyy")})
+    y = np.array([0, 0, 1, 1, 0, 1, 0, 1])
+    model = NaiveBayesClassifier().fit(X, y)
+    left = model._without_one().scorer
+    block = model._open(X).map(lambda block: block)
+    bars = left.evidence(block)
+    for i in range(len(y)):
+        others = np.arange(len(y)) != i
+        alone = NaiveBayesClassifier().fit(X[others], y[others])
+        expected = alone.evidence(X[i : i + 1]).bars[0, :, y[i]]
+        if set(X["a"]) == set(X["a"][others]):
+            np.testing.assert_allclose(bars[i, :, y[i]], expected, rtol=1e-12)
+
+
+def test_naive_bayes_is_calibrated_by_a_pass_of_its_own():
+    X, y = mixed_table(500)
+    at_once = NaiveBayesClassifier(calibration="slope").fit(X, y)
+    later = NaiveBayesClassifier().fit(X, y)
+    assert_same_model(at_once, later.calibrate(X, y).set_params(calibration="slope"))
+    assert later.answer_.root.slope != 1.0
+    again = clone(later).fit(X, y).calibrate(X, y)  # not on top of the first
+    assert_same_model(at_once, again)
+    halves = [
+        NaiveBayesClassifier().fit(X[part], y[part]) for part in (slice(250), slice(250, 500))
+    ]
+    merged = merge(halves)
+    assert merged.answer_.root.slope == 1.0
+    assert_same_model(later, merged.calibrate(X, y).set_params(calibration="slope"))
+    fresh = NaiveBayesClassifier().fit(X[:250], y[:250]).calibrate(X[250:], y[250:], seen=False)
+    assert 0 < fresh.answer_.root.slope < 2
+
+
+def test_priors_that_are_given_stay_the_priors():
+    X, y = pd.DataFrame({"a": ["x"] * 100}), [1] * 20 + [0] * 80
+    model = NaiveBayesClassifier(priors=[0.5, 0.5], calibration="slope").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:1]), [[0.5, 0.5]], atol=1e-3)
+
+
+def test_calibration_needs_the_sums_and_known_classes():
+    X, y = mixed_table(60)
+    model = NaiveBayesClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="'new'"):
+        model.calibrate(X, np.where(y == "no", "new", y))
+    model.compact()
+    with pytest.raises(ValueError, match="cannot be calibrated any more"):
+        model.calibrate(X, y)
+    with pytest.raises(ValueError, match="calibration must be 'none' or 'slope'; got 'platt'"):
+        NBTreeClassifier(calibration="platt").fit(X, y)
+
+
+def test_evidence_that_adds_up_stays_a_table_and_other_answers_are_wrapped():
+    X, y = mixed_table(200)
+    kinds = [isinstance(clone(model).fit(X, y).answer_.root, Calibrated) for model in MODELS]
+    assert kinds == [False] * 4 + [True] * 4
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *META, *UNNAIVE, *CHOOSERS], ids=repr)
+def test_probabilities_are_probabilities(model):
+    """Within 0 and 1, and with a sum of 1, so that no measure of scikit-learn refuses them."""
+    X, y = mixed_table(120)
+    X.loc[:3, "city"], X.loc[5:9, "age"] = "never seen", np.nan
+    found = clone(model).fit(X[10:], y[10:]).predict_proba(X)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert np.abs(found.sum(axis=1) - 1).max() <= 1e-15 * found.shape[1]
+    assert np.isfinite(log_loss(y, found, labels=np.unique(y)))
