@@ -10,11 +10,22 @@ from hypothesis import strategies as st
 
 from fuzz.judge import Sample, awkward_rows, judge, table
 from fuzz.mutate import Broken, mutated
-from registry import BAGGED, BOOSTED, CLASSIFIERS, CLUSTERERS, META, MIXTURES, TRANSFORMERS, TREES
+from registry import (
+    BAGGED,
+    BOOSTED,
+    CHOOSERS,
+    CLASSIFIERS,
+    CLUSTERERS,
+    FORESTS,
+    META,
+    MIXTURES,
+    TRANSFORMERS,
+    TREES,
+)
 
 EACH = [
     *CLASSIFIERS[:1], *CLASSIFIERS[4:6], TREES[0], TREES[2], TREES[4], BOOSTED[1], BAGGED[0],
-    MIXTURES[1], TRANSFORMERS[0], CLUSTERERS[1], META[0],
+    MIXTURES[1], TRANSFORMERS[0], CLUSTERERS[1], META[0], FORESTS[0], CHOOSERS[1],
 ]  # fmt: skip
 SOME = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
 

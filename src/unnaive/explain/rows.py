@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -255,18 +256,7 @@ def _explain(
         ]
         for i in range(block.n_rows)
     ]
-    for bar in reading.answer.extra_bars:  # they come after those of the columns
-        if isinstance(bar, str):  # a member of a pool
-            features.append(bar)
-            texts.append([""] * block.n_rows)
-            for row in states:
-                row.append("value")
-            continue
-        a, b = bar
-        features.append(pair_name(features[a], features[b]))
-        texts.append([f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)])
-        for row in states:
-            row.append(max(row[a], row[b], key=("value", "unseen", "missing").index))
+    _add_extra_bars(reading.answer.extra_bars, features, texts, states)
     tree = reading.tree
     return [
         Explanation(
@@ -283,6 +273,28 @@ def _explain(
         )
         for i in range(block.n_rows)
     ]
+
+
+def _add_extra_bars(
+    bars: Sequence[tuple[int, int] | str],
+    features: list[str],
+    texts: list[list[str]],
+    states: list[list[State]],
+) -> None:
+    """Names, values and states (OUT) of bars after those of the columns."""
+    n_rows = len(states)
+    for bar in bars:
+        if isinstance(bar, str):  # a member of a pool
+            features.append(bar)
+            texts.append([""] * n_rows)
+            for row in states:
+                row.append("value")
+            continue
+        a, b = bar
+        features.append(pair_name(features[a], features[b]))
+        texts.append([f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)])
+        for row in states:
+            row.append(max(row[a], row[b], key=("value", "unseen", "missing").index))
 
 
 def _unseen(part: Part, block: Block) -> NDArray[np.bool_]:

@@ -26,6 +26,7 @@ from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
 DOUBT = 5.0  # rows by which a power of e to +-1 must lower the log loss
+FEW_DRAWS = 50.0  # more in a bag, on average, are never none
 TREES = 16  # grown between two reports of progress
 
 
@@ -109,23 +110,20 @@ class Bags:
 
     def draws(self, tree: int) -> NDArray[np.uint64]:
         """Of one tree; all rows where it would come out empty, as in a tiny table."""
-        return self._all_if_empty(self._drawn(tree, np.arange(self.n_rows)))
-
-    def _drawn(self, tree: int, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
         if self.mean is None:
-            return np.ones(len(rows), np.uint64)
-        return lane(draw_poisson(self.seeds[tree : tree + 1], rows, self.mean), 0)
-
-    @staticmethod
-    def _all_if_empty(drawn: NDArray[np.uint64]) -> NDArray[np.uint64]:
+            return np.ones(self.n_rows, np.uint64)
+        own = self.seeds[tree : tree + 1]
+        drawn = lane(draw_poisson(own, np.arange(self.n_rows), self.mean), 0)
         return drawn if drawn.any() else np.ones_like(drawn)
 
     def left_out(self, part: slice) -> NDArray[np.bool_]:
         """Which trees have not drawn which rows, trees x rows."""
-        rows = np.arange(part.start, part.stop)
-        out = np.stack([self._drawn(t, rows) == 0 for t in range(len(self.seeds))])
-        if self.n_rows <= ROWS:  # a larger table leaves no bag empty
-            out[[not self._drawn(t, np.arange(self.n_rows)).any() for t in range(len(out))]] = False
+        assert self.mean is not None
+        n_trees = len(self.seeds)
+        words = draw_poisson(self.seeds, np.arange(part.start, part.stop), self.mean)
+        out = np.stack([lane(words, t) == 0 for t in range(n_trees)])
+        if self.mean * self.n_rows < FEW_DRAWS:
+            out &= np.array([not self.draws(t).all() for t in range(n_trees)])[:, None]
         return out
 
 
