@@ -46,7 +46,7 @@ def test_grouped_categories_of_several_columns_cluster_as_well():
 def test_boosting_that_ends_early_is_as_sure_as_naive_bayes(rate):
     X = pd.DataFrame({"c": np.where(np.arange(1000) % 2, "yes", "no")})
     y = np.arange(1000) % 2
-    boosted = BoostedNaiveBayesClassifier(learning_rate=rate).fit(X, y)
+    boosted = BoostedNaiveBayesClassifier(learning_rate=rate, calibration="none").fit(X, y)
     assert len(boosted.estimator_errors_) == 1
     expected = NaiveBayesClassifier().fit(X, y).predict_proba(X)
     assert np.allclose(boosted.predict_proba(X), expected)

@@ -166,10 +166,10 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         n_bins: int = 10,
         bandwidth: str | float = 0.5,
         class_weight: Any = None,
-        calibration: str = "slope",
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,
+        calibration: str = "slope",
         cv: Any = 5,
         max_experts: int = 16,
         random_state: Any = None,
@@ -186,10 +186,10 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self.n_bins = n_bins
         self.bandwidth = bandwidth
         self.class_weight = class_weight
-        self.calibration = calibration
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.grid_limit = grid_limit
+        self.calibration = calibration
         self.cv = cv
         self.max_experts = max_experts
         self.random_state = random_state

@@ -22,7 +22,8 @@ class GroupsDisplay(Outline):
 
     def __init__(self, model: Any) -> None:
         kind, name = self._draws
-        if not isinstance(getattr(getattr(model, "answer_", None), "root", None), kind):
+        answer = getattr(model, "answer_", None)
+        if not isinstance(answer, Answer) or answer.find(kind) is None:
             raise TypeError(f"{type(self).__name__} draws a {name}; got a {type(model).__name__}.")
         self.model: Any = model
         self.groups = profiles_of(model)
