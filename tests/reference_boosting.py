@@ -31,12 +31,15 @@ class Boosting:
         self.most_restarts = most_restarts
 
     def scores(self, weights, row):
-        return naive_bayes_joint(
-            self.rows, self.labels, weights, row, self.alpha, self.classes, self.prior_alpha
-        )
+        """Of the first real round: what the values say in the rows as they are, and no shares."""
+        first = self.prior_alpha is None
+        given, prior_alpha = (self.given, 0.0) if first else (weights, self.prior_alpha)
+        known = (given, row, self.alpha, self.classes, prior_alpha)
+        scores = naive_bayes_joint(self.rows, self.labels, *known)
+        return [s - b for s, b in zip(scores, self.base, strict=True)] if first else scores
 
     def fit(self, rows, labels, given):
-        self.rows, self.labels = rows, labels
+        self.rows, self.labels, self.given = rows, labels, given
         n, n_classes = len(rows), len(self.classes)
         chance = 0.5 if self.algorithm == "m1" else 1 - 1 / n_classes
         relative = [1.0] * n  # weight of each row beside its own
@@ -49,7 +52,7 @@ class Boosting:
             for i, y in enumerate(labels):
                 margin = self.base[self.classes.index(y)] - sum(self.base) / n_classes
                 relative[i] = math.exp(-margin)
-            weights, self.prior_alpha = self.weigh(relative, given), 0.5
+            weights, self.prior_alpha = self.weigh(relative, given), None
         self.rounds, restarts = [], 0
         first_weights, first_alpha = weights, self.prior_alpha
         while True:

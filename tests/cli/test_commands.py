@@ -96,7 +96,7 @@ def test_the_runner_of_typer_gives_the_same_answers(work):
 
 
 def test_fit_learns_what_python_learns_and_reports_columns_and_quality(ask):
-    code, out, err = ask("fit", LOANS, "-t", TARGET, "-o", "new.unv", "--cv", 3)
+    code, out, err = ask("fit", "-m", "nb", LOANS, "-t", TARGET, "-o", "new.unv", "--cv", 3)
     assert (code, err) == (0, "")
     X, y = table()
     model = load("new.unv")
@@ -119,7 +119,7 @@ def test_csv_parquet_folders_globs_and_standard_input_give_one_model(ask, work, 
     for place in places:
         with open(LOANS) as file:
             monkeypatch.setattr("sys.stdin", file)
-            code, out, err = ask("fit", *place, "-t", TARGET, "-o", "x.unv", "--cv", 0)
+            code, out, err = ask("fit", "-m", "nb", *place, "-t", TARGET, "-o", "x.unv", "--cv", 0)
         assert (code, err) == (0, "")
         assert "not cross-validated" in out
         assert_same_model(load("x.unv"), load("nb.unv"))
@@ -218,8 +218,8 @@ def test_weights_dropped_columns_and_categories(ask):
     whole = pd.read_csv(LOANS).assign(w=lambda t: t["months"] / 12, id=range(300))
     whole.to_csv("more.csv", index=False)
     code, out, err = ask(
-        "fit", "more.csv", "-t", TARGET, "--weight", "w", "--drop", "id", "--categorical",
-        "months", "-o", "m.unv", "--cv", 2,
+        "fit", "more.csv", "-m", "nb", "-t", TARGET, "--weight", "w", "--drop", "id",
+        "--categorical", "months", "-o", "m.unv", "--cv", 2,
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert re.search(r"months +categorical \(number\)", out)
@@ -233,7 +233,7 @@ def test_weights_dropped_columns_and_categories(ask):
 
 def test_rows_that_memory_has_no_room_for_are_read_block_by_block(ask, monkeypatch):
     monkeypatch.setattr(sys.modules["unnaive.table.scan"], "machine_memory", lambda: 40_000)
-    code, out, err = ask("fit", LOANS, "-t", TARGET, "-o", "x.unv", "--cv", 2)
+    code, out, err = ask("fit", "-m", "nb", LOANS, "-t", TARGET, "-o", "x.unv", "--cv", 2)
     assert (code, err) == (0, "")
     n = int(re.search(r"evaluated on a random sample of (\d+) rows", out).group(1))
     assert 20 < n < 250
@@ -243,7 +243,9 @@ def test_rows_that_memory_has_no_room_for_are_read_block_by_block(ask, monkeypat
 
 
 def test_a_compact_model_is_smaller_and_cannot_be_updated(ask, work):
-    assert ask("fit", LOANS, "-t", TARGET, "-o", "c.unv", "--cv", 0, "--compact")[0] == 0
+    assert (
+        ask("fit", "-m", "nb", LOANS, "-t", TARGET, "-o", "c.unv", "--cv", 0, "--compact")[0] == 0
+    )
     assert (work / "c.unv").stat().st_size < (work / "nb.unv").stat().st_size
     code, _, err = ask("update", "c.unv", LOANS)
     assert code == 1
@@ -276,7 +278,7 @@ def test_decisions_by_threshold_and_costs_are_followed_and_kept(ask):
     model = load("nb.unv")
     costs = ["--cost", "defaulted:repaid=5", "--cost", "repaid:defaulted=1"]
     decided = model.with_decision({("defaulted", "repaid"): 5, ("repaid", "defaulted"): 1})
-    code, _, err = ask("fit", LOANS, "-t", TARGET, "--cv", 0, *costs, "-o", "kept.unv")
+    code, _, err = ask("fit", "-m", "nb", LOANS, "-t", TARGET, "--cv", 0, *costs, "-o", "kept.unv")
     assert (code, err) == (0, "")
     assert (load("kept.unv").predict(X) == decided.predict(X)).all()
     for given in (["kept.unv", LOANS], ["nb.unv", LOANS, *costs]):
@@ -382,14 +384,16 @@ def test_numbers_stored_as_text_are_named_and_read_on_request(ask):
     rows = [(f"{i % 40},5", "unknown" if i % 9 == 0 else i % 50, i % 2) for i in range(200)]
     text = "".join(f'"{a}",{b},{"ny"[c]}\n' for a, b, c in rows)
     Path("text.csv").write_text("pay,age,y\n" + text)
-    code, _, err = ask("fit", "text.csv", "-t", "y", "-o", "x.unv", "--cv", 2)
+    code, _, err = ask("fit", "-m", "nb", "text.csv", "-t", "y", "-o", "x.unv", "--cv", 2)
     assert code == 0
     said = err.splitlines()
     assert len(said) == 2
     assert "column 'pay' holds numbers stored as text, with commas" in said[0]
     assert "column 'age' holds numbers stored as text, among them 'unknown'" in said[1]
     options = ["--decimal", ",", "--na-values", "unknown"]
-    code, out, err = ask("fit", "text.csv", "-t", "y", "-o", "x.unv", "--cv", 0, *options)
+    code, out, err = ask(
+        "fit", "-m", "nb", "text.csv", "-t", "y", "-o", "x.unv", "--cv", 0, *options
+    )
     assert (code, err) == (0, "")
     assert out.count("numeric (number)") == 2
     for command in (["predict"], ["evaluate"], ["explain", "-o", "x.html"], ["update"]):
@@ -412,7 +416,7 @@ def test_categories_that_look_like_numbers_stay_categories(ask):
     rows = [(f"0{i % 7}", ["a", "b"][i % 7 > 3]) for i in range(70)]
     text = "zip,y\n" + "".join(f"{z},{y}\n" for z, y in rows)
     Path("zip.csv").write_text(text + "x1,a\n")
-    assert ask("fit", "zip.csv", "-t", "y", "-o", "z.unv", "--cv", 0)[0] == 0
+    assert ask("fit", "-m", "nb", "zip.csv", "-t", "y", "-o", "z.unv", "--cv", 0)[0] == 0
     Path("only.csv").write_text("zip\n01\n06\n")
     code, out, err = ask("predict", "z.unv", "only.csv")
     assert (code, err) == (0, "")
@@ -470,7 +474,9 @@ def test_merged_parts_and_updates_equal_the_whole(ask):
     whole = pd.read_csv(LOANS)
     for name, rows in (("a", whole[:120]), ("b", whole[120:])):
         rows.to_csv(f"{name}.csv", index=False)
-        fit = ask("fit", f"{name}.csv", "-t", TARGET, "-o", f"{name}.unv", "--cv", 0, "-q")
+        fit = ask(
+            "fit", "-m", "nb", f"{name}.csv", "-t", TARGET, "-o", f"{name}.unv", "--cv", 0, "-q"
+        )
         assert fit == (0, "", "")
     assert ask("merge", "a.unv", "b.unv", "-o", "c.unv", "-q") == (0, "", "")
     assert_same_model(load("c.unv"), load("nb.unv"))
@@ -488,7 +494,7 @@ def test_sql_answers_in_a_database_as_the_model_does(ask):
     X, _ = table()
     X = X.drop(columns=["opened", "guarantor"])  # SQLite has neither dates nor booleans
     pd.read_csv(LOANS).drop(columns=["opened", "guarantor"]).to_csv("plain.csv", index=False)
-    assert ask("fit", "plain.csv", "-t", TARGET, "-o", "p.unv", "--cv", 0)[0] == 0
+    assert ask("fit", "-m", "nb", "plain.csv", "-t", TARGET, "-o", "p.unv", "--cv", 0)[0] == 0
     code, out, err = ask("sql", "p.unv", "--table", "loans", "-d", "sqlite", "--keep", "rownumber")
     assert (code, err) == (0, "")
     base = sqlite3.connect(":memory:")
@@ -540,7 +546,7 @@ def test_data_lists_names_and_replaces_nothing_unasked(ask):
 
 # Errors --------------------------------------------------------------------------------------
 
-FIT = ["fit", LOANS, "-t", TARGET, "-o", "x.unv"]
+FIT = ["fit", LOANS, "-m", "nb", "-t", TARGET, "-o", "x.unv"]
 
 
 @pytest.mark.parametrize(
@@ -666,7 +672,7 @@ def test_names_and_values_with_line_breaks_stay_in_their_line(ask, work):
 
 def test_one_of_a_thing_is_said_in_the_singular(ask, work):
     (work / "one.csv").write_text("x,y\n1,a\n")
-    _, out, _ = ask("fit", "one.csv", "-t", "y", "-o", "one.unv")
+    _, out, _ = ask("fit", "-m", "nb", "one.csv", "-t", "y", "-o", "one.unv")
     assert "\n1 row; classes of y: a 100 %" in out
     assert "1 column, 1 of them numeric" in ask("show", "one.unv")[1]
     assert "on 1 row\n" in ask("evaluate", "one.unv", "one.csv")[1]

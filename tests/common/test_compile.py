@@ -179,7 +179,7 @@ def test_warming_says_how_far_it_is(capsys):
     with pytest.raises(SystemExit):
         warm.main(["nonsense"])
     assert "no model 'nonsense'; there are nb, gaussian" in capsys.readouterr().err
-    assert {"UnnaiveBayesClassifier", "Discretizer", "nbtree", "many"} <= warm.works().keys()
+    assert {"unnaive", "Discretizer", "nbtree", "many"} <= warm.works().keys()
 
 
 def test_all_kernels_go_through_the_one_decorator():

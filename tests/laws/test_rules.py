@@ -97,7 +97,8 @@ def test_one_undrawn_bag_is_naive_bayes(rule, options):
 def test_one_boosting_round_predicts_as_naive_bayes(algorithm, rule, options):
     X, y = mixed_table(400)
     plain = NaiveBayesClassifier(numeric=rule, **options).fit(X, y)
-    model = Boosted(n_estimators=1, algorithm=algorithm, learning_rate=1.0, numeric=rule, **options)
+    once = {"n_estimators": 1, "learning_rate": 1.0, "calibration": "none"}
+    model = Boosted(algorithm=algorithm, numeric=rule, **once, **options)
     assert (model.fit(X, y).predict(X) == plain.predict(X)).all()
     if algorithm == "real":
         np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
@@ -110,7 +111,8 @@ def test_one_expert_one_batch_sweep_no_noise_is_naive_bayes(rule, options):
     X, y = mixed_table(400)
     exact = "class_weight" not in options
     plain = NaiveBayesClassifier(numeric=rule, alpha=0.1, prior_alpha=0.1, **options).fit(X, y)
-    model = Mixture(layers=(1,), n_sweeps=1, noise=0, training="batch", numeric=rule, **options)
+    once = {"layers": (1,), "n_sweeps": 1, "noise": 0, "training": "batch", "calibration": "none"}
+    model = Mixture(numeric=rule, **once, **options)
     evidence, expected = model.fit(X, y).evidence(X), plain.evidence(X)
     close = {"rtol": 0, "atol": 0 if exact else 1e-5}
     expert = evidence.parts[-1]

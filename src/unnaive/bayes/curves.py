@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.facts import Columns, Facts
+
 # Octaves below and above 1/2: scores below 2**-256 share a cell; above, floats end at 1 - 2**-53.
 BELOW, ABOVE = 256, 54
 FINEST, COARSEST = 8, 3  # bits of a cell's place inside its octave, for few and for many classes
 MOST_BYTES = 1 << 26  # of one histogram
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoreCurve:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ScoreCurve(Facts):
     """Weight of the rows whose score is at least each threshold, for one class.
 
     Attributes
@@ -54,6 +56,12 @@ class ScoreCurve:
         last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True)) if len(order) else order
         true = np.cumsum(np.where(hits, weights, 0.0))[last]
         return cls(ranked[last], true, np.cumsum(np.where(hits, 0.0, weights))[last])
+
+    def _columns(self) -> Columns:
+        return {"threshold": self.thresholds, "true": self.true, "false": self.false}
+
+    def _title(self) -> str:
+        return "Rows with at least a score: of the class (true), and others (false)"
 
     @property
     def positives(self) -> float:

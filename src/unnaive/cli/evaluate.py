@@ -46,7 +46,7 @@ def evaluate(
     """
     from unnaive.cli.console import progress
     from unnaive.cli.models import decide, load_model
-    from unnaive.cli.rows import find_target, paths_of
+    from unnaive.cli.rows import CsvText, find_target, paths_of
     from unnaive.common.wording import counted
 
     fitted = decide(load_model(model), threshold, positive, cost)

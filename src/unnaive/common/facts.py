@@ -90,7 +90,7 @@ class Facts:
         heads, rows, more = self._shown()
         left = [not all(map(_is_number, column)) for column in zip(*rows, strict=True)]
         lines = align([heads, *rows], left) if rows else []
-        return "\n".join([self._title(), *lines, *([more] if more else [])])
+        return "\n".join([printable(self._title()), *lines, *([more] if more else [])])
 
     def _repr_html_(self) -> str:
         heads, rows, more = self._shown()

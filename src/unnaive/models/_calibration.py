@@ -22,7 +22,7 @@ from unnaive.common.checks import check_word
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
-from unnaive.table.storage import join
+from unnaive.table.storage import join, stretches
 
 CALIBRATING = "calibrating"
 
@@ -87,10 +87,10 @@ def replace_own(
     scores[every, groups] = without[every, groups]
 
 
-def log_votes(votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logs of probabilities, as a `Calibrated` takes them."""
-    logs: NDArray[np.float64] = np.log(np.maximum(votes, LEAST_SHARE))
-    return logs
+def take_logs(votes: NDArray[np.float64]) -> None:
+    """Turn probabilities (IN, OUT) into logarithms, as a `Calibrated` takes them."""
+    for part in stretches(len(votes)):
+        np.log(np.maximum(votes[part], LEAST_SHARE), out=votes[part])
 
 
 def calibrate_answer(answer: Answer, found: Calibration) -> Answer:

@@ -14,7 +14,6 @@ from unnaive.answer import Answer, Vote
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Cast, Node, cast_votes
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.calibrate import fit_calibration
 from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts.coded import CodedRows
@@ -23,11 +22,11 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import JudgedRows, check_calibration, log_votes
+from unnaive.models._calibration import JudgedRows, check_calibration, take_logs
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import empty_rows
-from unnaive.table.storage import Storage
+from unnaive.table.storage import Storage, stretches
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 
@@ -196,9 +195,9 @@ max_categories, grid_limit :
         if self.bootstrap and (self.oob_score or self.calibration == "slope"):
             own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
             judged = self._judge(rows, own, seeds[fair], start)
-            root = self._calibrate(root, judged) if self.calibration == "slope" else root
             if self.oob_score:
                 self._score(rows, judged, start.source.storage)
+            root = self._calibrate(root, judged) if self.calibration == "slope" else root
         self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         return self
 
@@ -220,11 +219,13 @@ max_categories, grid_limit :
         return judged
 
     def _calibrate(self, root: Node, judged: JudgedRows) -> Node:
-        """The vote calibrated by the rows that some bag judges."""
-        known = ~np.isnan(judged.scores[:, 0])
-        logs = log_votes(judged.scores[known])
-        found = fit_calibration(logs, judged.groups[known], judged.weight[known], self.n_jobs)
-        return calibrated(root, found.slope, found.intercept)
+        """The vote calibrated by the rows (IN, OUT) that some bag judges."""
+        for part in stretches(len(judged.groups)):
+            in_all = np.isnan(judged.scores[part, 0])
+            judged.scores[part][in_all], judged.weight[part][in_all] = 1.0, 0.0
+        take_logs(judged.scores)
+        calibration = judged.fit(self.n_jobs)
+        return calibrated(root, calibration.slope, calibration.intercept)
 
     def _score(self, blocks: list[CodedRows], judged: JudgedRows, storage: Storage) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""

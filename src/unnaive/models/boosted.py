@@ -242,11 +242,18 @@ max_categories, grid_limit :
         return self
 
     def _first(self, booster: Booster, start: Start, smoothing: Smoothing) -> Made:
-        """Naive Bayes of the first round."""
-        if self.algorithm == "real" or booster.held_out:
+        """Naive Bayes of the first round.
+
+        Weights that are the same for all rows of a class do not change what values say: it is that
+        of the rows as they are. Where the classes' shares are known, it adds none of its own.
+        """
+        if booster.held_out:
             return booster.first(start.n_classes)
         counts = start.coarse.counts
-        return Made(start.scorer(counts, smoothing, self.prior_alpha), counts)
+        scorer = start.scorer(counts, smoothing, self.prior_alpha)
+        if self.algorithm == "real":
+            scorer = replace(scorer, log_prior=np.zeros(start.n_classes))
+        return Made(scorer, counts)
 
     def _root(self, boosted: Boosted, start: Start, prior: NDArray[np.float64]) -> Node:
         """Rounds that add up are one table of evidence; others vote."""

@@ -10,7 +10,7 @@ from unnaive.answer.predict import fold_probabilities, joint
 from unnaive.bayes.scoring import probabilities
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._calibration import CALIBRATING, JudgedRows, log_votes, replace_own
+from unnaive.models._calibration import CALIBRATING, JudgedRows, replace_own, take_logs
 from unnaive.table import Block, Source
 from unnaive.table.storage import join
 
@@ -29,8 +29,9 @@ def judge_pairs(
         pairs = groups_of(labels, block.target)
         scores = joint(folded.inner, block, n_jobs)
         replace_own(scores, joint(without, block, n_jobs), pairs)
-        logs = log_votes(fold_probabilities(folded, probabilities(scores, n_jobs)))
+        votes = fold_probabilities(folded, probabilities(scores, n_jobs))
+        take_logs(votes)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        return JudgedRows(logs, folded.owner[pairs], weight)
+        return JudgedRows(votes, folded.owner[pairs], weight)
 
     return join(source, judge, n_rows, CALIBRATING)

@@ -10,7 +10,7 @@ from unnaive.bayes import Scorer
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
 from unnaive.counts.coded import CodedRows
-from unnaive.models._calibration import JudgedRows, log_votes, replace_own
+from unnaive.models._calibration import JudgedRows, replace_own, take_logs
 from unnaive.models.ensemble.rounds import class_scores
 from unnaive.table.storage import Storage
 
@@ -50,6 +50,7 @@ def judge_rounds(
             replace_own(scores, coded_scores(rows, without, n_jobs), rows.groups)
             total += class_scores(algorithm, scores, vote)
         if algorithm != "real":  # as the calibrated vote will see them
-            total[:] = log_votes(probabilities(total, n_jobs))
+            total[:] = probabilities(total, n_jobs)
+            take_logs(total)
         at += rows.n_rows
     return judged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unnaive.answer import Answer
-from unnaive.models._calibration import JudgedRows, calibrate_answer, log_votes
+from unnaive.models._calibration import JudgedRows, calibrate_answer, take_logs
 from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions
 
 
@@ -15,5 +15,6 @@ def calibrate_mixture(
     n_jobs: int | None = None,
 ) -> Answer:
     """The answer of trained counters, calibrated."""
-    logs = log_votes(counters.answer_left_out(rows, options, n_jobs))
-    return calibrate_answer(answer, JudgedRows(logs, rows.groups, rows.weight).fit(n_jobs))
+    scores = counters.answer_left_out(rows, options, n_jobs)
+    take_logs(scores)
+    return calibrate_answer(answer, JudgedRows(scores, rows.groups, rows.weight).fit(n_jobs))
