@@ -30,7 +30,7 @@ demo: $(VENV)/.demo  ## train and compare models on german credit, outputs in de
 test: lint types contracts tests  ## everything that must pass before a change lands
 
 tests: $(VENV)/.test
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -60,7 +60,7 @@ fuzz-sources: $(VENV)/.test  ## fit on rows that change while they are read: mak
 
 bounds: $(VENV)/.test  ## the tests with every index of every kernel checked; much slower
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds SCIPY_ARRAY_API=1 \
-		$(BIN)/python -m pytest -n 2 --dist loadgroup $(TESTS)
+		$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 docs: $(VENV)/.docs  ## the site, in docs/_build/html; warnings are errors, every link must lead somewhere
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -21,7 +21,6 @@ def fingerprint() -> str:
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / fingerprint()))
 
-import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from spark_session import spark  # noqa: E402, F401
@@ -31,20 +30,3 @@ from spark_session import spark  # noqa: E402, F401
 settings.register_profile("search", derandomize=False)
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
-
-# What takes seconds to start, or is fitted once for many tests, is made by one of the processes:
-# its tests are a group for ``--dist loadgroup``.
-SHARED = {
-    "spark": "spark", "on_spark": "spark", "dask_client": "dask", "browser": "browser",
-    "postgres": "sql", "duck": "sql", "lite": "sql", "held": "memory", "killed": "killed",
-    "made": "cli",
-}  # fmt: skip
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share something costly stay together."""
-    for item in items:
-        groups = {SHARED[name] for name in getattr(item, "fixturenames", ()) if name in SHARED}
-        for group in sorted(groups)[:1]:
-            item.add_marker(pytest.mark.xdist_group(group))

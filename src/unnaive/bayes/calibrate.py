@@ -74,11 +74,10 @@ def fit_calibration(
         return Calibration(1.0, np.zeros(n_classes))
     # A class that these rows lack has the share of half a row.
     base = log_prior(np.where(totals > 0.0, totals, 0.5), 0.0, None)
-    best = largest_by_row(scores, base)
     grain = totals.sum() * FARTHEST**2 / _BITS
 
     def sums(point: NDArray[np.float64]) -> _Sums:
-        return _add_up(scores, groups, weight, base, best, point, grain, n_jobs)
+        return _add_up(scores, groups, weight, base, point, grain, n_jobs)
 
     point = np.zeros(n_classes + 1)
     point[0] = 1.0
@@ -91,7 +90,6 @@ def _add_up(
     groups: NDArray[Any],
     weight: NDArray[np.float64],
     base: NDArray[np.float64],
-    best: NDArray[np.float64],
     point: NDArray[np.float64],
     grain: float,
     n_jobs: int | None,
@@ -102,7 +100,8 @@ def _add_up(
 
     def add(part: slice) -> NDArray[np.int64]:
         out = np.zeros(1 + n + n * n, dtype=np.int64)
-        rows = (scores[part], groups[part], weight[part], base, best[part])
+        best = largest_by_row(scores[part], base)  # again each time: no array of all rows is held
+        rows = (scores[part], groups[part], weight[part], base, best)
         add_sums(*rows, point, 1.0 / grain, together, out[0:1], out[1 : n + 1], out[n + 1 :])
         return out
 
