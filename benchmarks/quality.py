@@ -31,6 +31,9 @@ from unnaive import (
     HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    PooledClassifier,
+    RandomForestClassifier,
+    UnnaiveBayesClassifier,
 )
 from unnaive_papers.comparison.experiments import splits
 from unnaive_papers.numbers import Around
@@ -53,6 +56,16 @@ MODELS: dict[str, Callable[[], Any]] = {
     "flexible": lambda: FlexibleNBTreeClassifier(random_state=0, n_jobs=2),
     "flexible-utility": lambda: FlexibleNBTreeClassifier(
         select="utility", random_state=0, n_jobs=2
+    ),
+    "unnaive": lambda: UnnaiveBayesClassifier(random_state=0, n_jobs=2),
+    "unnaive-columns": lambda: UnnaiveBayesClassifier(interactions=0, random_state=0, n_jobs=2),
+    "forest": lambda: RandomForestClassifier(random_state=0, n_jobs=2),
+    "pool": lambda: PooledClassifier(
+        [
+            ("unnaive", UnnaiveBayesClassifier(random_state=0, n_jobs=2)),
+            ("forest", RandomForestClassifier(random_state=0, n_jobs=2)),
+        ],
+        random_state=0,
     ),
     "boosted": lambda: BoostedNaiveBayesClassifier(random_state=0, n_jobs=2),
     "boosted-m1": lambda: BoostedNaiveBayesClassifier(algorithm="m1", random_state=0, n_jobs=2),
