@@ -89,7 +89,7 @@ META = [
     ClassDecompositionClassifier(random_state=0),
     ClassDecompositionClassifier(NBTreeClassifier(), fold="max", random_state=0, n_jobs=2),
     ClassDecompositionClassifier(
-        select="accuracy", cv=3, max_clusters=3, min_rows=4, random_state=0
+        select="accuracy", cv=2, max_clusters=2, min_rows=4, random_state=0
     ),
 ]
 # Choose among the others or join them, on tables in memory; what they answer is kept.

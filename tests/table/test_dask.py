@@ -54,8 +54,6 @@ def both(estimator, table, frame, **names):
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_model_equals_that_of_memory(estimator):
     table = awkward_table()
-    if getattr(estimator, "select", None) == "accuracy":  # every number tried is several passes
-        estimator = clone(estimator).set_params(cv=2, max_clusters=3)
     assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))
 
 
