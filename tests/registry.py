@@ -103,7 +103,7 @@ CHOOSERS = [
 ADDITIVE = [*CLASSIFIERS, *TRANSFORMERS]
 # Learn from exact sums of all rows, so that neither order nor repetition matters to them.
 ORDERLESS = [*ADDITIVE, BOOSTED[0], MIXTURES[1], UNNAIVE[1]]
-CLASSIFIERS = [*CLASSIFIERS, *TREES, *BOOSTED, *BAGGED, *MIXTURES]
+CLASSIFIERS = [*CLASSIFIERS, *TREES, *BOOSTED, *BAGGED, *MIXTURES, *UNNAIVE, *FORESTS]
 ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS, *CLUSTERERS, *META]
 
 # Checks that an estimator may fail, each with its reason. Only estimators that draw rows at random

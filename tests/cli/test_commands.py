@@ -204,8 +204,11 @@ def test_auto_and_compare_choose_and_write_the_best(ask):
     )  # fmt: skip
     assert code == 0
     assert "sorted by log loss" in out
-    chosen = {"NaiveBayesClassifier", "C45Classifier", "PooledClassifier"}
-    assert type(load("auto.unv")).__name__ in chosen
+    model = load("auto.unv")
+    assert type(model).__name__ == "AutoClassifier"
+    assert model.time_budget == 120
+    assert model.best_name_ in {"nb", "c45", "pool"}
+    assert f"chosen: {model.best_name_} has the best log loss" in ask("show", "auto.unv")[1]
 
 
 def test_a_time_budget_is_passed_on(ask):

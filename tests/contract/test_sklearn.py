@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unnaive
 from helpers import assert_same_model, mixed_table
-from registry import CHOOSERS, CLASSIFIERS, ESTIMATORS, EXCUSED, FORESTS, META, UNNAIVE, excused
+from registry import CHOOSERS, CLASSIFIERS, ESTIMATORS, EXCUSED, META, excused
 
-EVERY = [*ESTIMATORS, *CHOOSERS, *UNNAIVE, *FORESTS]
+EVERY = [*ESTIMATORS, *CHOOSERS]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -77,9 +77,7 @@ def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
     assert_same_model(model, copy.deepcopy(model))
 
 
-@pytest.mark.parametrize(
-    "estimator", [*CLASSIFIERS, *META, *CHOOSERS, *UNNAIVE, *FORESTS], ids=repr
-)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
 def test_predict_is_the_arg_max_of_predict_proba(estimator):
     X, y = mixed_table(300)
     model = clone(estimator).fit(X[:200], y[:200])
@@ -106,7 +104,7 @@ def test_works_inside_scikit_learn_tools():
     assert chain.fit(numbers, y).score(numbers, y) > chance
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *UNNAIVE], ids=repr)
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
 @pytest.mark.parametrize("wrapper", [AdaBoostClassifier, BaggingClassifier])
 def test_scikit_learns_boosting_and_bagging_work_around_it(estimator, wrapper):
     X, y = load_iris(return_X_y=True)

@@ -18,7 +18,7 @@ from page import (
     new_rows,
     opened,
 )
-from registry import CHOOSERS, CLASSIFIERS, FORESTS, META, UNNAIVE
+from registry import CHOOSERS, CLASSIFIERS, META, UNNAIVE
 from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
@@ -41,8 +41,6 @@ from unnaive.explain.report.rows import PageRows
 MODELS = [
     *CLASSIFIERS,
     *META,
-    *UNNAIVE,
-    *FORESTS,
     CHOOSERS[1],
     ClassDecompositionClassifier(UNNAIVE[1], random_state=0),
     ClassDecompositionClassifier(FlexibleNBTreeClassifier(), random_state=0),

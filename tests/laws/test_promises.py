@@ -20,10 +20,8 @@ from registry import (
     CHOOSERS,
     CLASSIFIERS,
     ESTIMATORS,
-    FORESTS,
     META,
     ORDERLESS,
-    UNNAIVE,
 )
 from unnaive import NaiveBayesClassifier, merge
 from unnaive.answer import Calibrated
@@ -57,11 +55,11 @@ def limited(estimator, limit):
 
 
 LAW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS, *UNNAIVE, *FORESTS], ids=repr)
+every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS], ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
-ADDING_UP = [c for c in [*CLASSIFIERS, *UNNAIVE] if hasattr(c, "predict_joint_log_proba")]
+ADDING_UP = [c for c in CLASSIFIERS if hasattr(c, "predict_joint_log_proba")]
 LIMITS = st.sampled_from([8, 65_534])  # cells of a grid
 
 
@@ -129,7 +127,7 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
     assert (evidence.total == model.predict_joint_log_proba(X)).all()
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *FORESTS], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META], ids=repr)
 @LAW
 @given(data=tables())
 def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, data):
@@ -148,7 +146,7 @@ def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, da
         assert part.bars.shape == (len(X), X.shape[1], len(part.classes))
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS, *FORESTS], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
 def test_parameters_set_after_fit_do_not_change_the_answers(estimator):
     X, y = mixed_table(150)
     model = clone(estimator).fit(X, y)

@@ -350,3 +350,61 @@ def test_stripes_of_many_rows_learn_alike(monkeypatch):
     order = np.random.default_rng(0).permutation(3000)
     assert_same_model(striped, clone(model).set_params(n_jobs=2).fit(X[:3000], y[:3000]))
     assert_same_model(striped, clone(model).fit(X.iloc[order], y[order]))
+
+
+# Rows out of bag ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_rows_out_of_bag_have_the_loss_that_ended_the_rounds(classes):
+    X, y = mixed_table(300, classes=classes)
+    model = UNNAIVE(interactions=[(0, 1)], max_rounds=40, oob_score=True, random_state=0).fit(X, y)
+    shares = model.oob_decision_function_
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+    true = shares[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    n_looks = len(model.validation_loss_)
+    assert any(
+        abs(-np.log(true).mean() - model.validation_loss_[look]) < 1e-6 for look in range(n_looks)
+    )
+    assert model.oob_score_ == (model.classes_[shares.argmax(axis=1)] == y).mean()
+
+
+def test_rows_out_of_bag_follow_the_order_of_the_table(monkeypatch):
+    X, y = parity(1500)
+    order = np.random.default_rng(0).permutation(len(y))
+    model = UNNAIVE(random_state=0, max_rounds=20, n_bags=8, oob_score=True)
+    for n_stripes in (1, 12):
+        if n_stripes > 1:
+            monkeypatch.setattr(coding, "MANY_ROWS", 1000)
+            monkeypatch.setattr(coding, "STRIPE", 100)
+        one = clone(model).fit(X, y)
+        other = clone(model).fit(X.iloc[order], y[order])
+        # Rows of equal intervals take each other's place.
+        expected, shares = one.oob_decision_function_[order], other.oob_decision_function_
+        np.testing.assert_array_equal(np.sort(shares[:, 0]), np.sort(expected[:, 0]))
+        same = (shares[:, 0] == expected[:, 0]) | np.isnan(expected[:, 0])
+        assert same.mean() > 0.98
+        judged = ~np.isnan(expected[:, 0])
+        assert judged.all() == (n_stripes == 1)
+        assert judged.mean() > 0.4
+        assert other.oob_score_ == one.oob_score_ > 0.9
+        plain = clone(model).set_params(oob_score=False).fit(X, y)
+        assert not hasattr(plain, "oob_score_")
+        assert (plain.predict_proba(X) == one.predict_proba(X)).all()
+
+
+def test_rows_are_out_of_bag_only_where_bags_hold_rows_out():
+    X, y = parity(100)
+    with pytest.raises(ValueError, match="oob_score=True needs early_stopping=True"):
+        UNNAIVE(early_stopping=False, oob_score=True).fit(X, y)
+    few = UNNAIVE(n_bags=2, max_rounds=5, oob_score=True, random_state=0).fit(X, y)
+    assert 0.15 < (~np.isnan(few.oob_decision_function_[:, 0])).mean() < 0.35
+
+
+def test_rounds_end_where_hardly_any_loss_is_left():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = pd.DataFrame({name: y + 0.1 * rng.random(300) for name in "abcdefgh"})
+    model = UNNAIVE(random_state=0, oob_score=True).fit(X, y)
+    assert model.oob_score_ == 1.0
+    assert len(model.validation_loss_) < 250  # of 402 looks that 1,000 rounds would have

@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
-from registry import CLASSIFIERS, META, UNNAIVE
+from registry import CLASSIFIERS, META
 from unnaive import NaiveBayesClassifier, load, save
 from unnaive.table.batches import refuse_other_columns
 from unnaive.table.blocks import BlockReader
@@ -88,7 +88,7 @@ def test_bad_weights(weight, words):
         fit(X, sample_weight=weight)
 
 
-ONE_OF_EACH = list({type(model): model for model in [*CLASSIFIERS, *UNNAIVE, *META[:1]]}.values())
+ONE_OF_EACH = list({type(model): model for model in [*CLASSIFIERS, *META[:1]]}.values())
 
 
 @pytest.mark.parametrize("model", ONE_OF_EACH, ids=lambda model: type(model).__name__)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from clusters import awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
 from recording import Record
-from registry import BAGGED, BOOSTED, CLUSTERERS, META, MIXTURES, TREES
+from registry import BAGGED, BOOSTED, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
 from unnaive.table.spark import SparkSource
 
@@ -28,6 +28,8 @@ FAMILIES = [
     BOOSTED[1],
     BAGGED[0],
     MIXTURES[0],
+    UNNAIVE[0],
+    FORESTS[0],
     CLUSTERERS[0],
     clone(META[0]).set_params(cv=2, max_clusters=2),  # every number tried is several passes
 ]

@@ -93,7 +93,8 @@ class AutoClassifier(TableClassifier):
     best_estimator_: BaseEstimator
     best_name_: str
     decision_: Decision | None = None
-    _optional_attributes = TableClassifier._optional_attributes | {"decision_"}
+    reason_: str
+    _optional_attributes = TableClassifier._optional_attributes | {"decision_", "reason_"}
 
     def __init__(
         self,
@@ -154,9 +155,14 @@ class AutoClassifier(TableClassifier):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
+        return self._adopt(comparison, comparison.best_)
+
+    def _adopt(self, comparison: Comparison, best: Any) -> Self:
+        """Take the best of a comparison, fitted on all rows."""
         self._comparison = comparison
-        self.best_name_, self.best_estimator_ = comparison.best_name_, comparison.best_
-        self.classes_, self.decision_ = np.asarray(comparison.best_.classes_), None
+        self.best_name_, self.best_estimator_ = comparison.best_name_, best
+        self.reason_ = _reason(comparison, best)
+        self.classes_, self.decision_ = np.asarray(best.classes_), None
         self._remember(comparison.schema)
         return self
 
@@ -165,24 +171,10 @@ class AutoClassifier(TableClassifier):
         """All models that were tried."""
         if not hasattr(self, "_comparison"):
             raise AttributeError(
-                "there is no comparison_: model files keep the chosen model, not what it was "
-                "compared with."
+                "there is no comparison_: model files keep the chosen model and the reason_, not "
+                "what it was compared with."
             )
         return self._comparison
-
-    @property
-    def reason_(self) -> str:
-        """What was chosen and why, in a sentence."""
-        comparison = self.comparison_
-        measure = comparison.criterion.replace("_", " ")
-        first, *others = [r for r in comparison.results if r.quality is not None]
-        figures = [f"{getattr(r.quality, comparison.criterion):.4f}" for r in (first, *others[:1])]
-        words = f"{first.name} has the best {measure} by cross-validation, {figures[0]}"
-        if first.name == POOL:
-            pool: Any = self.best_estimator_
-            counted = [f"{n} {w:.2f}" for n, w in zip(pool.names_, pool.weights_, strict=True) if w]
-            words += f" ({', '.join(counted)})"
-        return f"{words}; {others[0].name} has {figures[1]}." if others else f"{words}."
 
     @property
     def answer_(self) -> Answer:  # type: ignore[override]
@@ -196,3 +188,15 @@ class AutoClassifier(TableClassifier):
         if hasattr(self, "best_estimator_"):
             getattr(self.best_estimator_, name)
         return True
+
+
+def _reason(comparison: Comparison, best: Any) -> str:
+    """What was chosen and why."""
+    measure = comparison.criterion.replace("_", " ")
+    first, *others = [r for r in comparison.results if r.quality is not None]
+    figures = [f"{getattr(r.quality, comparison.criterion):.4f}" for r in (first, *others[:1])]
+    words = f"{first.name} has the best {measure} by cross-validation, {figures[0]}"
+    if first.name == POOL:
+        counted = [f"{n} {w:.2f}" for n, w in zip(best.names_, best.weights_, strict=True) if w]
+        words += f" ({', '.join(counted)})"
+    return f"{words}; {others[0].name} has {figures[1]}." if others else f"{words}."

@@ -34,8 +34,8 @@ class PooledClassifier(TableClassifier):
     """Several classifiers, each fitted on all rows, whose log probabilities are added by weight.
 
     Weights are those of least log loss on rows that a member has not learned from: out of bag where
-    it draws its rows, else held out by folds. They need not sum to 1: where members are together
-    too sure of themselves, they sum to less. A weight of 0 leaves a member out.
+    it draws or holds out rows, else held out by folds. They need not sum to 1: where members are
+    together too sure of themselves, they sum to less. A weight of 0 leaves a member out.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def _fit_member(
     if not splits:
         return rows.fit(estimator, kept), np.empty(0)
     params = estimator.get_params(deep=False)
-    if "oob_score" in params and params.get("bootstrap"):
+    if "oob_score" in params and (params.get("bootstrap") or params.get("early_stopping")):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*raise n_estimators", category=UserWarning)
             model = rows.fit(clone(estimator).set_params(oob_score=True), kept)

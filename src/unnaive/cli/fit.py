@@ -42,7 +42,8 @@ def fit(
             "--model",
             "-m",
             metavar="NAME",
-            help="One of the models below, or auto: the best of them by cross-validation.",
+            help="One of the models below, or auto: the best of them, or their pool, by "
+            "cross-validation within 120 s (--set time_budget=SECONDS).",
         ),
     ] = "unnaive",
     settings: Annotated[
@@ -142,9 +143,7 @@ def learn(
 ) -> tuple[Any, Comparison | None]:
     """The fitted model and, if there are folds, its cross-validation."""
     from unnaive.choose import compare
-    from unnaive.cli.console import bar_callback
 
-    comparison = None
     if cv == 1:
         raise ValueError("--cv must be 2 folds or more, or 0 for none; got 1.")
     if cv == 0 and name == "auto":
@@ -153,21 +152,34 @@ def learn(
         alone = {"models": [], "estimators": {name: model}}
         options = model.get_params(deep=False) if name == "auto" else alone
         options |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
+        if rows.from_files:  # a pool learns from memory
+            options["pool"] = False
         comparison = compare(
             rows.features,
             rows.labels,
             progress=lambda what, *n: bar(f"cross-validating {what}", *n),
             **options,
         )
+        chooser = model if name == "auto" else None
         if not rows.from_files:
-            return comparison.best_, comparison
+            best = comparison.best_
+            return best if chooser is None else chooser._adopt(comparison, best), comparison
         model = next(r.estimator for r in comparison.results if r.name == comparison.best_name_)
+        fitted = fit_best(model, rows, bar)
+        return fitted if chooser is None else chooser._adopt(comparison, fitted), comparison
+    return fit_best(model, rows, bar), None
+
+
+def fit_best(model: Any, rows: TrainingRows, bar: Any) -> Any:
+    """The model, fitted on all rows."""
+    from unnaive.cli.console import bar_callback
+
     bar("fitting")
     model.set_callbacks(bar_callback(bar))
     try:
         if not rows.from_files:
-            return model.fit(rows.features, rows.labels, rows.weight), comparison
-        return model.fit(rows.scan), comparison
+            return model.fit(rows.features, rows.labels, rows.weight)
+        return model.fit(rows.scan)
     finally:
         model.set_callbacks()
 

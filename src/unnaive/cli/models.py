@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+AUTO_SECONDS = 120.0  # that --model auto compares for
 BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -24,7 +25,10 @@ def make_estimator(name: str, settings: Sequence[str], seed: int, jobs: int | No
             f"Choose one of {', '.join(names)}."
         )
     common: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
-    model = AutoClassifier(**common) if name == "auto" else make_model(name, **common)
+    if name == "auto":
+        model = AutoClassifier(time_budget=AUTO_SECONDS, **common)
+    else:
+        model = make_model(name, **common)
     model.set_params(**dict(read_setting(text, model) for text in settings))
     model._check_parameters()  # before rows are read
     return model

@@ -52,6 +52,8 @@ def show(
     names = ", ".join(printable(str(c)) for c in fitted.classes_[:20])
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
     say(f"classes: {names}{more}")
+    if reason := getattr(fitted, "reason_", None):
+        say(f"chosen: {printable(reason)}")
     decision = fitted.answer_.decision
     if decision is not None:
         say(f"decision: {decision.describe(fitted.classes_)}")

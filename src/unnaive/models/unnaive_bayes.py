@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,14 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.models._seeding import draw_seed
-from unnaive.models.boost.coding import MOST_PAIR_SLOTS, Numbering, code_rows, number_columns
+from unnaive.models.boost.coding import (
+    MOST_PAIR_SLOTS,
+    Numbering,
+    Stripes,
+    code_rows,
+    number_columns,
+)
+from unnaive.models.boost.judge import held_out_shares
 from unnaive.models.boost.learn import Learned, learn
 from unnaive.models.boost.options import read_directions, read_interactions
 from unnaive.models.boost.rounds import Booster, Stopping, make_terms, step_rule
@@ -64,7 +72,8 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
     n_iter_no_change : int, default=30
         Rounds without gain before early stopping.
     tol : float, default=1e-3
-        Share by which the log loss must fall to count as a gain.
+        Share by which the log loss must fall to count as a gain: of the loss that is left, or of a
+        tenth of what the base rates alone lose, whichever is more.
     max_bins : int, default=128
         Most intervals of a numeric column.
     max_interaction_bins : int or None, default=None
@@ -76,6 +85,8 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         classes. Constrained columns take part in no pair.
     missing : {"value", "skip"}, default="value"
         Whether a missing value is a value like any other, or no evidence.
+    oob_score : bool, default=False
+        Keep what each row is judged by the bag that held it out.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :
@@ -99,6 +110,11 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
     validation_loss_ : array
         Log loss of the held-out rows every few rounds, from none on: of single columns, then with
         pairs. Empty without early stopping.
+    oob_decision_function_ : array of shape (n_samples, n_classes)
+        Probabilities of the training rows by the bag that held each one out, in their order; NaN
+        for rows that no bag held out. Only with ``oob_score``.
+    oob_score_ : float
+        Accuracy of these. Only with ``oob_score``.
     schema_ : Schema
         Names and kinds of the columns.
     n_features_in_ : int
@@ -141,8 +157,14 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
     True
     """
 
+    _optional_attributes = TableClassifier._optional_attributes | {
+        "oob_score_",
+        "oob_decision_function_",
+    }
     pairs_: list[tuple[int, int]]
     validation_loss_: NDArray[np.float64]
+    oob_score_: float
+    oob_decision_function_: NDArray[np.float64]
     _n_passes = 2
 
     def __init__(
@@ -159,6 +181,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         max_interaction_bins: int | None = None,
         monotonic_cst: Any = None,
         missing: str = "value",
+        oob_score: bool = False,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
@@ -177,6 +200,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         self.max_interaction_bins = max_interaction_bins
         self.monotonic_cst = monotonic_cst
         self.missing = missing
+        self.oob_score = oob_score
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.max_categories = max_categories
@@ -230,7 +254,9 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         )
         n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
         seed = draw_seed(self.random_state)
-        rows = code_rows(source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed)
+        stripes = code_rows(
+            source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed
+        )
         prior = log_prior(numbering.counts.totals, 0.0, None)
         if len(classes) < 3:  # the log odds of the second class; one class has no rival
             prior = prior[-1:] - prior[:1]
@@ -238,15 +264,31 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
             "boosting", None, "rounds", step="round", steps=None, n_rows=summary.n_rows,
             hook=self._hook,
         )  # fmt: skip
-        rule = step_rule(rows, self.learning_rate, self.missing)
+        rule = step_rule(stripes.rows, self.learning_rate, self.missing)
         stopping = Stopping(self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol)
         alone = make_terms(numbering, numbering.varying, [], directions)
         booster = Booster(
-            rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage, progress, alone
-        )
+            stripes.rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage,
+            progress, alone,
+        )  # fmt: skip
         learned = learn(booster, numbering, interactions, directions)
         progress.finish()
+        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
         return learned
+
+    def _judge(self, shares: NDArray[np.float64], stripes: Stripes) -> None:
+        """Keep what bags say of the rows that they hold out."""
+        groups = np.concatenate([rows.groups for rows in stripes.rows])
+        weight = np.concatenate([rows.weight for rows in stripes.rows])
+        weight = weight if len(weight) else np.ones(len(groups))
+        in_order = shares[stripes.order] if len(stripes.order) else shares
+        judged = ~np.isnan(in_order[:, 0])
+        right = in_order[judged].argmax(axis=1) == groups[judged]
+        self.oob_score_ = math.fsum(weight[judged] * right) / math.fsum(weight[judged])
+        self.oob_decision_function_ = shares
 
     def _n_tasks(self) -> int | None:
         return 1
@@ -270,6 +312,10 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         if self.max_interaction_bins is not None:
             check_number(self, "max_interaction_bins", 2, MOST_PAIR_SLOTS, whole=True)
         check_word(self, "missing", "skip", "value")
+        if self.oob_score and not self.early_stopping:
+            raise ValueError(
+                "oob_score=True needs early_stopping=True: without it, no bag holds rows out."
+            )
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -277,3 +323,6 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         expect(self.pairs_ == pairs, "pairs_ are not those of the evidence.")
         loss = self.validation_loss_
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE)
+        if hasattr(self, "oob_decision_function_"):
+            each, n = self.oob_decision_function_, len(self.classes_)
+            check_values("oob_decision_function_", each, (len(each), n), 0.0, nan=True)

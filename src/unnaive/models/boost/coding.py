@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,6 +151,17 @@ class _Coded:
     weight: NDArray[np.float64] | None
 
 
+class Stripes(NamedTuple):
+    """Coded rows: all of them, or where there are very many, samples that part them.
+
+    ``order`` has the position in the table of each row, stripe after stripe; it is empty where one
+    stripe has them all as they come.
+    """
+
+    rows: list[Rows]
+    order: NDArray[np.intp]
+
+
 def code_rows(
     source: Source,
     numbering: Numbering,
@@ -159,7 +170,7 @@ def code_rows(
     n_rows: int,
     n_folds: int,
     seed: int,
-) -> list[Rows]:
+) -> Stripes:
     """All rows, coded in one pass, and the fold that holds each of them out (none: no folds).
 
     Folds are dealt by the rows' values, class by class: equal rows take each other's place, so that
@@ -190,14 +201,14 @@ def code_rows(
         keys = value_keys(columns, n_rows, room)
         if n_rows >= MANY_ROWS:
             order = draw_order(seed, keys.view(np.int64), room)
-            return _stripes(
-                Rows(coded.slots, pair_slots, coded.groups, weight, folds), order, n_folds
-            )
+            whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
+            return Stripes(_part(whole, order, n_folds), order)
         folds = deal_folds(seed, keys.view(np.int64), coded.groups, n_folds).astype(np.uint8)
-    return [Rows(coded.slots, pair_slots, coded.groups, weight, folds)]
+    whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
+    return Stripes([whole], np.empty(0, np.intp))
 
 
-def _stripes(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
+def _part(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
     """The rows in this order, in equal parts; the first parts are the folds."""
     n = len(order)
     edges = np.linspace(0, n, max(n_folds + LEAST_LEARNING, n // STRIPE) + 1).astype(np.intp)

@@ -87,6 +87,10 @@ def learn(
     if choose:
         # Bags that differ in a few pairs keep them all; many that hardly matter are left out.
         kept = useful_pairs(booster, numbering, len(columns), pairs, 2 * interactions.most)
+        for bag, own in zip(booster.bags, pairs, strict=True):
+            for t, pair in enumerate(own, len(columns)):
+                if pair not in kept:
+                    bag.table(t)[:] = 0.0
     return _purified(booster, numbering, columns, kept, pairs, (losses, more))
 
 

@@ -24,8 +24,12 @@ LOOK = 5  # rounds at full pace between two looks at the held-out rows
 STEADY, CAREFUL = 1.0, 0.3
 # Where the held-out rows gain at every look, as they do for thousands of rounds where pairs tell
 # classes apart without error, steps become larger; they fall back at the first loss.
-LUCKY, HASTE, FASTEST = 5, 1.5, 2.0
+LUCKY, HASTE, FASTEST = 5, 1.5, 5.0
 
+
+# Gains are measured by the loss that is left, but by no less than this share of what the base rates
+# lose: where hardly any is left, a gain of a thousandth of it is nothing.
+SETTLED = 0.1
 
 RIDGE = 1.0  # four rows that are as likely as not
 LEAST_ROWS = 4.0
@@ -150,6 +154,7 @@ class Booster:
             for rows in stripes
             for held in [rows.folds < n_bags]
         )
+        self.base_loss = self._base_loss() if stopping.early else 0.0
 
     def run(self, pace: float = STEADY) -> list[float]:
         """Take rounds from where the bags stand, at first with this share of the learning rate.
@@ -162,6 +167,7 @@ class Booster:
             self._advance(self.stopping.max_rounds, 1.0)
             return []
         losses = [self.held_out_loss()]
+        least = self.stopping.tol * SETTLED * self.base_loss
         best, best_at, known = losses[0], 0, [bag.tables.copy() for bag in self.bags]
         done, lucky = 0, 0  # rounds, and looks in a row that saw a gain
         while done < self.stopping.max_rounds:
@@ -171,7 +177,7 @@ class Booster:
             done += n_rounds
             losses.append(self.held_out_loss())
             lucky = 0 if losses[-1] >= losses[-2] else lucky + 1
-            if losses[-1] < best - self.stopping.tol * abs(best):
+            if losses[-1] < best - max(self.stopping.tol * best, least):
                 best, best_at, known = losses[-1], done, [bag.tables.copy() for bag in self.bags]
             if self.progress.stopped or done - best_at >= self.stopping.patience:
                 break
@@ -186,9 +192,13 @@ class Booster:
         kernels.add_tables(rows, bag.terms, bag.tables, scores)
         return scores
 
+    def held_out_stripe(self, bag: Bag) -> int:
+        """Which stripe has the rows that a bag holds out."""
+        return bag.number if len(self.stripes) > 1 else 0
+
     def held_out(self, bag: Bag) -> Rows:
         """Rows among which are those that a bag holds out."""
-        return self.stripes[bag.number if len(self.stripes) > 1 else 0]
+        return self.stripes[self.held_out_stripe(bag)]
 
     def learning(self, bag: Bag, n: int) -> Rows:
         """Rows that a bag learns from in round n: one stripe after the other, but for its own."""
@@ -211,6 +221,17 @@ class Booster:
             self.score(bag, self.held_out(bag))
 
         list(in_threads(prepare, self.bags, self.n_jobs))
+
+    def _base_loss(self) -> float:
+        """Mean log loss of the rows that bags hold out by the base rates alone."""
+        for bag in self.bags:
+            bag.scores[:] = self.prior
+        losses = [
+            kernels.held_out_loss(rows, bag.number, bag.scores[: len(rows.groups)])
+            for bag in self.bags
+            for rows in [self.held_out(bag)]
+        ]
+        return math.fsum(losses) / self.held_weight
 
     def held_out_loss(self) -> float:
         """Mean log loss of the rows that bags hold out."""
