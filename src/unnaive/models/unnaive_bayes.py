@@ -233,7 +233,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         numbering = number_columns(summary, factor, self.max_bins, pair_bins, self.max_categories)
         learned = self._learn(source, summary, numbering, factor)
         scorer = learned.scorer(numbering, summary.schema)
-        self.pairs_ = list(learned.pairs)
+        self.pairs_ = list(learned.evidence.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
         # All rounds are added up in one table, each with its full vote.
         root = EvidenceTable(scorer, numbering.counts, rounds=1.0)
@@ -271,7 +271,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
             stripes.rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage,
             progress, alone,
         )  # fmt: skip
-        learned = learn(booster, numbering, interactions, directions)
+        learned = learn(booster, numbering, interactions, directions, n_folds)
         progress.finish()
         for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
             self.__dict__.pop(name, None)

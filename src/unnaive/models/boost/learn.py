@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,9 @@ from unnaive.models.boost.options import Interactions
 from unnaive.models.boost.pairs import Pair, strongest_pairs, useful_pairs
 from unnaive.models.boost.purify import centre, purify
 from unnaive.models.boost.rounds import CAREFUL, Booster, make_terms
+from unnaive.models.boost.spread import Evidence, jackknife
 from unnaive.models.boost.start import boost_from_both
+from unnaive.models.boost.state import Terms
 from unnaive.table import Schema
 
 
@@ -25,14 +27,25 @@ from unnaive.table import Schema
 class Learned:
     """Evidence by slot, for two classes of the second (slots x 1), else of each class.
 
-    ``columns`` and ``pairs`` map columns to tables; ``losses`` are held-out losses every few
-    rounds, of single columns, then with pairs.
+    ``errors`` are standard errors of columns, where there are several bags; ``losses`` are held-out
+    losses every few rounds, of single columns, then with pairs.
     """
 
-    intercept: NDArray[np.float64]
-    columns: dict[int, NDArray[np.float64]]
-    pairs: dict[tuple[int, int], NDArray[np.float64]]
+    evidence: Evidence
+    errors: dict[int, NDArray[np.float64]]
     losses: tuple[list[float], list[float]]
+
+    def standard_errors(self, schema: Schema, n_classes: int) -> tuple[NDArray[np.float32], ...]:
+        """Of every column (slots x classes), empty where it has no evidence; of none, nothing."""
+        none = np.empty((0, n_classes), np.float32)
+        if not self.errors:
+            return ()
+        return tuple(
+            np.broadcast_to(self.errors[j], (len(self.errors[j]), n_classes)).astype(np.float32)
+            if j in self.errors
+            else none
+            for j in range(len(schema))
+        )
 
     def scorer(self, numbering: Numbering, schema: Schema) -> Scorer:
         """Evidence as log probabilities of the classes, but for constants: it sums to 0 over them.
@@ -48,9 +61,9 @@ class Learned:
 
         def term(j: int) -> Term:
             coder = numbering.coders[j]
-            if j in self.columns:
+            if j in self.evidence.columns:
                 assert coder is not None
-                return TableTerm(coder, logs(self.columns[j]))
+                return TableTerm(coder, logs(self.evidence.columns[j]))
             if coder is None and schema[j].kind != "numeric":
                 return None
             coder = Bins(np.empty(0)) if coder is None else coder
@@ -58,16 +71,20 @@ class Learned:
 
         pairs = tuple(
             PairTerm(a, b, numbering.pair_of(a, b), logs(table))
-            for (a, b), table in self.pairs.items()
+            for (a, b), table in self.evidence.pairs.items()
         )
-        prior = log_probabilities(logs(self.intercept)[None])[0]
+        prior = log_probabilities(logs(self.evidence.intercept)[None])[0]
         return Scorer(prior, tuple(term(j) for j in range(len(schema))), pairs)
 
 
 def learn(
-    booster: Booster, numbering: Numbering, interactions: Interactions, directions: NDArray[np.int8]
+    booster: Booster,
+    numbering: Numbering,
+    interactions: Interactions,
+    directions: NDArray[np.int8],
+    n_folds: int,
 ) -> Learned:
-    """Boost single columns, find pairs, boost both, and purify."""
+    """Boost single columns, find pairs, boost both, and purify; bags hold out 1 of n_folds."""
     columns = numbering.varying
     losses, more = boost_from_both(booster, numbering), []
     choose = interactions.held_out and booster.stopping.early
@@ -91,7 +108,7 @@ def learn(
             for t, pair in enumerate(own, len(columns)):
                 if pair not in kept:
                     bag.table(t)[:] = 0.0
-    return _purified(booster, numbering, columns, kept, pairs, (losses, more))
+    return _purified(booster, numbering, columns, kept, pairs, (losses, more), n_folds)
 
 
 def _purified(
@@ -101,27 +118,55 @@ def _purified(
     kept: Sequence[Pair],
     pairs: Sequence[Sequence[Pair]],
     losses: tuple[list[float], list[float]],
+    n_folds: int,
 ) -> Learned:
     """Evidence averaged over the bags; what pairs say of single columns stands in these."""
     terms = make_terms(numbering, columns, kept, np.zeros(len(numbering.coders), np.int8))
-    start, lowest, n = terms.start, booster.rule.lowest, len(columns)
-    tables = np.zeros((start[-1], len(booster.prior)))
-    for bag, own in zip(booster.bags, pairs, strict=True):
-        tables[: start[n]] += bag.tables[: start[n]]
-        for t, pair in enumerate(kept, n):
-            if pair in own:
-                tables[start[t] : start[t + 1]] += bag.table(n + own.index(pair))
-    tables /= len(booster.bags)
+    start, n = terms.start, len(columns)
     weight = booster.weigh(terms, kernels.NOBODY)
+
+    def laid_out() -> Iterator[NDArray[np.float64]]:
+        for bag, own in zip(booster.bags, pairs, strict=True):
+            tables = np.zeros((start[-1], len(booster.prior)))
+            tables[: start[n]] = bag.tables[: start[n]]
+            for t, pair in enumerate(kept, n):
+                if pair in own:
+                    tables[start[t] : start[t + 1]] = bag.table(n + own.index(pair))
+            yield tables
+
+    def pure(tables: NDArray[np.float64]) -> Evidence:
+        return _split(tables, terms, weight, booster, numbering, columns, kept)
+
+    mean = np.zeros((start[-1], len(booster.prior)))
+    for tables in laid_out():
+        mean += tables
+    evidence = pure(mean / len(booster.bags))
+    errors = {}
+    if len(booster.bags) > 1:
+        errors = jackknife(evidence, map(pure, laid_out()), n_folds)
+    return Learned(evidence, errors, losses)
+
+
+def _split(
+    tables: NDArray[np.float64],
+    terms: Terms,
+    weight: NDArray[np.float64],
+    booster: Booster,
+    numbering: Numbering,
+    columns: Sequence[int],
+    kept: Sequence[Pair],
+) -> Evidence:
+    """Tables laid end to end (IN, OUT) as those of an intercept, of columns and of pairs."""
+    start, n, lowest = terms.start, len(columns), booster.rule.lowest
     of_column = {j: tables[start[t] : start[t + 1]] for t, j in enumerate(columns)}
     of_pair: dict[Pair, NDArray[np.float64]] = {}
     for t, (a, b) in enumerate(kept, n):
-        shape, own_cells = (terms.width[t], terms.height[t]), slice(start[t], start[t + 1])
-        table, share = tables[own_cells].reshape(*shape, -1), weight[own_cells].reshape(shape)
+        shape, cells = (terms.width[t], terms.height[t]), slice(start[t], start[t + 1])
+        table, share = tables[cells].reshape(*shape, -1), weight[cells].reshape(shape)
         of_pair[a, b], first, second = purify(table, share, lowest)
         of_column[a] += first[numbering.places[a]]
         of_column[b] += second[numbering.places[b]]
     intercept = booster.prior.copy()
     for t, j in enumerate(columns):
         intercept += centre(of_column[j], weight[start[t] : start[t + 1]], lowest)
-    return Learned(intercept, of_column, of_pair, losses)
+    return Evidence(intercept, of_column, of_pair)
