@@ -222,8 +222,8 @@ class ClassForest:
                 t: int = t,
                 answers: NDArray[np.float64] = answers,
             ) -> None:
-                start, own = part
-                kernels.add_changes(own, trees, t, answers, out[start : start + ROWS])
+                start, rows = part
+                kernels.add_changes(rows, trees, t, answers, out[start : start + ROWS])
 
             list(in_threads(add, list(zip(starts, slots, strict=True)), n_jobs))
         return baseline / self.n_trees, out / self.n_trees

@@ -370,7 +370,9 @@ class Pool:
             if itemized and isinstance(member, EvidenceTable):
                 bars += [(pair.first, pair.second) for pair in member.scorer.pairs]
         bars = list(dict.fromkeys(bars))
-        return bars + [name for name, own in zip(self.names, self.itemized, strict=True) if not own]
+        return bars + [
+            name for name, listed in zip(self.names, self.itemized, strict=True) if not listed
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

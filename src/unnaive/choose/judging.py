@@ -79,8 +79,8 @@ def fit_pool(
     weights = weigh_logs(logs[:, judged], groups, weight)
     fitted = {
         r.name: rows.fit(r.estimator, kept)
-        for r, own in zip(chosen, weights.members, strict=True)
-        if own or not weights.members.any()
+        for r, share in zip(chosen, weights.members, strict=True)
+        if share or not weights.members.any()
     }
     model: PooledClassifier = clone(pool.estimator)
     loss = pooled_loss(weights, "geometric", logs[:, judged], groups, weight)

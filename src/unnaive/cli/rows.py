@@ -95,7 +95,7 @@ class TrainingRows:
     @property
     def features(self) -> pa.Table:
         """Columns to learn from."""
-        return self.table.drop_columns(self.scan.aside)
+        return self.table.drop_columns(self.scan.non_features)
 
     @property
     def labels(self) -> list[Any]:

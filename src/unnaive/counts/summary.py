@@ -92,8 +92,8 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     for j in range(len(schema)):
         coder, maps = _merge_coders([p.coders[j] for p in parts], limit)
         coders.append(coder)
-        for place, own in zip(places, maps, strict=True):
-            place.append(own)
+        for place, slots in zip(places, maps, strict=True):
+            place.append(slots)
     sizes = coder_sizes(coders)
     counts = _total(
         p.counts.coarsen(place, sizes).sum_groups(group, len(labels))
@@ -130,14 +130,14 @@ def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> N
     return factor * (summary.n_rows / weight) if weight < summary.n_rows else factor
 
 
-def refuse_new(announced: Labels, found: Labels) -> None:
+def refuse_new(announced: Labels, labels: Labels) -> None:
     """Raise an error that names a label which was not announced."""
-    known = announced.classes.tolist()
-    new = [label for label in found.classes.tolist() if label not in known]
+    classes = announced.classes.tolist()
+    new = [label for label in labels.classes.tolist() if label not in classes]
     if new:
         raise ValueError(
             f"y holds the label {new[0]!r}, which is not among the classes given to partial_fit: "
-            f"{known[:10]}."
+            f"{classes[:10]}."
         )
 
 
@@ -154,9 +154,9 @@ def _merge_coders(coders: Sequence[Coder], limit: int) -> tuple[Coder, list[NDAr
         merged, maps = merge_grids([c for c in some if isinstance(c, Grid)], limit)
     else:
         merged, maps = merge_categories([c for c in some if isinstance(c, Categories)])
-    found = iter(maps)
+    remaining = iter(maps)
     nothing = np.array([0, merged.size + 1])
-    return merged, [nothing if c is None else next(found) for c in coders]
+    return merged, [nothing if c is None else next(remaining) for c in coders]
 
 
 def refuse_identifiers(summary: Summary, limit: int = GRID_LIMIT) -> None:

@@ -83,9 +83,9 @@ def number_values(
     if n < 0:
         return None
     for size in BITMAP_BITS[: 0 if n < UNSORTED_ROWS else 1 if n <= limit else 2]:
-        found = _number_unsorted(bits, int(first), int(last), size, limit)
-        if found is not None:
-            return found
+        numbered = _number_unsorted(bits, int(first), int(last), size, limit)
+        if numbered is not None:
+            return numbered
     keys = np.empty(n, dtype=np.uint64)
     kernels.ordered_keys(bits, keys)
     keys.sort()

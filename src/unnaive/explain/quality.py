@@ -230,12 +230,12 @@ class QualityParts:
     def facts(
         self,
         classes: NDArray[Any],
-        known: int,
+        n_classes: int,
         decision: Decision | None = None,
         curves: tuple[ScoreCurve, ...] = (),
         level: float = 0.95,
     ) -> Quality:
-        """The quality; of ``classes``, the first ``known`` are the model's."""
+        """The quality; of ``classes``, the first ``n_classes`` are the model's."""
         confusion = self.sums.confusion
         if len(confusion) > len(classes):  # a class for unknown labels, of which there are none
             confusion = confusion[: len(classes), : len(classes)]
@@ -250,7 +250,7 @@ class QualityParts:
             quality.calibration_error,
             float(confusion.sum(axis=1).max()) / total,
             confusion,
-            _calibration(classes[:known], self.calibration, level),
+            _calibration(classes[:n_classes], self.calibration, level),
             curves if self.scores is None else self.scores.curves,
             decision,
         )

@@ -170,27 +170,27 @@ def _read_dict(node: Any, stored: Stored) -> dict[Any, Any]:
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         raise PackError("the content has something else where pairs should be.")
     check_hashes(key for key, _ in pairs)
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    items = dict(pairs)
+    if len(items) < len(pairs):
         raise PackError("the content names something twice.")
-    return found
+    return items
 
 
 def _read_array(node: Any, stored: Stored) -> NDArray[Any]:
     if type(node) is not int or not 0 <= node < len(stored.arrays):
         raise PackError("the content names an array that is not there.")
-    found = stored.arrays[node]
+    array = stored.arrays[node]
     if node in stored.used:  # it is checked and perhaps copied once more
-        stored.budget.spend(found.nbytes)
+        stored.budget.spend(array.nbytes)
     stored.used.add(node)
-    return found
+    return array
 
 
 def _read_scalar(node: Any, stored: Stored) -> Any:
-    found = decode(node, stored)
-    if not isinstance(found, np.ndarray) or found.shape != () or found.dtype.kind == "O":
+    array = decode(node, stored)
+    if not isinstance(array, np.ndarray) or array.shape != () or array.dtype.kind == "O":
         raise PackError("the content has something else where one number should be.")
-    return found[()]
+    return array[()]
 
 
 def _shaped(items: list[Any], shape: Any, dtype: Any, stored: Stored) -> NDArray[Any]:
@@ -224,14 +224,14 @@ def _read_strings(node: Any, stored: Stored) -> NDArray[Any]:
 
 def _read_objects(node: Any, stored: Stored) -> NDArray[Any]:
     shape, items = node
-    found = _read_items(items, stored)
-    if any(isinstance(v, (list, np.ndarray)) for v in found):
+    values = _read_items(items, stored)
+    if any(isinstance(v, (list, np.ndarray)) for v in values):
         raise PackError("the content has a list where one value should be.")
-    out = np.empty(len(found), dtype=object)
-    for i, value in enumerate(found):  # an assignment at once would take tuples apart
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # an assignment at once would take tuples apart
         out[i] = value
-    check_hashes(found)
-    return out if shape == [len(found)] else _shaped(found, shape, object, stored)
+    check_hashes(values)
+    return out if shape == [len(values)] else _shaped(values, shape, object, stored)
 
 
 def _read_zone(node: Any) -> datetime.tzinfo | None:

@@ -55,9 +55,9 @@ class Column:
     def __add__(self, other: Column) -> Column:
         if "empty" in (self.family, other.family):
             # A part without a value has no say, unless it was declared categorical.
-            known = other if self.family == "empty" else self
-            declared = "categorical" in (self.kind, other.kind) and known.family == "empty"
-            return Column(self.name, "categorical" if declared else known.kind, known.family)
+            typed = other if self.family == "empty" else self
+            declared = "categorical" in (self.kind, other.kind) and typed.family == "empty"
+            return Column(self.name, "categorical" if declared else typed.kind, typed.family)
         if self.family != other.family or self.kind != other.kind:
             raise ValueError(
                 f"{self} holds {FAMILY_WORDS[self.family]} in one part of the data and "
@@ -125,8 +125,8 @@ def resolve_kinds(
     """
     chosen = _chosen_as_categorical(names, categorical_features)
     return tuple(
-        Column(name, "categorical" if forced or own else natural_kind(family), family)
-        for name, family, own, forced in zip(names, families, declared, chosen, strict=True)
+        Column(name, "categorical" if forced or is_declared else natural_kind(family), family)
+        for name, family, is_declared, forced in zip(names, families, declared, chosen, strict=True)
     )
 
 

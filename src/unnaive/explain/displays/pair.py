@@ -124,10 +124,10 @@ def find_pair(pairs: Sequence[PairEvidence], pair: int | Sequence[str]) -> PairE
         if not 0 <= pair < len(pairs):
             raise ValueError(f"pair must be a number from 0 to {len(pairs) - 1}; got {pair!r}.")
         return pairs[int(pair)]
-    for known in pairs:
-        if set(known.columns) == {str(name) for name in pair}:
-            return known
-    some = ", ".join(known.name for known in pairs[:5])
+    for candidate in pairs:
+        if set(candidate.columns) == {str(name) for name in pair}:
+            return candidate
+    some = ", ".join(candidate.name for candidate in pairs[:5])
     raise ValueError(f"there is no pair {tuple(pair)!r}; the model has {some}.")
 
 
