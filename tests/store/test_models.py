@@ -556,7 +556,7 @@ TERM = (*SCORER, "terms", "$tuple", 0)
         (SAMPLE, assign(("parameters", "colour"), 1), "parameters that NaiveBayesClassifier does"),
         (SAMPLE, assign(("parameters", "n_jobs"), 0), "n_jobs is 0"),
         (SAMPLE, assign(("splitters", "cv"), ["KFold", {}]), "splitters that NaiveBayes"),
-        (SAMPLE, assign(("learned", "n_features_in_"), 5), "more or fewer columns"),
+        (SAMPLE, assign(("learned", "n_features_in_"), 5), "n_features_in_ is 5, but schema_ has"),
         (SAMPLE, assign(("learned", "n_features_in_"), True), "is a bool, not a int"),
         (SAMPLE, assign(("learned", "other_"), 1), "has not learned what a NaiveBayes"),
         (SAMPLE, assign(("learned", *SCORER), {"is": "Summary"}), "'Summary', not a Scorer"),

@@ -332,8 +332,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
                 return _count_right(answer.classes, predicted, block.target, block.weight)
 
             sums = open_table(self, scan, fitted=answer.schema).reduce(count, np.add)
-        right, known, total = sums.tolist()
-        refuse_strange_labels(known, Labels(answer.classes), ["other labels"] if scan else y)
+        right, recognized, total = sums.tolist()
+        refuse_strange_labels(recognized, Labels(answer.classes), ["other labels"] if scan else y)
         return float(right / total)
 
 

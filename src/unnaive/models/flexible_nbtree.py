@@ -152,7 +152,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         coders: list[Grid | Categories | None],
         rules: Rules,
         summary: Summary,  # noqa: ARG002
-        own: Any,  # noqa: ARG002
+        factor: Any,  # noqa: ARG002
         progress: Progress,
         kept: Checkpoint,
     ) -> KernelTree:

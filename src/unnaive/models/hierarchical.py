@@ -348,12 +348,12 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         def judge(layers: tuple[int, ...]) -> float:
             if progress.stopped:
                 return UNTRIED
-            found = held_out_accuracy(
+            accuracy = held_out_accuracy(
                 rows, layers, start.coarse.coders, self._options(), self.n_sweeps, start.seed,
                 folds, start.n_classes, self.n_jobs,
             )  # fmt: skip
             progress.add(1)
-            return found
+            return accuracy
 
         best, tried = grow_layers(judge, self.max_experts)
         progress.finish()

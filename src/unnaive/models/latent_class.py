@@ -183,7 +183,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         scan = scan_of(X, y, sample_weight)
         again = X if scan is None else replace(scan, check=source.check)
         labels = self._open(again).each(partial(_cluster, self.answer_), "labelling")
-        self.labels_ = np.concatenate([source.storage.copy(own) for own in labels])
+        self.labels_ = np.concatenate([source.storage.copy(each) for each in labels])
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -264,8 +264,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         check_values("labels_", self.labels_, (expected,), 0, n - 1)
         check_values("cluster_weight_", self.cluster_weight_, (n,), 0.0, 1.0 + 1e-9)
         for name in ("lower_bounds_", "cv_log_likelihood_"):
-            found = getattr(self, name)
-            check_values(name, found, (found.size,), nan=True)
+            values = getattr(self, name)
+            check_values(name, values, (values.size,), nan=True)
         expect(self.n_iter_ == len(self.lower_bounds_), "steps are not those that were taken.")
 
     def _n_tasks(self) -> int | None:
@@ -354,8 +354,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         float
         """
-        found = self.score_samples(X)
-        return float(self.n_parameters_ * np.log(len(found)) - 2.0 * found.sum())
+        scores = self.score_samples(X)
+        return float(self.n_parameters_ * np.log(len(scores)) - 2.0 * scores.sum())
 
     @property
     def scorer_(self) -> Scorer:

@@ -239,13 +239,13 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         less, whole = (pooled_log_prior(totals[None], totals, one)[0] for one in (1.0, 0.0))
         return EvidenceTable(replace(scorer, log_prior=scorer.log_prior + (less - whole)))
 
-    def _aim(self, found: Calibration) -> Calibration:
+    def _aim(self, calibration: Calibration) -> Calibration:
         """Priors that a user gives stay the priors: rows have told that of their own shares."""
         priors = given_priors(self.priors, self.classes_)
         if priors is None:
-            return found
+            return calibration
         shift = log_prior(priors, 0.0, None) - log_prior(self.counts_.totals, 0.0, None)
-        return replace(found, intercept=found.intercept + shift)
+        return replace(calibration, intercept=calibration.intercept + shift)
 
     @reports_progress
     def partial_fit(

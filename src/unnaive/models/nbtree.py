@@ -150,13 +150,13 @@ class NBTreeClassifier(FoldedTreeClassifier):
         coders: list[Grid | Categories | None],
         rules: Rules,
         summary: Summary,
-        own: NDArray[np.float64],
+        factor: NDArray[np.float64],
         progress: Progress,
         kept: Checkpoint,
     ) -> BayesTree:
         cuts = slots = None
         if self.discretize == "global":
-            cuts = self._global_cuts(summary, own)
+            cuts = self._global_cuts(summary, factor)
             slots = _coarse_slots(rows, coders, cuts)
         grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress, kept)
         return build_tree(grower.grow(), rows, coders, rules, cuts, self.n_jobs)
@@ -173,8 +173,8 @@ def _coarse_slots(rows: Rows, coders: list[Any], cuts: list[NDArray[np.float64] 
     """Slots of all rows under cuts that hold at every node."""
     slots = rows.storage.empty((len(rows.groups), len(coders)), np.uint16)
     sizes = np.zeros(len(coders), dtype=np.intp)
-    for j, (coder, own) in enumerate(zip(coders, cuts, strict=True)):
-        bins = None if own is None else Bins(own)
+    for j, (coder, column_cuts) in enumerate(zip(coders, cuts, strict=True)):
+        bins = None if column_cuts is None else Bins(column_cuts)
         if bins is None:
             slots[:, j] = rows.codes[j]
         else:

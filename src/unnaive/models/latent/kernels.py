@@ -248,9 +248,9 @@ def estimate(
     counts = np.empty(mixtures.logs[m].shape)
     _slot_counts(packs, sums.cells[m], counts)
     for c in range(len(packs.pack)):
-        own = slice(packs.offset[c], packs.offset[c + 1])
-        fill_all_logs(counts[own], prior.alpha, False, mixtures.logs[m, own])
-        penalty += prior.alpha * mixtures.logs[m, own].sum()
+        slots = slice(packs.offset[c], packs.offset[c + 1])
+        fill_all_logs(counts[slots], prior.alpha, False, mixtures.logs[m, slots])
+        penalty += prior.alpha * mixtures.logs[m, slots].sum()
     mixtures.penalty[m] = penalty
     fill_tables(packs, mixtures, m)
 

@@ -42,7 +42,9 @@ def build_tree(
 ) -> BayesTree:
     """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
     given = [None] * len(coders) if cuts is None else cuts
-    fixed = [slots_of_codes(coder, own) for coder, own in zip(coders, given, strict=True)]
+    fixed = [
+        slots_of_codes(coder, column_cuts) for coder, column_cuts in zip(coders, given, strict=True)
+    ]
 
     def parts_of(node: Node) -> list[Part]:
         return [
@@ -71,8 +73,8 @@ def bayes_fields(
     logs: list[NDArray[np.float64]] = []
     counts: list[NDArray[np.float64]] = []
     filled = 0
-    for n, own in enumerate(parts):
-        for j, part in enumerate(own):
+    for n, node_parts in enumerate(parts):
+        for j, part in enumerate(node_parts):
             place[n, offsets[j] : offsets[j + 1]] = filled + _places(part, numbering[j])
             logs.append(part.logs)
             counts.append(part.counts)
@@ -144,13 +146,13 @@ def _answers(node: Node, coders: Sequence[Grid | Categories | None]) -> NDArray[
 
 
 def _union(
-    coder: Grid | Categories | None, parts: Sequence[Part], asked: Sequence[NDArray[np.float64]]
+    coder: Grid | Categories | None, parts: Sequence[Part], tested: Sequence[NDArray[np.float64]]
 ) -> CoarseCoder:
     """Numbering that is fine enough for every node and every test."""
     if not isinstance(coder, Grid):
         return coder
     every = [p.cuts for p in parts if p.cuts is not None]
-    return Bins(np.unique(np.concatenate([*every, *asked])))
+    return Bins(np.unique(np.concatenate([*every, *tested])))
 
 
 def _places(part: Part, numbering: CoarseCoder) -> NDArray[np.intp]:

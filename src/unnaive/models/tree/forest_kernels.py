@@ -241,18 +241,18 @@ def grow_tree(rows: Rows, weight: NDArray[np.float64], limits: Limits, seed: np.
     n_nodes, at = 1, 0
     while at < n_nodes:
         first, last, column = edges[0, at], edges[1, at], -1
-        own = members[first:last]
-        n_classes = _weigh(rows, own, weight, node)
+        node_rows = members[first:last]
+        n_classes = _weigh(rows, node_rows, weight, node)
         total = node.total.sum()
         if n_classes > 1 and depth[at] != limits.max_depth and total >= 2.0 * limits.min_leaf:
             column, cut, missing_first, ranked_by = _choose_test(
-                rows, own, node, columns, limits, seed, state
+                rows, node_rows, node, columns, limits, seed, state
             )
         if column >= 0:
             n_first, gone, n_present = _partition(
-                rows, own, node, column, cut, missing_first, ranked_by, spare
+                rows, node_rows, node, column, cut, missing_first, ranked_by, spare
             )
-            larger = 2.0 * weight[own[:n_first]].sum() >= total
+            larger = 2.0 * weight[node_rows[:n_first]].sum() >= total
             split = (missing_first if gone else larger, n_present)
             route, n_words = _add_test(
                 rows, tree, at, column, cut, node, split, larger, route, n_words
