@@ -193,7 +193,7 @@ class PairTerm:
     def check(self) -> None:
         """Refuse evidence that is not one for each two slots."""
         expect(0 <= self.first < self.second, "a pair is not two columns in their order.")
-        expect(len(self.coders) == 2, "a pair has not two coders.")
+        expect(len(self.coders) == 2, "a pair does not have two coders.")
         expect(self.logs.ndim == 3, "logs are not slots x slots x classes.")
         shape = (*(coder.size + 2 for coder in self.coders), self.n_classes)
         check_values("logs", self.logs, shape)
@@ -249,7 +249,7 @@ class Scorer:
             dense = isinstance(term, (GaussianTerm, KernelTerm))
             expect(column.kind == "numeric" or not dense, f"{column} has a density.")
         for pair in self.pairs:
-            expect(pair.second < len(schema), "a pair is of a column that is not there.")
+            expect(pair.second < len(schema), "a pair names a column that does not exist.")
             pair_coders: list[Any] = [None] * len(schema)
             pair_coders[pair.first], pair_coders[pair.second] = pair.coders
             check_coders(pair_coders, schema)

@@ -55,12 +55,15 @@ class Summary:
         columns, groups = range(len(self.schema)), len(self.labels)
         check_coders(self.coders, self.schema)
         self.counts.check_coders(self.coders, groups)
-        expect(len(self.moments.limbs) == groups, "moments are not those of the classes.")
+        expect(len(self.moments.limbs) == groups, "moments do not match the classes.")
         named = {*self.wanted.counts, *self.wanted.moments, *self.moments.columns}
-        expect(named <= set(columns), "a column is summed that is not there.")
-        expect(all(self.schema[j].kind != "categorical" for j in named), "categories are summed.")
-        expect(self.n_rows >= 0, f"there are {self.n_rows} rows.")
-        expect(2 <= self.grid_limit <= GRID_LIMIT, f"grids have {self.grid_limit} cells.")
+        expect(named <= set(columns), "a column with sums does not exist.")
+        expect(
+            all(self.schema[j].kind != "categorical" for j in named),
+            "a categorical column has sums.",
+        )
+        expect(self.n_rows >= 0, f"n_rows is {self.n_rows}, not 0 or more.")
+        expect(2 <= self.grid_limit <= GRID_LIMIT, f"grid_limit is {self.grid_limit}.")
 
     def __add__(self, other: Summary) -> Summary:
         return merge_summaries([self, other])

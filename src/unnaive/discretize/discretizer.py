@@ -142,10 +142,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        expect(len(self.cuts_) == len(self.schema_), "cuts are not those of the columns.")
+        expect(len(self.cuts_) == len(self.schema_), "cuts_ do not match the columns.")
         coders: list[Bins | None] = []
         for column, cuts in zip(self.schema_, self.cuts_, strict=True):
-            expect((cuts is None) == (column.kind == "categorical"), f"{column} has cuts or none.")
+            expect(
+                (cuts is None) == (column.kind == "categorical"),
+                f"{column} has cuts though it holds categories, or none.",
+            )
             if cuts is not None:
                 Bins(cuts).check()
             coders.append(None if cuts is None or column.kind == "empty" else Bins(cuts))

@@ -42,7 +42,7 @@ class Grid:
         expect(0 <= self.shift < 64, f"{self.shift} bits cannot be dropped.")
         check_ascending("cells", self.low)
         expect(self.high.shape == self.low.shape, "cells have no end.")
-        expect(self.size <= GRID_LIMIT, f"there are {self.size} cells.")
+        expect(self.size <= GRID_LIMIT, f"{self.size} cells are more than {GRID_LIMIT}.")
         check_ascending("cells", np.stack((self.low, self.high), axis=1).ravel())
         cells = self.cells
         expect((cells[1:] > cells[:-1]).all(), "two cells are the same.")

@@ -102,7 +102,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         expect(n == columns, f"n_features_in_ is {n}, but schema_ has {columns} columns.")
         if hasattr(self, "feature_names_in_"):
             names = self.feature_names_in_.tolist()
-            expect(names == self.schema_.names, "feature_names_in_ are not those of the columns.")
+            expect(names == self.schema_.names, "feature_names_in_ are not the names in schema_.")
         self._wanted(self.schema_)  # parameters by column name columns that there are
 
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
@@ -247,7 +247,7 @@ class AdditiveEstimator(TableEstimator):
     def _check_learned(self) -> None:
         super()._check_learned()
         same = self.summary_ is None or self.summary_.schema == self.schema_
-        expect(same, "the sums are those of other columns.")
+        expect(same, "the sums have other columns than schema_.")
 
     @abstractmethod
     def _finish(self, summary: Summary) -> None:

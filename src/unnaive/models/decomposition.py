@@ -318,7 +318,9 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         super()._check_learned()
         expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
         n_clusters = [clusters.n_clusters for clusters in self.clusters_]
-        expect(n_clusters == np.bincount(pairs).tolist(), "clusters are not those of the pairs.")
+        expect(
+            n_clusters == np.bincount(pairs).tolist(), "clusters_ do not match the pairs of owner_."
+        )
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(frozenset(), schema.numeric)

@@ -266,7 +266,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         for name in ("lower_bounds_", "cv_log_likelihood_"):
             values = getattr(self, name)
             check_values(name, values, (values.size,), nan=True)
-        expect(self.n_iter_ == len(self.lower_bounds_), "steps are not those that were taken.")
+        expect(
+            self.n_iter_ == len(self.lower_bounds_), "lower_bounds_ does not have n_iter_ entries."
+        )
 
     def _n_tasks(self) -> int | None:
         return None if self.n_clusters == "auto" else 1

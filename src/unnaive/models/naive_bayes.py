@@ -293,7 +293,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         check_values("class_count_", self.class_count_, (n,), 0.0, HEAVIEST)
         if self.summary_ is not None:
             same = self.summary_.labels.classes.tolist() == self.classes_.tolist()
-            expect(same, "the sums are those of other classes.")
+            expect(same, "the sums have other classes than classes_.")
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:

@@ -274,6 +274,6 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
     def _check_learned(self) -> None:
         super()._check_learned()
         pairs = [(pair.first, pair.second) for pair in self.scorer_.pairs]
-        expect(self.pairs_ == pairs, "pairs_ are not those of the evidence.")
+        expect(self.pairs_ == pairs, "pairs_ do not match the evidence of answer_.")
         loss = self.validation_loss_
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE)

@@ -253,7 +253,7 @@ def _read_header(file: BinaryIO, budget: Budget) -> tuple[dict[str, Any], int]:
     if not isinstance(header, dict) or set(header) != {"kind", "version", "arrays", "content"}:
         raise PackError("the file is damaged: its header is not one of this format.")
     if not isinstance(header["arrays"], list):
-        raise PackError("the file is damaged: its list of arrays is none.")
+        raise PackError("the file is damaged: its list of arrays is not a list.")
     return header, PREAMBLE.size + stored
 
 

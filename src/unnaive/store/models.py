@@ -190,7 +190,9 @@ class Models(Objects):
         hints = self.hints(type(model).__name__)
         needed = hints.keys() - model._optional_attributes
         if not isinstance(given, dict) or not needed <= given.keys() <= hints.keys():
-            raise PackError(f"{where} has not learned what a {type(model).__name__} learns.")
+            raise PackError(
+                f"{where} does not have the learned attributes of a fitted {type(model).__name__}."
+            )
         for name, packed in given.items():
             setattr(model, name, self.unpack(packed, hints[name], f"{where}.{name}"))
         checked(model._check_learned, where)

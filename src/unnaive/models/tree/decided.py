@@ -50,7 +50,7 @@ class Test:
             and ascending
             and between
             and bool(self.values) != bool(self.below),
-            "a question is asked that no node asks.",
+            "a test is not one that nodes make.",
         )
 
 
