@@ -621,6 +621,22 @@ def test_a_file_of_a_later_release_says_so():
         loaded(broken.file())
 
 
+def test_boosted_evidence_of_files_that_say_it_by_rounds_answers_the_same():
+    """Format 2 at first had no field for gradient boosting: it was one round of votes."""
+    data = file_of(unnaive.UnnaiveBayesClassifier(n_bags=2, max_rounds=5, random_state=0))
+
+    def as_at_first(_, model):
+        root = model["learned"]["answer_"]["root"]
+        assert root.pop("discriminative") is True
+        root["rounds"] = 1.0
+
+    model, earlier = loaded(data), loaded(changed(data, as_at_first))
+    assert_same_answers(model, earlier, X0)
+    assert model.answer_.root.boosted
+    assert earlier.answer_.root.boosted
+    assert str(unnaive.evidence_of(model)) == str(unnaive.evidence_of(earlier))
+
+
 def test_a_model_within_a_model_is_checked_too():
     model = ClassDecompositionClassifier(random_state=0).fit(X0, Y0)
     broken = Broken(saved(model))

@@ -24,7 +24,7 @@ from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
-from unnaive.models._base import TableClassifier
+from unnaive.models._base import TableClassifier, leaves_answer
 from unnaive.models._seeding import seeded
 from unnaive.table import Schema
 
@@ -175,7 +175,7 @@ class PooledClassifier(TableClassifier):
             ]
         members = {name: clone(member) for name, member in name_estimators(given).items()}
         for name, member in members.items():
-            if not isinstance(member, TableClassifier):
+            if not leaves_answer(member):
                 raise TypeError(
                     f"estimators has {name!r}, a {type(member).__name__}: a pool is made of "
                     "classifiers of this library, so that it can be explained, saved and exported. "

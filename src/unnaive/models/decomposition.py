@@ -19,7 +19,8 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Calibrated, Decision, Folded
-from unnaive.answer.nodes import ClassClusters, Node
+from unnaive.answer.clusters import ClassClusters
+from unnaive.answer.nodes import Node
 from unnaive.bayes.calibrate import Calibration
 from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, check_word, expect

@@ -212,7 +212,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         self.pairs_ = list(learned.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
         # All rounds are added up in one table, each with its full vote.
-        root = EvidenceTable(scorer, numbering.counts, rounds=1.0)
+        root = EvidenceTable(scorer, numbering.counts, discriminative=True)
         self._learn_answer(Answer(summary.schema, classes, root))
         return self
 

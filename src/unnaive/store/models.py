@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
+from unnaive.answer.clusters import ClassClusters
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.nodes import (
     Calibrated,
-    ClassClusters,
     EvidenceTable,
     Folded,
     GatedMixture,

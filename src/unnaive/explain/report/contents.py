@@ -12,8 +12,9 @@ from unnaive.answer import Answer, ClassTree, Folded, Foreign, Scorecard, scorec
 from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
 from unnaive.explain.importance import Importance, importance_of
+from unnaive.explain.labelled import labelled_rows
 from unnaive.explain.parts import label_names
-from unnaive.explain.quality import labelled_rows, quality_of
+from unnaive.explain.quality import quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack

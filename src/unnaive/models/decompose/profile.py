@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.nodes import ClassClusters
+from unnaive.answer.clusters import ClassClusters
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Spread

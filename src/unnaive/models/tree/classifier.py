@@ -30,6 +30,7 @@ class TreeClassifier(TableClassifier):
     """
 
     _n_passes = 2
+    _one_baseline = False  # each leaf has its own
     class_weight: Any
 
     def _n_tasks(self) -> int | None:
