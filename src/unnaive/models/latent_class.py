@@ -22,8 +22,8 @@ from unnaive.encode import GRID_LIMIT, Categories
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._seeding import draw_seed
-from unnaive.models.latent.em import Fitted, Rules, cluster_scorer, fit_growing, fit_number
-from unnaive.models.latent.rows import Latent, Scale, column_scale, read_rows
+from unnaive.models.latent.em import EMOptions, Fitted, cluster_scorer, fit_growing, fit_number
+from unnaive.models.latent.rows import Latent, Standardization, column_scale, read_rows
 from unnaive.models.latent.state import Prior
 from unnaive.table import Block, Schema, scan_of
 
@@ -196,7 +196,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     def _search(self, latent: Latent, seed: int) -> tuple[Fitted, list[float]]:
         prior = Prior(float(self.alpha), float(self.prior_alpha), float(self.min_variance))
-        rules = Rules(prior, self.n_init, self.max_iter, float(self.tol), seed)
+        rules = EMOptions(prior, self.n_init, self.max_iter, float(self.tol), seed)
 
         def begin(n: int) -> Progress:
             task = f"EM of {n} cluster{'s' if n > 1 else ''}"
@@ -215,7 +215,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self,
         fitted: Fitted,
         tried: list[float],
-        scale: Scale,
+        scale: Standardization,
         coders: list[Categories | None],
         summary: Summary,
     ) -> None:

@@ -20,7 +20,7 @@ from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier
-from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
+from unnaive.models.tree.grow import Grower, Slots, TreeOptions, TreeRows
 
 
 @register("nbtree", "A tree with a naive Bayes at every leaf.", cost=80)
@@ -146,9 +146,9 @@ class NBTreeClassifier(FoldedTreeClassifier):
 
     def _grow(
         self,
-        rows: Rows,
+        rows: TreeRows,
         coders: list[Grid | Categories | None],
-        rules: Rules,
+        rules: TreeOptions,
         summary: Summary,
         factor: NDArray[np.float64],
         progress: Progress,
@@ -169,7 +169,9 @@ class NBTreeClassifier(FoldedTreeClassifier):
         return [coder.cuts if isinstance(coder, Bins) else None for coder in coarse.coders]
 
 
-def _coarse_slots(rows: Rows, coders: list[Any], cuts: list[NDArray[np.float64] | None]) -> Slots:
+def _coarse_slots(
+    rows: TreeRows, coders: list[Any], cuts: list[NDArray[np.float64] | None]
+) -> Slots:
     """Slots of all rows under cuts that hold at every node."""
     slots = rows.storage.empty((len(rows.groups), len(coders)), np.uint16)
     sizes = np.zeros(len(coders), dtype=np.intp)

@@ -16,7 +16,7 @@ from unnaive.encode import Bins, Categories
 from unnaive.encode.draws import row_bits
 from unnaive.estimator import Progress
 from unnaive.models.latent import kernels, starts
-from unnaive.models.latent.rows import Latent, Scale
+from unnaive.models.latent.rows import Latent, Standardization
 from unnaive.models.latent.state import Mixtures, Prior, Sums
 from unnaive.table import Schema
 from unnaive.table.storage import stretches
@@ -27,7 +27,7 @@ MOST_PARTS = 16  # and no more tasks than this: each has sums of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class EMOptions:
     """When EM stops and from where it starts; see `LatentClassClusterer`."""
 
     prior: Prior
@@ -71,7 +71,7 @@ class Search:
     ``begin`` makes what counts the steps with so many components, and may stop them.
     """
 
-    def __init__(self, latent: Latent, rules: Rules, n_jobs: int | None, begin: Begin) -> None:
+    def __init__(self, latent: Latent, rules: EMOptions, n_jobs: int | None, begin: Begin) -> None:
         self.latent, self.rules, self.n_jobs = latent, rules, n_jobs
         self.begin, self.stopped = begin, False
         folds = latent.n_folds + 1
@@ -219,7 +219,7 @@ def _empty_sums(mixtures: Mixtures, *parts: int) -> Sums:
 
 
 def fit_number(
-    latent: Latent, n_components: int, rules: Rules, n_jobs: int | None, begin: Begin
+    latent: Latent, n_components: int, rules: EMOptions, n_jobs: int | None, begin: Begin
 ) -> Fitted:
     """A mixture of so many components, or of as many as there are different rows."""
     search = Search(latent, rules, n_jobs, begin)
@@ -229,7 +229,7 @@ def fit_number(
 
 
 def fit_growing(
-    latent: Latent, most: int, rules: Rules, n_jobs: int | None, begin: Begin
+    latent: Latent, most: int, rules: EMOptions, n_jobs: int | None, begin: Begin
 ) -> tuple[Fitted, list[float]]:
     """One component more while held-out rows become likelier; also their likelihoods on the way."""
     search = Search(latent, rules, n_jobs, begin)
@@ -253,7 +253,7 @@ def fit_growing(
 def cluster_scorer(
     fitted: Fitted,
     order: NDArray[np.intp],
-    scale: Scale,
+    scale: Standardization,
     coders: list[Categories | None],
     schema: Schema,
 ) -> Scorer:

@@ -15,7 +15,7 @@ from unnaive.encode import Categories
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import assign_folds, hold_out, value_keys
 from unnaive.models.latent import kernels
-from unnaive.models.latent.state import Packs, Rows
+from unnaive.models.latent.state import EMRows, Packs
 from unnaive.table import Block, Source
 from unnaive.table.storage import Storage, join, stretches
 
@@ -23,7 +23,7 @@ MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables ar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class Standardization:
     """The numeric columns that vary, their means and standard deviations."""
 
     columns: tuple[int, ...]
@@ -37,7 +37,7 @@ class Latent:
 
     Attributes
     ----------
-    rows : Rows
+    rows : EMRows
     packs : Packs
     slots : array of shape (categorical columns, rows)
     shares : array
@@ -50,7 +50,7 @@ class Latent:
         Where more arrays of rows go.
     """
 
-    rows: Rows
+    rows: EMRows
     packs: Packs
     slots: NDArray[np.uint16]
     shares: NDArray[np.float64]
@@ -83,7 +83,7 @@ class _Values:
 def read_rows(
     source: Source,
     coders: Sequence[Categories | None],
-    scale: Scale,
+    scale: Standardization,
     factor: float,
     cv: Any,
     seed: int,
@@ -126,7 +126,7 @@ def read_rows(
     values, gap, present = _standardize(read_values.values, first, scale, room)
     filled = np.array([weight @ present[g] if g >= 0 else weight.sum() for g in gap])
     return Latent(
-        Rows(values, gap, present, cells, weight, held),
+        EMRows(values, gap, present, cells, weight, held),
         packs,
         picked,
         _shares(picked, weight, packs.width),
@@ -159,9 +159,12 @@ def _distinct(
 
 
 def _standardize(
-    columns: Sequence[NDArray[np.float64]], rows: NDArray[np.intp], scale: Scale, room: Storage
+    columns: Sequence[NDArray[np.float64]],
+    rows: NDArray[np.intp],
+    scale: Standardization,
+    room: Storage,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """`values`, `gap` and `present` of `Rows`."""
+    """`values`, `gap` and `present` of `EMRows`."""
     n = len(rows)
     gap = np.full(len(columns), -1, dtype=np.intp)
     with_gaps = [k for k, column in enumerate(columns) if kernels.any_missing(column)]
@@ -221,9 +224,9 @@ def _shares(
     return np.concatenate(parts)
 
 
-def column_scale(summary: Summary) -> Scale:
+def column_scale(summary: Summary) -> Standardization:
     """Mean and deviation of the numeric columns that vary."""
     whole = summary.moments.finish().whole(np.ones(1))
     vary = np.flatnonzero(whole.variance > SMALLEST_VARIANCE)
     columns = tuple(summary.moments.columns[k] for k in vary)
-    return Scale(columns, whole.mean[vary], np.sqrt(whole.variance[vary]))
+    return Standardization(columns, whole.mean[vary], np.sqrt(whole.variance[vary]))

@@ -18,11 +18,11 @@ from unnaive.discretize.cuts import midpoints
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.models.tree import node_kernels
-from unnaive.models.tree.grow import Node, Rows, Rules
+from unnaive.models.tree.grow import Node, TreeOptions, TreeRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class AttributeTable:
     """One attribute at one node: its cuts (None for categories), the evidence of its slots, and
     the weight of the node's rows behind it, both slots x classes.
     """
@@ -34,9 +34,9 @@ class Part:
 
 def build_tree(
     nodes: Sequence[Node],
-    rows: Rows,
+    rows: TreeRows,
     coders: Sequence[Grid | Categories | None],
-    rules: Rules,
+    rules: TreeOptions,
     cuts: Sequence[NDArray[np.float64] | None] | None,
     n_jobs: int | None = None,
 ) -> BayesTree:
@@ -46,7 +46,7 @@ def build_tree(
         slots_of_codes(coder, column_cuts) for coder, column_cuts in zip(coders, given, strict=True)
     ]
 
-    def parts_of(node: Node) -> list[Part]:
+    def parts_of(node: Node) -> list[AttributeTable]:
         return [
             table_part(node, rows, coder, rules, j, *fixed[j]) for j, coder in enumerate(coders)
         ]
@@ -57,9 +57,9 @@ def build_tree(
 
 def bayes_fields(
     nodes: Sequence[Node],
-    rows: Rows,
+    rows: TreeRows,
     coders: Sequence[Grid | Categories | None],
-    parts: Sequence[Sequence[Part]],
+    parts: Sequence[Sequence[AttributeTable]],
 ) -> dict[str, Any]:
     """The fields of a `BayesTree`, given what each node says about each attribute."""
     attribute = np.array([-1 if n.test is None else n.test.attribute for n in nodes])
@@ -95,7 +95,7 @@ def bayes_fields(
     }
 
 
-def _class_weight(node: Node, rows: Rows) -> NDArray[np.float64]:
+def _class_weight(node: Node, rows: TreeRows) -> NDArray[np.float64]:
     return node_kernels.class_weights(rows.groups, rows.weight, node.rows, rows.n_classes)
 
 
@@ -108,13 +108,13 @@ def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:
 
 def table_part(
     node: Node,
-    rows: Rows,
+    rows: TreeRows,
     coder: Grid | Categories | None,
-    rules: Rules,
+    rules: TreeOptions,
     j: int,
     cuts: NDArray[np.float64] | None,
     slots: NDArray[Any] | None,
-) -> Part:
+) -> AttributeTable:
     """Naive Bayes of one attribute from the node's rows; ``slots`` of its codes, None to cut."""
     codes, given = rows.codes[j], (rows.groups, rows.weight, rows.n_classes)
     if slots is None:
@@ -123,7 +123,7 @@ def table_part(
         cuts = midpoints(coder.high[below - 1], coder.low[above - 1])
     else:
         counts = node_kernels.count_part(codes, node.rows, slots, *given)
-    return Part(cuts, log_likelihood(counts, rules.alpha, rules.missing), counts.T)
+    return AttributeTable(cuts, log_likelihood(counts, rules.alpha, rules.missing), counts.T)
 
 
 def slots_of_codes(
@@ -146,7 +146,9 @@ def _answers(node: Node, coders: Sequence[Grid | Categories | None]) -> NDArray[
 
 
 def _union(
-    coder: Grid | Categories | None, parts: Sequence[Part], tested: Sequence[NDArray[np.float64]]
+    coder: Grid | Categories | None,
+    parts: Sequence[AttributeTable],
+    tested: Sequence[NDArray[np.float64]],
 ) -> CoarseCoder:
     """Numbering that is fine enough for every node and every test."""
     if not isinstance(coder, Grid):
@@ -155,7 +157,7 @@ def _union(
     return Bins(np.unique(np.concatenate([*every, *tested])))
 
 
-def _places(part: Part, numbering: CoarseCoder) -> NDArray[np.intp]:
+def _places(part: AttributeTable, numbering: CoarseCoder) -> NDArray[np.intp]:
     """Slot at a node for each slot of the common numbering."""
     if not isinstance(numbering, Bins):
         return np.arange(len(part.logs))

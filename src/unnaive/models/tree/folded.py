@@ -23,7 +23,7 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import check_calibration, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
-from unnaive.models.tree.grow import Rows, Rules
+from unnaive.models.tree.grow import TreeOptions, TreeRows
 from unnaive.table import Block, Source, scan_of
 from unnaive.table.storage import join
 
@@ -60,9 +60,9 @@ class FoldedTreeClassifier(TreeClassifier):
     @abstractmethod
     def _grow(
         self,
-        rows: Rows,
+        rows: TreeRows,
         coders: list[Grid | Categories | None],
-        rules: Rules,
+        rules: TreeOptions,
         summary: Summary,
         factor: NDArray[np.float64],
         progress: Progress,
@@ -97,7 +97,7 @@ class FoldedTreeClassifier(TreeClassifier):
         source, summary, factor = self._read_for_tree(X, y, sample_weight, kept)
         coders = self._fine_coders(summary, factor)
         rows = self._rows(source, coders, summary, factor, kept.seed(self.random_state))
-        rules = Rules(
+        rules = TreeOptions(
             float(self.alpha),  # kernels are compiled for floats
             self.missing,
             float(self.min_error_reduction),
@@ -149,7 +149,7 @@ class FoldedTreeClassifier(TreeClassifier):
         summary: Summary,
         factor: NDArray[np.float64],
         seed: int,
-    ) -> Rows:
+    ) -> TreeRows:
         """Rows as growing sees them."""
         # Folds are drawn row by row; any other way to deal them needs to know of all rows.
         drawn = isinstance(self.cv, numbers.Integral)
@@ -167,7 +167,7 @@ class FoldedTreeClassifier(TreeClassifier):
             target = summary.labels.classes[rows.groups]
             folds, n_folds = assign_folds(self.cv, seed, encoded_rows.folds, target)
         numeric = tuple(isinstance(coder, Grid) for coder in coders)
-        return Rows(
+        return TreeRows(
             rows.codes, numeric, rows.groups, rows.weight, folds, len(summary.labels),
             int(n_folds), source.storage,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from unnaive.encode.coding import coder_sizes, column_slots
 from unnaive.encode.draws import draw_poisson, lane, value_keys
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress
-from unnaive.models.tree.forest_kernels import Grown, Limits, Rows, grow_tree
+from unnaive.models.tree.forest_kernels import ForestRows, Grown, Limits, grow_tree
 from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
@@ -36,21 +36,21 @@ class CodedTable:
 
     Attributes
     ----------
-    rows : Rows
+    rows : ForestRows
     weight : array of shape (rows,)
         In units of rows.
     order : array of shape (rows,)
         Place of each of them in the order of the table.
     """
 
-    rows: Rows
+    rows: ForestRows
     weight: NDArray[np.float64]
     order: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Coded:
-    """Rows of one block."""
+    """ForestRows of one block."""
 
     PER_ROW: ClassVar = {"codes": 1, "groups": 0, "weight": 0, "row_ids": 0}
 
@@ -82,7 +82,7 @@ def code_table(
     codes = room.empty(coded.codes.shape, np.uint16)
     for sorted_column, column in zip(codes, coded.codes, strict=True):
         sorted_column[:] = room.take(column, by_value)
-    rows = Rows(
+    rows = ForestRows(
         codes,
         np.array(coder_sizes(coders), dtype=np.int64),
         np.array([isinstance(coder, Bins) for coder in coders], dtype=bool),

@@ -26,7 +26,7 @@ Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class TreeRows:
     """Encoded rows: what growing sees of a table.
 
     Attributes
@@ -52,7 +52,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TreeOptions:
     """When to split and how leaves estimate; see `NBTreeClassifier`."""
 
     alpha: float
@@ -102,10 +102,10 @@ class Grower:
 
     Parameters
     ----------
-    rows : Rows
+    rows : TreeRows
     sizes : sequence of int
         Number of values of each attribute's codes.
-    rules : Rules
+    rules : TreeOptions
     slots : pair of arrays or None
         Coarse slots of all rows and their numbers of values, where they are the same at every
         node; None to cut numbers anew at each.
@@ -119,9 +119,9 @@ class Grower:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: TreeRows,
         sizes: Sequence[int],
-        rules: Rules,
+        rules: TreeOptions,
         slots: Slots | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
