@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,3 +70,25 @@ def test_no_function_outside_kernels_is_longer_than_60_lines_without_its_docstri
             if (n := node.end_lineno - node.lineno + 1 - doc) > 60:
                 long[f"{path}:{node.name}"] = n
     assert not long
+
+
+def test_private_names_of_scikit_learn_are_imported_in_one_file():
+    private = {
+        path
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn")
+        if re.search(r"\._|\b_", " ".join([node.module, *(alias.name for alias in node.names)]))
+    }
+    assert private == {"common/sklearn_private.py"}
+
+
+def test_no_kernel_takes_more_than_14_arguments():
+    many = {
+        f"{path}:{node.name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and len(node.args.args) > 14
+        if any("kernel" in ast.unparse(decorator) for decorator in node.decorator_list)
+    }
+    assert not many

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from unnaive.answer import Answer, BayesTree, EvidenceTable, Foreign, Pool
 from unnaive.bayes.scoring import LEAST_LOG
@@ -18,6 +18,7 @@ from unnaive.choose.family import make_model, name_estimators
 from unnaive.choose.pooling import LEAST_SUM, Weights, pooled_loss, weigh_logs, weigh_shares
 from unnaive.choose.reading import LabelledTable, Split, make_splits, read_labelled
 from unnaive.common.checks import check_values, check_word, expect
+from unnaive.common.sklearn_private import safe_indexing
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import groups_of
@@ -297,7 +298,7 @@ def _fit_member(
     for train, test in splits:
         member = rows.fit(estimator, train)
         places = groups_of(rows.labels, np.asarray(member.classes_))
-        said = member.predict_log_proba(_safe_indexing(rows.X, test))
+        said = member.predict_log_proba(safe_indexing(rows.X, test))
         logs[np.ix_(test, places)] = _floored(member, said)
     return model, logs[kept]
 

@@ -163,9 +163,12 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         return any(rule.supervised for name, rule in RULES.items() if name == self.method)
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
-        summary = super()._gather(X, y, sample_weight, fitted)
         scan = scan_of(X, y, sample_weight)
-        if (y if scan is None else scan.target) is None:
+        target = y if scan is None else scan.target
+        if scan is not None:
+            X, y, sample_weight = scan, None, None
+        summary = super()._gather(X, y, sample_weight, fitted)
+        if target is None:
             for rule in self._rules(summary.schema).values():
                 if rule.supervised:
                     raise ValueError(

@@ -44,6 +44,7 @@ from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Schema, Source, scan_of
 from unnaive.table.picking import Picked, take_rows
 from unnaive.table.reading import weight_of_each
+from unnaive.table.scan import is_scanned
 from unnaive.table.storage import join
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
@@ -195,7 +196,9 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
+        scan = scan_of(X, y, sample_weight)
+        given = (X, y, sample_weight) if scan is None else (scan, None, None)
+        source, summary = self._read(*given)
         classes = summary.labels.classes
         row_labels = join(
             source, lambda b: RowLabels.of(b, summary.labels), summary.n_rows, "reading classes"
@@ -203,7 +206,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
-        scan = scan_of(X, y, sample_weight)
         if scan is not None:
             refuse_foreign(clusterer, estimator)
             picked = Picked(row_labels.row_ids, source.storage)
@@ -221,8 +223,9 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
                 )
                 X = take_rows(X, row_labels.row_ids)
         room = source.storage
-        given = (clusterer, X, row_labels.groups, classes, self.min_rows, routed.clusterer)
-        rows = ClassRows(*given, room)
+        rows = ClassRows(
+            clusterer, X, row_labels.groups, classes, self.min_rows, routed.clusterer, room
+        )
         every = dict.fromkeys(range(len(classes)))
         clusterings = rows.cluster_each(every, self.n_jobs, self._subfit)
         if self.select == "accuracy":
@@ -385,6 +388,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     def _open(self, X: Any) -> Source:
         check_is_fitted(self)
-        if scan_of(X) is not None:
+        if is_scanned(X):
             refuse_foreign(self.estimator_)
         return super()._open(X)

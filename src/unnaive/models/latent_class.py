@@ -170,7 +170,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
+        scan = scan_of(X, y, sample_weight)
+        given = (X, y, sample_weight) if scan is None else (scan, None, None)
+        source, summary = self._read(*given)
         seed = draw_seed(self.random_state)
         scale, coders = column_scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
@@ -180,7 +182,6 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        scan = scan_of(X, y, sample_weight)
         again = X if scan is None else replace(scan, check=source.check)
         labels = self._open(again).each(partial(_cluster, self.answer_), "labelling")
         self.labels_ = np.concatenate([source.storage.copy(each) for each in labels])

@@ -166,9 +166,9 @@ def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
 
     ``y`` and ``sample_weight`` are then names of columns.
     """
+    if not is_scanned(X):
+        return None
     if not isinstance(X, Scan):
-        if isinstance(X, (list, tuple)) or kind_of(X) is None:
-            return None
         X = scan(X)
     if X.picked is not None and y is not None:
         X, y = replace(X.unlabelled, picked=replace(X.picked, labels=y)), None
@@ -185,6 +185,11 @@ def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
                 f"{word} is {given!r}, but the scan says {declared!r}; give one of them."
             )
     return replace(X, target=X.target or y, weight=X.weight or sample_weight)
+
+
+def is_scanned(X: Any) -> bool:
+    """Whether rows are not in memory: a `Scan`, or what can be one."""
+    return isinstance(X, Scan) or (not isinstance(X, (list, tuple)) and kind_of(X) is not None)
 
 
 def kind_of(data: Any) -> str | None:
