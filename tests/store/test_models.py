@@ -558,7 +558,7 @@ TERM = (*SCORER, "terms", "$tuple", 0)
         (SAMPLE, assign(("splitters", "cv"), ["KFold", {}]), "splitters that NaiveBayes"),
         (SAMPLE, assign(("learned", "n_features_in_"), 5), "n_features_in_ is 5, but schema_ has"),
         (SAMPLE, assign(("learned", "n_features_in_"), True), "is a bool, not a int"),
-        (SAMPLE, assign(("learned", "other_"), 1), "does not have the learned attributes of a"),
+        (SAMPLE, assign(("learned", "other_"), 1), "lacks what a fitted NaiveBayes"),
         (SAMPLE, assign(("learned", *SCORER), {"is": "Summary"}), "'Summary', not a Scorer"),
         (SAMPLE, assign(("learned", *SCORER, "more"), 1), "'more', which is unknown"),
         (SAMPLE, assign(("learned", "schema_", "named"), False), "names without a table"),

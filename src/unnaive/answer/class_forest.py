@@ -110,10 +110,7 @@ class ClassForest:
 
     def _check_entries(self, tests: NDArray[np.bool_]) -> None:
         n = self.entry_class.size
-        expect(
-            self.n_entries.shape == self.attribute.shape,
-            "n_entries does not have one entry per node.",
-        )
+        expect(self.n_entries.shape == tests.shape, "n_entries does not have one entry per node.")
         expect(((self.n_entries == 0) == tests).all(), "a leaf has no class, or a test has one.")
         expect(self.n_entries.sum() == n, "n_entries does not match the entries.")
         check_values("entry_class", self.entry_class, (n,), 0, self.n_outputs - 1)

@@ -339,9 +339,7 @@ class Pool:
             if itemized and isinstance(member, EvidenceTable):
                 bars += [(pair.first, pair.second) for pair in member.scorer.pairs]
         bars = list(dict.fromkeys(bars))
-        return bars + [
-            name for name, listed in zip(self.names, self.itemized, strict=True) if not listed
-        ]
+        return bars + [n for n, listed in zip(self.names, self.itemized, strict=True) if not listed]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -170,10 +170,7 @@ class PooledClassifier(TableClassifier):
         if given is None:
             return {"unnaive": UnnaiveBayesClassifier(), "forest": RandomForestClassifier()}
         if isinstance(given, Sequence) and not isinstance(given, str):
-            given = [
-                (member, make_model(member)) if isinstance(member, str) else member
-                for member in given
-            ]
+            given = [(m, make_model(m)) if isinstance(m, str) else m for m in given]
         members = {name: clone(member) for name, member in name_estimators(given).items()}
         for name, member in members.items():
             if not leaves_answer(member):

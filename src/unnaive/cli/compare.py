@@ -44,10 +44,7 @@ Folds = Annotated[
 Repeats = Annotated[
     int,
     typer.Option(
-        "--repeats",
-        metavar="NUMBER",
-        help="Number of times rows are dealt into folds.",
-        min=1,
+        "--repeats", metavar="NUMBER", help="Number of times rows are dealt into folds.", min=1
     ),
 ]
 BestModelFile = Annotated[

@@ -58,10 +58,8 @@ class Summary:
         expect(len(self.moments.limbs) == groups, "moments do not match the classes.")
         named = {*self.wanted.counts, *self.wanted.moments, *self.moments.columns}
         expect(named <= set(columns), "a column with sums does not exist.")
-        expect(
-            all(self.schema[j].kind != "categorical" for j in named),
-            "a categorical column has sums.",
-        )
+        numeric = all(self.schema[j].kind != "categorical" for j in named)
+        expect(numeric, "a categorical column has sums.")
         expect(self.n_rows >= 0, f"n_rows is {self.n_rows}, not 0 or more.")
         expect(2 <= self.grid_limit <= GRID_LIMIT, f"grid_limit is {self.grid_limit}.")
 
@@ -162,12 +160,12 @@ def _merge_coders(coders: Sequence[Coder], limit: int) -> tuple[Coder, list[NDAr
     return merged, [nothing if c is None else next(remaining) for c in coders]
 
 
-def refuse_identifiers(summary: Summary, limit: int = GRID_LIMIT) -> None:
+def refuse_identifiers(summary: Summary) -> None:
     """Raise an error that names a column of more categories than 16-bit codes have room for."""
     for column, coder in zip(summary.schema, summary.coders, strict=True):
-        if isinstance(coder, Categories) and coder.size > limit:
+        if isinstance(coder, Categories) and coder.size > GRID_LIMIT:
             raise ValueError(
-                f"{column} has {coder.size:,} different categories, more than {limit:,}: "
+                f"{column} has {coder.size:,} different categories, more than {GRID_LIMIT:,}: "
                 "it looks like an identifier. Drop it, or pass max_categories= to keep the most "
                 "frequent ones and group the rest."
             )

@@ -74,13 +74,9 @@ def coarsen(
         return _cut(coder, cuts)
 
     def density(task: tuple[int, DensityRule]) -> ColumnDensity:
-        column_sums, rule = sums(task[0]), task[1]
-        weight = (
-            column_sums.counts.sum(axis=1)
-            if rule.needs_counts
-            else column_sums.classes.weight * factor
-        )
-        return ColumnDensity(rule.density(column_sums), weight)
+        whole, rule = sums(task[0]), task[1]
+        weight = whole.counts.sum(axis=1) if rule.needs_counts else whole.classes.weight * factor
+        return ColumnDensity(rule.density(whole), weight)
 
     threads = n_jobs if rules else None  # only numbers are work
     columns = list(in_threads(column, range(len(summary.coders)), threads))

@@ -145,10 +145,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         expect(len(self.cuts_) == len(self.schema_), "cuts_ do not match the columns.")
         coders: list[Bins | None] = []
         for column, cuts in zip(self.schema_, self.cuts_, strict=True):
-            expect(
-                (cuts is None) == (column.kind == "categorical"),
-                f"{column} has cuts though it holds categories, or none.",
-            )
+            missing = (cuts is None) != (column.kind == "categorical")
+            expect(not missing, f"{column} has cuts though it holds categories, or none.")
             if cuts is not None:
                 Bins(cuts).check()
             coders.append(None if cuts is None or column.kind == "empty" else Bins(cuts))

@@ -171,10 +171,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return self._reporting(self._open_to_learn(X, y, sample_weight, fitted))
 
     def _open_to_learn(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Source:
-        options: dict[str, Any] = {
-            "categorical_features": self.categorical_features,
-            "fitted": fitted,
-        }
+        options = {"categorical_features": self.categorical_features, "fitted": fitted}
         scan = scan_of(X, y, sample_weight)
         if scan is None:
             target = read_target(y) if self._supervised(y) else None

@@ -100,9 +100,7 @@ def _file(cls: type) -> str | None:
 def family() -> dict[str, Member]:
     """The classifiers by short name, from the cheapest to the dearest on most tables."""
     _load()
-    return {
-        member.name: member for member in sorted(_members.values(), key=lambda member: member.cost)
-    }
+    return {m.name: m for m in sorted(_members.values(), key=lambda m: m.cost)}
 
 
 def estimators() -> dict[str, type]:

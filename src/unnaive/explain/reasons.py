@@ -249,10 +249,8 @@ def _texts(
         else:
             columns = coders.get(bar, ((bar[0], None), (bar[1], None)))
             each = [(i, coder, _value_texts(block, i, rows)) for i, coder in columns]
-            texts = _both([written for _, _, written in each], ", ")
-            clauses = [
-                _phrases(block, schema, i, rows, coder, written) for i, coder, written in each
-            ]
+            texts = _both([text for _, _, text in each], ", ")
+            clauses = [_phrases(block, schema, i, rows, coder, text) for i, coder, text in each]
             phrases = _both(clauses, " and ")
         values.write(at, *texts)
         number, ways = phrases

@@ -240,9 +240,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self.classes_, self.owner_, self.fold_ = classes, owner, self.fold
         self.decision_ = None
         self.clusterers_ = [clusters.clusterer for clusters in clusterings]
-        self.clusters_ = self._describe(
-            source, Picked(row_labels.row_ids, room, pairs), clusterings
-        )
+        picked = Picked(row_labels.row_ids, room, pairs)
+        self.clusters_ = self._describe(source, picked, clusterings)
         self._remember(summary.schema)
         self.__dict__.pop("calibration_", None)  # of an earlier fit
         if self.calibration == "slope" and isinstance(estimator, NaiveBayesClassifier):
@@ -322,9 +321,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         super()._check_learned()
         expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
         n_clusters = [clusters.n_clusters for clusters in self.clusters_]
-        expect(
-            n_clusters == np.bincount(pairs).tolist(), "clusters_ do not match the pairs of owner_."
-        )
+        expect(n_clusters == np.bincount(pairs).tolist(), "clusters_ do not match owner_.")
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(frozenset(), schema.numeric)

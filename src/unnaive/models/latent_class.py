@@ -267,9 +267,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         for name in ("lower_bounds_", "cv_log_likelihood_"):
             values = getattr(self, name)
             check_values(name, values, (values.size,), nan=True)
-        expect(
-            self.n_iter_ == len(self.lower_bounds_), "lower_bounds_ does not have n_iter_ entries."
-        )
+        steps = len(self.lower_bounds_)
+        expect(self.n_iter_ == steps, f"n_iter_ is not {steps}, the length of lower_bounds_.")
 
     def _n_tasks(self) -> int | None:
         return None if self.n_clusters == "auto" else 1

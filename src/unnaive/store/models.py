@@ -58,9 +58,7 @@ def _are_named(value: Any) -> bool:
         isinstance(value, list)
         and len(value) > 0
         and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
-        and all(
-            type(name) is str and isinstance(estimator, BaseEstimator) for name, estimator in value
-        )
+        and all(type(name) is str and isinstance(model, BaseEstimator) for name, model in value)
     )
 
 
@@ -136,10 +134,7 @@ class Models(Objects):
             )
         if not learned:
             return None
-        return {
-            name: self.pack(attribute, hints[name], f"{where}.{name}")
-            for name, attribute in learned.items()
-        }
+        return {n: self.pack(held, hints[n], f"{where}.{n}") for n, held in learned.items()}
 
     def _unpack_object(self, node: Any, hint: type, where: str) -> Any:
         if not issubclass(hint, BaseEstimator):
@@ -190,9 +185,7 @@ class Models(Objects):
         hints = self.hints(type(model).__name__)
         needed = hints.keys() - model._optional_attributes
         if not isinstance(given, dict) or not needed <= given.keys() <= hints.keys():
-            raise PackError(
-                f"{where} does not have the learned attributes of a fitted {type(model).__name__}."
-            )
+            raise PackError(f"{where} lacks what a fitted {type(model).__name__} has learned.")
         for name, packed in given.items():
             setattr(model, name, self.unpack(packed, hints[name], f"{where}.{name}"))
         checked(model._check_learned, where)

@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.wording import listed
 from unnaive.table.codes import read_labels
 from unnaive.table.columns import read_numeric
 from unnaive.table.reading import (
@@ -73,7 +74,7 @@ class BlockReader:
             if name is not None and name not in there:
                 raise ValueError(
                     f"{word} names {name!r}, which is not a column of the data; its columns are "
-                    f"{', '.join(map(repr, list(names)[:8]))}{', ...' if len(names) > 8 else ''}."
+                    f"{listed(names)}."
                 )
         features = [name for name in scan.columns or names if name not in scan.non_features]
         if fitted is not None and fitted.named:

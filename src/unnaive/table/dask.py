@@ -24,9 +24,8 @@ from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
-Results: TypeAlias = tuple[
-    list[T], list[int]
-]  # a result, if there are rows, and rows of partitions
+# A result, if there are rows, and the rows of partitions.
+Results: TypeAlias = tuple[list[T], list[int]]
 Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows
 
 FAN = 4  # results that one task adds
@@ -111,9 +110,8 @@ class DaskSource(PassSource):
 
         if not isinstance(first, np.ndarray):  # some columns are passed on: Dask knows their types
             return features.map_partitions(answer)
-        return features.map_partitions(
-            answer, meta=_frame(first[:0], names, features._meta.index[:0])
-        )
+        meta = _frame(first[:0], names, features._meta.index[:0])
+        return features.map_partitions(answer, meta=meta)
 
     def number(self) -> list[int]:
         """Find how long the partitions are, if no pass has found it yet."""

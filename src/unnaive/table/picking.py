@@ -65,10 +65,7 @@ class Picked:
 
         ``schema_of`` says what their columns hold, which may be less than those of the block.
         """
-        row_ids, columns = (
-            block.row_ids,
-            block.columns,
-        )  # of every block: checksums are of whole columns
+        row_ids, columns = block.row_ids, block.columns  # of all: checksums are of whole columns
         if not len(self.ids):
             return None
         ranks = np.searchsorted(self.ids, row_ids, sorter=self.order)

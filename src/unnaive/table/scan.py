@@ -174,16 +174,14 @@ def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
         X, y = replace(X.unlabelled, picked=replace(X.picked, labels=y)), None
     elif y is None and sample_weight is None:
         return X
-    for word, given, declared in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
+    for word, given, named in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
         if given is not None and not isinstance(given, str):
             raise TypeError(
                 f"{word} must be the name of a column, as X is read block by block; "
                 f"got {type(given).__name__}."
             )
-        if given is not None and declared is not None and given != declared:
-            raise ValueError(
-                f"{word} is {given!r}, but the scan says {declared!r}; give one of them."
-            )
+        if given is not None and named is not None and given != named:
+            raise ValueError(f"{word} is {given!r}, but the scan says {named!r}; give one of them.")
     return replace(X, target=X.target or y, weight=X.weight or sample_weight)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unnaive.common.checks import check_hashes, expect
+from unnaive.common.wording import listed
 
 Kind = Literal["numeric", "categorical", "empty"]
 Family = Literal["number", "time", "duration", "bool", "text", "object", "empty"]
@@ -183,16 +184,11 @@ def _position(parameter: str, names: Sequence[Any], places: dict[Any, int], item
     if isinstance(item, str):
         raise ValueError(
             f"{parameter} names {item!r}, which is not a column of the table; "
-            f"its columns are {_shorten(names)}."
+            f"its columns are {listed(names)}."
         )
     if isinstance(item, (int, np.integer)) and -n <= item < n:
         return int(item) % n
     raise ValueError(f"{parameter} holds {item!r}; expected a column name or a position below {n}.")
-
-
-def _shorten(names: Sequence[Any], most: int = 8) -> str:
-    shown = ", ".join(repr(n) for n in names[:most])
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
 def by_column(parameter: str, value: Any, schema: Schema, default: Any) -> dict[int, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.wording import listed
 from unnaive.encode.coding import column_slots
 from unnaive.explain.displays import drawing
 from unnaive.explain.evidence import evidence_of
@@ -127,7 +128,7 @@ def find_pair(pairs: Sequence[PairEvidence], pair: int | Sequence[str]) -> PairE
     for candidate in pairs:
         if set(candidate.columns) == {str(name) for name in pair}:
             return candidate
-    some = ", ".join(candidate.name for candidate in pairs[:5])
+    some = listed((candidate.name for candidate in pairs), 5)
     raise ValueError(f"there is no pair {tuple(pair)!r}; the model has {some}.")
 
 

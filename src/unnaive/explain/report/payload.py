@@ -78,10 +78,7 @@ def _(node: Pool) -> Payload:
         "intercept": pack(node.intercept),
         "members": [scorer_payload(member) for member in node.members],
         "columns": [
-            [
-                _own_slots(member_coder, coder)
-                for member_coder, coder in zip(coders_of(member), shown, strict=True)
-            ]
+            [_own_slots(*both) for both in zip(coders_of(member), shown, strict=True)]
             for member in node.members
         ],
     }

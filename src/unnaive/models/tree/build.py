@@ -42,9 +42,7 @@ def build_tree(
 ) -> BayesTree:
     """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
     given = [None] * len(coders) if cuts is None else cuts
-    fixed = [
-        slots_of_codes(coder, column_cuts) for coder, column_cuts in zip(coders, given, strict=True)
-    ]
+    fixed = [slots_of_codes(*both) for both in zip(coders, given, strict=True)]
 
     def parts_of(node: Node) -> list[AttributeTable]:
         return [
