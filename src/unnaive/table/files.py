@@ -139,9 +139,8 @@ class FileSource(PassSource):
         waiting: list[Piece] = []
         first_row = held = 0
         for piece in self.batches.pieces(columns, n_rows):
-            if waiting and (
-                held + piece.n_rows > n_rows or not _alike(waiting[-1].table, piece.table)
-            ):
+            other = bool(waiting) and waiting[-1].table.schema != piece.table.schema
+            if waiting and (other or held + piece.n_rows > n_rows):
                 yield waiting, first_row
                 first_row, held, waiting = first_row + held, 0, []
             waiting.append(piece)
@@ -170,10 +169,6 @@ def _table(pieces: list[Piece]) -> Any:
     import pyarrow as pa
 
     return pa.concat_tables(tables)
-
-
-def _alike(a: Any, b: Any) -> bool:
-    return bool(a.schema == b.schema)
 
 
 def _placed(error: ValueError, pieces: list[Piece]) -> ValueError:

@@ -122,11 +122,9 @@ class Search:
         self.stopped = progress.stopped
         taken = (~np.isnan(history)).sum(axis=1)
         final = history[np.arange(len(chosen)), taken - 1]
-        best = [int(f[final[f].argmax()]) for f in self._by_fold(fold)]
+        starts = (np.flatnonzero(fold == f) for f in range(self.latent.n_folds + 1))
+        best = [int(of_fold[final[of_fold].argmax()]) for of_fold in starts]
         return self._fitted(mixtures, sums, history, taken, best)
-
-    def _by_fold(self, fold: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        return [np.flatnonzero(fold == f) for f in range(self.latent.n_folds + 1)]
 
     def _begin(self, seeds: NDArray[np.intp]) -> Mixtures:
         rows, packs = self.latent.rows, self.latent.packs

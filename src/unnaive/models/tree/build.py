@@ -77,7 +77,8 @@ def bayes_fields(
             logs.append(part.logs)
             counts.append(part.counts)
             filled += len(part.logs)
-    totals = np.array([_class_weight(node, rows) for node in nodes])
+    weigh, n_classes = node_kernels.class_weights, rows.n_classes
+    totals = np.array([weigh(rows.groups, rows.weight, node.rows, n_classes) for node in nodes])
     return {
         **lay_out(numbering, attribute, answers, _parents(nodes)),
         "depth": np.array([node.depth for node in nodes]),
@@ -91,10 +92,6 @@ def bayes_fields(
         "counts": np.concatenate(counts),
         "log_prior": np.array([log_prior(t, 0.0, None) for t in totals]),
     }
-
-
-def _class_weight(node: Node, rows: TreeRows) -> NDArray[np.float64]:
-    return node_kernels.class_weights(rows.groups, rows.weight, node.rows, rows.n_classes)
 
 
 def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:
