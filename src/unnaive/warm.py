@@ -39,9 +39,9 @@ def works() -> dict[str, Callable[[], None]]:
     from unnaive.choose import AutoClassifier
     from unnaive.estimator.registry import estimators, family
 
-    makers: dict[str, Callable[[], Any]] = {name: own.make for name, own in family().items()}
-    listed = {AutoClassifier, *(own.estimator for own in family().values())}
-    makers |= {name: own for name, own in estimators().items() if own not in listed}
+    makers: dict[str, Callable[[], Any]] = {name: member.make for name, member in family().items()}
+    listed = {AutoClassifier, *(member.estimator for member in family().values())}
+    makers |= {name: cls for name, cls in estimators().items() if cls not in listed}
     return {**{name: partial(_use, make) for name, make in makers.items()}, "many": _use_many}
 
 

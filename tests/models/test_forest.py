@@ -201,7 +201,7 @@ def test_a_file_of_a_forest_is_small_and_damaged_arrays_are_refused():
         return {**fields, name: array}
 
     damaged = {
-        "a test has not two children": changed("attribute", leaf, 0),
+        "a test does not have two children": changed("attribute", leaf, 0),
         "outside of its column's values": changed("test", inner, 60_000),
         "entry_class has numbers": changed("entry_class", 0, 7),
         "n_entries does not match": changed("n_entries", leaf, 3),

@@ -556,9 +556,9 @@ TERM = (*SCORER, "terms", "$tuple", 0)
         (SAMPLE, assign(("parameters", "colour"), 1), "parameters that NaiveBayesClassifier does"),
         (SAMPLE, assign(("parameters", "n_jobs"), 0), "n_jobs is 0"),
         (SAMPLE, assign(("splitters", "cv"), ["KFold", {}]), "splitters that NaiveBayes"),
-        (SAMPLE, assign(("learned", "n_features_in_"), 5), "more or fewer columns"),
+        (SAMPLE, assign(("learned", "n_features_in_"), 5), "n_features_in_ is 5, but schema_ has"),
         (SAMPLE, assign(("learned", "n_features_in_"), True), "is a bool, not a int"),
-        (SAMPLE, assign(("learned", "other_"), 1), "has not learned what a NaiveBayes"),
+        (SAMPLE, assign(("learned", "other_"), 1), "lacks what a fitted NaiveBayes"),
         (SAMPLE, assign(("learned", *SCORER), {"is": "Summary"}), "'Summary', not a Scorer"),
         (SAMPLE, assign(("learned", *SCORER, "more"), 1), "'more', which is unknown"),
         (SAMPLE, assign(("learned", "schema_", "named"), False), "names without a table"),
@@ -619,6 +619,22 @@ def test_a_file_of_a_later_release_says_so():
     broken.header["version"] = 99
     with pytest.raises(ModelFileError, match="version 99 of its format.*install a later release"):
         loaded(broken.file())
+
+
+def test_boosted_evidence_of_files_that_say_it_by_rounds_answers_the_same():
+    """Format 2 at first had no field for gradient boosting: it was one round of votes."""
+    data = file_of(unnaive.UnnaiveBayesClassifier(n_bags=2, max_rounds=5, random_state=0))
+
+    def as_at_first(_, model):
+        root = model["learned"]["answer_"]["root"]
+        assert root.pop("discriminative") is True
+        root["rounds"] = 1.0
+
+    model, earlier = loaded(data), loaded(changed(data, as_at_first))
+    assert_same_answers(model, earlier, X0)
+    assert model.answer_.root.boosted
+    assert earlier.answer_.root.boosted
+    assert str(unnaive.evidence_of(model)) == str(unnaive.evidence_of(earlier))
 
 
 def test_a_model_within_a_model_is_checked_too():

@@ -22,8 +22,11 @@ from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
     ClassDecompositionClassifier,
+    Discretizer,
+    LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    RowProgress,
     scan,
 )
 from unnaive.table import files, sorting, storage
@@ -341,6 +344,29 @@ def test_what_scan_refuses():
         NaiveBayesClassifier().fit("x.parquet")
     with pytest.raises(ValueError, match="but the scan says 'a'"):
         NaiveBayesClassifier().fit(scan("x.parquet", "a"), "b")
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        NaiveBayesClassifier(),
+        Discretizer("mdl"),
+        NBTreeClassifier(random_state=0),
+        LatentClassClusterer(2, n_init=1, random_state=0),
+        ClassDecompositionClassifier(clusterer=LatentClassClusterer(2, n_init=1), random_state=0),
+    ],
+    ids=repr,
+)
+def test_a_fit_looks_at_a_path_once(estimator, tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "unnaive.table.scan.scan", lambda data, **given: made.append(data) or scan(data, **given)
+    )
+    path = str(tmp_path / "rows.parquet")
+    values = np.arange(60) % 7
+    pd.DataFrame({"a": values, "b": values % 3, "y": values > 3}).to_parquet(path)
+    estimator.set_callbacks(RowProgress()).fit(path, "y")
+    assert made == [path]
 
 
 def test_foreign_estimators_need_rows_in_memory(table, tmp_path):

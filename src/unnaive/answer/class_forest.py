@@ -86,10 +86,10 @@ class ClassForest:
         check_values("attribute", self.attribute, (n,), -1, len(self.coders) - 1)
         tests = self.attribute >= 0
         inner = np.add.reduceat(tests.astype(np.int64), self.start[:-1])
-        expect((np.diff(self.start) == 2 * inner + 1).all(), "a test has not two children.")
+        expect((np.diff(self.start) == 2 * inner + 1).all(), "a test does not have two children.")
         expect((self.first_child[tests] > np.arange(n)[tests]).all(), "a child comes too early.")
-        expect(self.missing_first.shape == (n,), "missing_first is not one for each node.")
-        expect(self.test.shape == (n,), "test is not one for each node.")
+        expect(self.missing_first.shape == (n,), "missing_first does not have one entry per node.")
+        expect(self.test.shape == (n,), "test does not have one entry per node.")
         self._check_tests(tests)
         self._check_entries(tests)
 
@@ -110,7 +110,7 @@ class ClassForest:
 
     def _check_entries(self, tests: NDArray[np.bool_]) -> None:
         n = self.entry_class.size
-        expect(self.n_entries.shape == self.attribute.shape, "n_entries is not one for each node.")
+        expect(self.n_entries.shape == tests.shape, "n_entries does not have one entry per node.")
         expect(((self.n_entries == 0) == tests).all(), "a leaf has no class, or a test has one.")
         expect(self.n_entries.sum() == n, "n_entries does not match the entries.")
         check_values("entry_class", self.entry_class, (n,), 0, self.n_outputs - 1)
@@ -222,8 +222,8 @@ class ClassForest:
                 t: int = t,
                 answers: NDArray[np.float64] = answers,
             ) -> None:
-                start, own = part
-                kernels.add_changes(own, trees, t, answers, out[start : start + ROWS])
+                start, rows = part
+                kernels.add_changes(rows, trees, t, answers, out[start : start + ROWS])
 
             list(in_threads(add, list(zip(starts, slots, strict=True)), n_jobs))
         return baseline / self.n_trees, out / self.n_trees

@@ -231,12 +231,12 @@ def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None
         if not itemized:
             bars[:, n + extra.index(name)] += weight * pooled_logs(member, block, n_jobs)
             continue
-        own = evidence(member, block, classes, n_jobs)
-        baseline += weight * own.baseline
-        bars[:, :n] += weight * own.bars[:, :n]
+        part = evidence(member, block, classes, n_jobs)
+        baseline += weight * part.baseline
+        bars[:, :n] += weight * part.bars[:, :n]
         pairs = member.scorer.pairs if isinstance(member, EvidenceTable) else ()
         for k, pair in enumerate(pairs, n):
-            bars[:, n + extra.index((pair.first, pair.second))] += weight * own.bars[:, k]
+            bars[:, n + extra.index((pair.first, pair.second))] += weight * part.bars[:, k]
     why = _by_column(baseline, bars, block, classes)
     more = [bar if isinstance(bar, str) else (names[bar[0]], names[bar[1]]) for bar in extra]
     return replace(why, names=[*names, *more])

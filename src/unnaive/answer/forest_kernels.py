@@ -89,13 +89,13 @@ def node_answers(
     begin, end = trees.start[tree], trees.start[tree + 1]
     out[:] = 0.0
     for node in range(end - 1, begin - 1, -1):  # children come after their parents
-        own = out[node - begin]
+        answer = out[node - begin]
         if trees.first_child[node] >= 0:
             child = trees.first_child[node] - begin
-            own[:] = out[child] + out[child + 1]
+            answer[:] = out[child] + out[child + 1]
         else:
             for k in range(trees.first_entry[node], trees.first_entry[node + 1]):
-                own[trees.entry_class[k]] += weight[k]
+                answer[trees.entry_class[k]] += weight[k]
     for node in range(end - begin):
         total = out[node].sum() + alpha
         for c in range(out.shape[1]):

@@ -111,11 +111,11 @@ def _(node: Folded, schema: Schema) -> NDArray[np.float64]:
 
 @importances.register
 def _(node: Foreign, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG001
-    found = getattr(node.estimator, "feature_importances_", None)
-    if found is None:
+    values = getattr(node.estimator, "feature_importances_", None)
+    if values is None:
         name = type(node.estimator).__name__
         raise AttributeError(f"{name} says nothing about the importance of its columns.")
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(values, dtype=np.float64)
 
 
 def _odds_steps(node: BayesTree) -> NDArray[np.float64]:

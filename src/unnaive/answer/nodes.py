@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.clusters import ClassClusters
 from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import LEAST_SHARE, probabilities
 from unnaive.common.checks import FINITE, check_positive, check_values, expect
-from unnaive.common.wording import counted, printable
 from unnaive.counts import CountTable
 from unnaive.table import Schema
 
@@ -39,10 +39,12 @@ class EvidenceTable:
     counts : CountTable or None
         Weight of the training rows by class, in the slots of the scorer's coders.
     rounds : float or None
-        Of boosting rounds that were added up, the sum of their votes: the evidence then does not
-        follow from the counts.
+        Of boosting rounds that were added up, the sum of their votes.
     slope : float
         Factor of calibration that is in the evidence; 1 without it.
+    discriminative : bool
+        Whether the evidence was trained to predict the classes, by gradient boosting, instead of
+        being estimated from the counts.
     """
 
     ADDS_UP: ClassVar = True
@@ -51,6 +53,7 @@ class EvidenceTable:
     counts: CountTable | None = None
     rounds: float | None = None
     slope: float = 1.0
+    discriminative: bool = False
 
     def check(self) -> None:
         """Check that the counts match the evidence."""
@@ -62,6 +65,11 @@ class EvidenceTable:
     @property
     def n_outputs(self) -> int:
         return len(self.scorer.log_prior)
+
+    @property
+    def boosted(self) -> bool:
+        """Whether boosting made the evidence, so that it does not follow from the counts."""
+        return self.discriminative or self.rounds is not None
 
     def check_columns(self, schema: Schema) -> None:
         """Check that the columns are those of a schema."""
@@ -166,45 +174,6 @@ class GatedMixture:
     def check_columns(self, schema: Schema) -> None:
         """Check that the columns are those of a schema."""
         self.scorer.check_columns(schema, self.shape.n_units)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClassClusters:
-    """The clusters of one class.
-
-    Attributes
-    ----------
-    label : Any
-        The class.
-    n_clusters : int
-    sizes : array of shape (n_clusters,)
-        Weight of the rows of each cluster.
-    profiles : tuple of str
-        How each cluster differs from the class as a whole.
-    noise : bool
-        Whether the last cluster holds the rows that the clusterer called noise.
-    """
-
-    label: Any
-    n_clusters: int
-    sizes: NDArray[np.float64]
-    profiles: tuple[str, ...]
-    noise: bool
-
-    def check(self) -> None:
-        """Check that there is one size and one profile for each cluster."""
-        check_values("sizes", self.sizes, (self.n_clusters,), 0.0, FINITE)
-        n = len(self.profiles)
-        expect(n == self.n_clusters, f"profiles are {n}, but clusters are {self.n_clusters}.")
-
-    def __str__(self) -> str:
-        lines = [f"{self.label}: {counted(self.n_clusters, 'cluster')}"]
-        for p, (size, profile) in enumerate(zip(self.sizes, self.profiles, strict=True)):
-            name = "noise" if self.noise and p + 1 == self.n_clusters else f"cluster {p}"
-            lines.append(f"  {name} ({counted(size, 'row')}): {profile}")
-        return "\n".join(map(printable, lines))
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -370,7 +339,7 @@ class Pool:
             if itemized and isinstance(member, EvidenceTable):
                 bars += [(pair.first, pair.second) for pair in member.scorer.pairs]
         bars = list(dict.fromkeys(bars))
-        return bars + [name for name, own in zip(self.names, self.itemized, strict=True) if not own]
+        return bars + [n for n, listed in zip(self.names, self.itemized, strict=True) if not listed]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -229,20 +229,20 @@ def _evidence_of(model: Any) -> tuple[Answer, EvidenceTable]:
 
 
 def _two_classes(classes: NDArray[Any], label: Any, against: Any) -> tuple[int, int]:
-    known = classes.tolist()
+    labels = classes.tolist()
     for name, value in (("label", label), ("against", against)):
-        if value is not None and value not in known:
-            raise ValueError(f"{name}={value!r} is not one of the classes: {known[:10]}.")
-    if len(known) > 2 and (label is None or against is None):
+        if value is not None and value not in labels:
+            raise ValueError(f"{name}={value!r} is not one of the classes: {labels[:10]}.")
+    if len(labels) > 2 and (label is None or against is None):
         raise ValueError(
-            f"the model has {counted(len(known), 'class', 'classes')}; name the two that the "
+            f"the model has {counted(len(labels), 'class', 'classes')}; name the two that the "
             "scorecard compares with label= and against=."
         )
-    others = [k for k, value in enumerate(known) if value != against]
-    a = others[-1] if label is None else known.index(label)
-    b = next(k for k in range(len(known)) if k != a) if against is None else known.index(against)
+    others = [k for k, value in enumerate(labels) if value != against]
+    a = others[-1] if label is None else labels.index(label)
+    b = next(k for k in range(len(labels)) if k != a) if against is None else labels.index(against)
     if a == b:
-        raise ValueError(f"label and against are both {known[a]!r}: give two classes.")
+        raise ValueError(f"label and against are both {labels[a]!r}: give two classes.")
     return a, b
 
 

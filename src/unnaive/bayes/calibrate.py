@@ -106,12 +106,12 @@ def _add_up(
         return out
 
     parts = in_threads(add, list(stretches(len(groups))), n_jobs)
-    found = np.sum(list(parts), axis=0).astype(np.float64) * grain
+    sums = np.sum(list(parts), axis=0).astype(np.float64) * grain
     away, pull = point.copy(), np.full(n, SHIFT_RIDGE)
     away[0], pull[0] = point[0] - 1.0, RIDGE
-    loss = float(found[0]) + 0.5 * float(pull @ away**2)
-    hessian = found[n + 1 :].reshape(n, n) + np.diag(pull)
-    return _Sums(loss, found[1 : n + 1] + pull * away, hessian)
+    loss = float(sums[0]) + 0.5 * float(pull @ away**2)
+    hessian = sums[n + 1 :].reshape(n, n) + np.diag(pull)
+    return _Sums(loss, sums[1 : n + 1] + pull * away, hessian)
 
 
 def _newton(

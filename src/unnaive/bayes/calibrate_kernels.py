@@ -65,11 +65,11 @@ def add_sums(
             evidence[c] = max(scores[i, c] - base[c] - best[i], -FARTHEST)
             p[c] = base[c] + point[0] * evidence[c] + point[c + 1]
             largest = max(largest, p[c])
-        own, total = p[g], 0.0
+        true_score, total = p[g], 0.0
         for c in range(n):
             p[c] = math.exp(p[c] - largest)
             total += p[c]
-        loss[0] += _whole(largest + math.log(total) - own, scale, w)
+        loss[0] += _whole(largest + math.log(total) - true_score, scale, w)
         mean, square = 0.0, 0.0
         for c in range(n):
             p[c] /= total

@@ -25,8 +25,8 @@ def cell_logs(joint: JointCodes, scorer: Scorer) -> NDArray[np.float64]:
             term = scorer.terms[j]
             assert isinstance(term, TableTerm)
             # The slots of the next column vary fastest.
-            own = term.logs[joint.places[j]]
-            table = (table[:, None] + own).reshape(-1, n_classes)
+            logs = term.logs[joint.places[j]]
+            table = (table[:, None] + logs).reshape(-1, n_classes)
         tables.append(table)
     return np.concatenate([*tables, np.empty((0, n_classes))])
 
@@ -56,8 +56,8 @@ def judge(
     Scores that differ by rounding only are a tie, which goes to the first class.
     """
     room = storage or Storage()
-    found = [_judge(rows, scorer, n_jobs, room) for rows in blocks]
-    return [margin for margin, _ in found], [hit for _, hit in found]
+    judged = [_judge(rows, scorer, n_jobs, room) for rows in blocks]
+    return [margin for margin, _ in judged], [hit for _, hit in judged]
 
 
 def _judge(

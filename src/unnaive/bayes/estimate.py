@@ -61,8 +61,8 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
     Missing (unless it is a value) and unseen carry no evidence.
     """
     logs = np.zeros(counts.shape[::-1])
-    known = np.ascontiguousarray(counts.T[:-1])  # one layout: the kernel is compiled once
-    kernels.fill_all_logs(known, float(alpha), missing == "value", logs[:-1])
+    seen_counts = np.ascontiguousarray(counts.T[:-1])  # one layout: the kernel is compiled once
+    kernels.fill_all_logs(seen_counts, float(alpha), missing == "value", logs[:-1])
     return logs
 
 
@@ -83,10 +83,10 @@ def log_likelihood_without_one(
     left = counts[:, first:-1] * _share_left(rows[:, first:-1])
     whole = counts[:, first:-1].sum(axis=1) * _share_left(rows[:, first:-1].sum(axis=1))
     whole += alpha * left.shape[1]
-    known = (counts[:, first:-1] > 0.0) & (whole > 0.0)[:, None]
+    possible = (counts[:, first:-1] > 0.0) & (whole > 0.0)[:, None]
     share = (left + alpha) / np.where(whole > 0.0, whole, 1.0)[:, None]
-    found = np.log(share, out=np.full(share.shape, kernels.IMPOSSIBLE), where=share > 0.0)
-    logs[first:-1] = np.where(known, found, logs[first:-1].T).T
+    left_logs = np.log(share, out=np.full(share.shape, kernels.IMPOSSIBLE), where=share > 0.0)
+    logs[first:-1] = np.where(possible, left_logs, logs[first:-1].T).T
     return logs
 
 
@@ -137,11 +137,11 @@ def class_factor(
 def check_class_weight(class_weight: Any, classes: NDArray[Any]) -> None:
     """Refuse weights for classes that do not occur: mostly a slip of the pen."""
     if isinstance(class_weight, Mapping):
-        known = classes.tolist()
-        unknown = [label for label in class_weight if label not in known]
+        labels = classes.tolist()
+        unknown = [label for label in class_weight if label not in labels]
         if unknown:
             raise ValueError(
-                f"class_weight names the class {unknown[0]!r}, but the classes are {known[:10]}."
+                f"class_weight names the class {unknown[0]!r}, but the classes are {labels[:10]}."
             )
 
 

@@ -211,7 +211,7 @@ def add_densities(
     infinite = -1
     inverse = 1.0 / half_range
     for c in range(len(start)):
-        own = logs[first[c] : last[c]]
+        class_logs = logs[first[c] : last[c]]
         scale = inverse * per_step[c]
         shift = start[c] * per_step[c]
         for i in range(len(values)):
@@ -221,7 +221,7 @@ def add_densities(
                 continue
             if infinite < 0 and (x == np.inf or x == -np.inf):
                 infinite = i
-            joint[i, c] += there[c] + look_up((0.5 * x - 0.5 * low) * scale - shift, own)
+            joint[i, c] += there[c] + look_up((0.5 * x - 0.5 * low) * scale - shift, class_logs)
     return infinite
 
 
@@ -310,17 +310,17 @@ def judge_two(
     least = np.array([-TIE / 2, TIE / 2])  # the first class wins ties
     for first in range(0, len(groups), _JUDGED):
         m = min(_JUDGED, len(groups) - first)
-        own, of = margin[first : first + m], groups[first : first + m]
+        margins, of = margin[first : first + m], groups[first : first + m]
         for i in range(m):
-            own[i] = prior[of[i]]
+            margins[i] = prior[of[i]]
         for r in range(0, len(codes) - 1, 2):  # two runs at a time
             one, two = logs[starts[r] : starts[r + 1]], logs[starts[r + 1] : starts[r + 2]]
             code, next_code = codes[r, first : first + m], codes[r + 1, first : first + m]
             for i in range(m):
-                own[i] += one[code[i], of[i]] + two[next_code[i], of[i]]
+                margins[i] += one[code[i], of[i]] + two[next_code[i], of[i]]
         if len(codes) % 2:
             one, code = logs[starts[-2] :], codes[-1, first : first + m]
             for i in range(m):
-                own[i] += one[code[i], of[i]]
+                margins[i] += one[code[i], of[i]]
         for i in range(m):
-            hit[first + i] = own[i] >= least[of[i]]
+            hit[first + i] = margins[i] >= least[of[i]]

@@ -53,11 +53,11 @@ def scorer_without_one(
     """
 
     def term(j: int, whole: Term) -> Term:
-        own, behind = counts.attribute(j), rows.attribute(j)
+        table, behind = counts.attribute(j), rows.attribute(j)
         there = rows.totals - behind[:, 0]
-        if isinstance(whole, TableTerm) and len(whole.logs) == own.shape[1]:
+        if isinstance(whole, TableTerm) and len(whole.logs) == table.shape[1]:
             given = (smoothing.alpha, smoothing.missing)
-            return TableTerm(whole.coder, log_likelihood_without_one(own, behind, *given))
+            return TableTerm(whole.coder, log_likelihood_without_one(table, behind, *given))
         if isinstance(whole, KernelTerm):
             return replace(whole, densities=whole.densities.without_one(there))
         if isinstance(whole, GaussianTerm):

@@ -140,10 +140,10 @@ class KernelTerm:
 
     def select(self, classes: NDArray[np.intp]) -> KernelTerm:
         """The evidence for some of the classes."""
-        own = self.densities
+        every = self.densities
         densities = replace(
-            own, widths=own.widths[classes], start=own.start[classes],
-            per_step=own.per_step[classes], first=own.first[classes], last=own.last[classes],
+            every, widths=every.widths[classes], start=every.start[classes],
+            per_step=every.per_step[classes], first=every.first[classes], last=every.last[classes],
         )  # fmt: skip
         return KernelTerm(densities, self.log_weight[classes], self.missing[classes])
 
@@ -154,19 +154,19 @@ class KernelTerm:
         return KernelTerm(densities, *logs)
 
     def adder(self, block: Block, j: int) -> Adder:
-        values, own = block.numeric(j), self.densities
+        values, densities = block.numeric(j), self.densities
 
         def add(rows: slice, joint: NDArray[np.float64]) -> None:
             stretch = values[rows]
             bad = kernels.add_densities(
                 stretch,
-                own.scale.low,
-                own.scale.half_range,
-                own.start,
-                own.per_step,
-                own.first,
-                own.last,
-                own.logs,
+                densities.scale.low,
+                densities.scale.half_range,
+                densities.start,
+                densities.per_step,
+                densities.first,
+                densities.last,
+                densities.logs,
                 self.log_weight,
                 self.missing,
                 joint,
@@ -193,7 +193,7 @@ class PairTerm:
     def check(self) -> None:
         """Refuse evidence that is not one for each two slots."""
         expect(0 <= self.first < self.second, "a pair is not two columns in their order.")
-        expect(len(self.coders) == 2, "a pair has not two coders.")
+        expect(len(self.coders) == 2, "a pair does not have two coders.")
         expect(self.logs.ndim == 3, "logs are not slots x slots x classes.")
         shape = (*(coder.size + 2 for coder in self.coders), self.n_classes)
         check_values("logs", self.logs, shape)
@@ -249,10 +249,10 @@ class Scorer:
             dense = isinstance(term, (GaussianTerm, KernelTerm))
             expect(column.kind == "numeric" or not dense, f"{column} has a density.")
         for pair in self.pairs:
-            expect(pair.second < len(schema), "a pair is of a column that is not there.")
-            own: list[Any] = [None] * len(schema)
-            own[pair.first], own[pair.second] = pair.coders
-            check_coders(own, schema)
+            expect(pair.second < len(schema), "a pair names a column that does not exist.")
+            pair_coders: list[Any] = [None] * len(schema)
+            pair_coders[pair.first], pair_coders[pair.second] = pair.coders
+            check_coders(pair_coders, schema)
 
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Log P(class, row): prior plus evidence, added in the order of the attributes, then of the
@@ -315,8 +315,8 @@ class Scorer:
         """Each column is coded once for all its pairs, which mostly share a coder."""
         coders = {(j, id(coder)): coder for pair in self.pairs for j, coder in pair.columns}
         tasks = list(coders)
-        found = in_threads(lambda k: column_slots(block, k[0], coders[k]), tasks, n_jobs)
-        slots = dict(zip(tasks, found, strict=True))
+        numbered = in_threads(lambda k: column_slots(block, k[0], coders[k]), tasks, n_jobs)
+        slots = dict(zip(tasks, numbered, strict=True))
         n = len(self.terms)
         return [
             (n + k, pair.adder(*(slots[j, id(coder)] for j, coder in pair.columns)))
@@ -336,7 +336,7 @@ def stack_scorers(scorers: Sequence[Scorer]) -> Scorer:
 
 def add_scorers(scorers: Sequence[Scorer], votes: Sequence[float]) -> Scorer:
     """One scorer whose evidence is the sum of the models' evidence, each times its vote."""
-    return _combine(scorers, lambda logs: sum(v * own for v, own in zip(votes, logs, strict=True)))
+    return _combine(scorers, lambda logs: sum(v * log for v, log in zip(votes, logs, strict=True)))
 
 
 def _combine(scorers: Sequence[Scorer], join: Callable[[list[Any]], Any]) -> Scorer:

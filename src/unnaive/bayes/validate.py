@@ -177,10 +177,10 @@ def _validate_batch(
         g = np.uint32(number[p, groups[i]])
         edges[f + 1] += 1
         totals[f, p, g] += w
-        own, seen = counts[f, p], touched[f, p]
+        part_counts, seen = counts[f, p], touched[f, p]
         for j in range(n_attributes):
             at = offsets[p, j] + rows.slots[i, j]
-            own[at, g] += w
+            part_counts[at, g] += w
             seen[at] = True
     present = _weigh_values(counts, touched, offsets)
     whole, whole_present = _add_folds(counts, touched), present.sum(axis=0)
@@ -286,14 +286,14 @@ def _own_widths(
 ) -> NDArray[np.float64]:
     """Widths of the classes as each part numbers them, then that of all together."""
     n_parts, n_attributes = widths.shape[0], widths.shape[1]
-    own = np.zeros((n_parts, n_attributes, n_classes + 1))
+    renumbered = np.zeros((n_parts, n_attributes, n_classes + 1))
     for p in range(n_parts):
         for j in range(n_attributes):
-            own[p, j, n_classes] = widths[p, j, -1]
+            renumbered[p, j, n_classes] = widths[p, j, -1]
             for c in range(number.shape[1]):
                 if number[p, c] >= 0:
-                    own[p, j, number[p, c]] = widths[p, j, c]
-    return own
+                    renumbered[p, j, number[p, c]] = widths[p, j, c]
+    return renumbered
 
 
 @kernel

@@ -65,7 +65,7 @@ def candidates(
 
 def keep_readable(competitors: Mapping[str, Any]) -> dict[str, Any]:
     """Models whose evidence is one bar per column or pair of columns."""
-    kept = {name: own for name, own in competitors.items() if getattr(own, "_adds_up", False)}
+    kept = {name: m for name, m in competitors.items() if getattr(m, "_adds_up", False)}
     if not kept:
         raise ValueError("readable=True leaves nothing to compare: no model has bars that add up.")
     return kept

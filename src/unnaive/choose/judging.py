@@ -15,8 +15,7 @@ from unnaive.choose.pooled import PooledClassifier
 from unnaive.choose.pooling import LEAST_SUM, pooled_loss, weigh_logs
 from unnaive.choose.reading import LabelledTable, Split
 from unnaive.choose.running import Result, TimeBudget, over_folds
-from unnaive.models._base import TableClassifier
-from unnaive.models.tree.classifier import TreeClassifier
+from unnaive.models._base import leaves_answer
 
 POOL = "pool"  # what it is called among the results of a comparison
 
@@ -79,8 +78,8 @@ def fit_pool(
     weights = weigh_logs(logs[:, judged], groups, weight)
     fitted = {
         r.name: rows.fit(r.estimator, kept)
-        for r, own in zip(chosen, weights.members, strict=True)
-        if own or not weights.members.any()
+        for r, share in zip(chosen, weights.members, strict=True)
+        if share or not weights.members.any()
     }
     model: PooledClassifier = clone(pool.estimator)
     loss = pooled_loss(weights, "geometric", logs[:, judged], groups, weight)
@@ -88,12 +87,12 @@ def fit_pool(
 
 
 def _poolable(estimator: Any, readable: bool) -> bool:
-    if not isinstance(estimator, TableClassifier):
+    if not leaves_answer(estimator):
         return False
-    inner = getattr(estimator, "estimator", None)
     if readable:
-        return estimator._adds_up and not isinstance(estimator, TreeClassifier)
-    return inner is None or isinstance(inner, TableClassifier)
+        return bool(estimator._adds_up and estimator._one_baseline)
+    inner = getattr(estimator, "estimator", None)
+    return inner is None or leaves_answer(inner)
 
 
 def held_out_logs(results: Sequence[Result]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from unnaive.answer import Answer, BayesTree, EvidenceTable, Foreign, Pool
 from unnaive.bayes.scoring import LEAST_LOG
@@ -18,13 +18,14 @@ from unnaive.choose.family import make_model, name_estimators
 from unnaive.choose.pooling import LEAST_SUM, Weights, pooled_loss, weigh_logs, weigh_shares
 from unnaive.choose.reading import LabelledTable, Split, make_splits, read_labelled
 from unnaive.common.checks import check_values, check_word, expect
+from unnaive.common.sklearn_private import safe_indexing
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
-from unnaive.models._base import TableClassifier
+from unnaive.models._base import TableClassifier, leaves_answer
 from unnaive.models._seeding import seeded
 from unnaive.table import Schema
 
@@ -139,8 +140,8 @@ class PooledClassifier(TableClassifier):
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         members = {
-            name: seeded(own._declare_categories(self.categorical_features), rng)
-            for name, own in self._members().items()
+            name: seeded(member._declare_categories(self.categorical_features), rng)
+            for name, member in self._members().items()
         }
         splits: Sequence[Split] = []
         fitting = isinstance(self.weights, str) and self.weights == "fit"
@@ -151,8 +152,8 @@ class PooledClassifier(TableClassifier):
             "fitting members", len(members), "models", step="model", steps=len(members),
             n_rows=len(kept), hook=self._hook,
         )  # fmt: skip
-        for name, own in members.items():
-            fitted[name], logs = _fit_member(own, rows, kept, splits)
+        for name, member in members.items():
+            fitted[name], logs = _fit_member(member, rows, kept, splits)
             held_out.append(logs)
             progress.add(1)
         progress.finish()
@@ -169,12 +170,12 @@ class PooledClassifier(TableClassifier):
         if given is None:
             return {"unnaive": UnnaiveBayesClassifier(), "forest": RandomForestClassifier()}
         if isinstance(given, Sequence) and not isinstance(given, str):
-            given = [(own, make_model(own)) if isinstance(own, str) else own for own in given]
-        members = {name: clone(own) for name, own in name_estimators(given).items()}
-        for name, own in members.items():
-            if not isinstance(own, TableClassifier):
+            given = [(m, make_model(m)) if isinstance(m, str) else m for m in given]
+        members = {name: clone(member) for name, member in name_estimators(given).items()}
+        for name, member in members.items():
+            if not leaves_answer(member):
                 raise TypeError(
-                    f"estimators has {name!r}, a {type(own).__name__}: a pool is made of "
+                    f"estimators has {name!r}, a {type(member).__name__}: a pool is made of "
                     "classifiers of this library, so that it can be explained, saved and exported. "
                     "scikit-learn's StackingClassifier takes others."
                 )
@@ -186,14 +187,14 @@ class PooledClassifier(TableClassifier):
         """Equal weights, or those that were given."""
         if isinstance(self.weights, str):
             return _equal(n, n_classes)
-        own = np.asarray(self.weights, dtype=np.float64)
-        if own.shape != (n,):
+        weights = np.asarray(self.weights, dtype=np.float64)
+        if weights.shape != (n,):
             raise ValueError(
-                f"weights must be one number for each of {n} members; got {own.shape}."
+                f"weights must be one number for each of {n} members; got {weights.shape}."
             )
-        if not (np.isfinite(own).all() and (own >= 0).all() and own.any()):
-            raise ValueError(f"weights must be 0 or more, and not all 0; got {own.tolist()}.")
-        return Weights(own, np.zeros(n_classes))
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+            raise ValueError(f"weights must be 0 or more, and not all 0; got {weights.tolist()}.")
+        return Weights(weights, np.zeros(n_classes))
 
     def _fit_weights(
         self, held_out: Sequence[NDArray[np.float64]], rows: LabelledTable, kept: NDArray[np.intp]
@@ -227,13 +228,13 @@ class PooledClassifier(TableClassifier):
 
         Those of weight 0 need not have been fitted.
         """
-        for name, own in fitted.items():
-            if isinstance(own.answer_.core, Foreign):
+        for name, member in fitted.items():
+            if isinstance(member.answer_.core, Foreign):
                 raise TypeError(
                     f"estimators has {name!r}, which is built around a classifier of another "
                     "library; a pool is made of classifiers of this one."
                 )
-            if own.answer_.schema != schema:
+            if member.answer_.schema != schema:
                 raise ValueError(
                     f"estimators has {name!r}, which reads columns as other kinds than the pool "
                     "does; say which are categories with categorical_features of the pool."
@@ -292,10 +293,10 @@ def _fit_member(
     model = rows.fit(estimator, kept)
     logs = np.full((len(rows.target), len(rows.labels)), LEAST_LOG)
     for train, test in splits:
-        own = rows.fit(estimator, train)
-        places = groups_of(rows.labels, np.asarray(own.classes_))
-        said = own.predict_log_proba(_safe_indexing(rows.X, test))
-        logs[np.ix_(test, places)] = _floored(own, said)
+        member = rows.fit(estimator, train)
+        places = groups_of(rows.labels, np.asarray(member.classes_))
+        said = member.predict_log_proba(safe_indexing(rows.X, test))
+        logs[np.ix_(test, places)] = _floored(member, said)
     return model, logs[kept]
 
 

@@ -44,9 +44,9 @@ def weigh_logs(
     equal = np.full(n, 1.0 / n)
 
     def loss(given: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        own, intercept = given[:n], given[n:]
+        members, intercept = given[:n], given[n:]
         z = np.tile(intercept, (n_rows, 1))
-        for w, log in zip(own, logs, strict=True):
+        for w, log in zip(members, logs, strict=True):
             z += w * log
         sure = log_probabilities(z)
         error = np.exp(sure)  # probability less truth
@@ -54,8 +54,8 @@ def weigh_logs(
         error[rows, groups] -= 1.0
         error *= weight[:, None]
         slope = np.array([(error * log).sum() for log in logs])
-        slope += 2.0 * DOUBT * (own - equal)
-        value += DOUBT * float(((own - equal) ** 2).sum() + (intercept**2).sum())
+        slope += 2.0 * DOUBT * (members - equal)
+        value += DOUBT * float(((members - equal) ** 2).sum() + (intercept**2).sum())
         back = error.sum(axis=0) + 2.0 * DOUBT * intercept
         return value / total, np.concatenate((slope, back)) / total
 
@@ -77,17 +77,17 @@ def weigh_shares(
     """
     n, n_rows, n_classes = logs.shape
     said = np.exp(logs[:, np.arange(n_rows), groups])
-    own = np.full(n, 1.0 / n)
+    members = np.full(n, 1.0 / n)
     for _ in range(STEPS):
-        shares = own[:, None] * said
+        shares = members[:, None] * said
         shares *= weight / shares.sum(axis=0)
         new = shares.sum(axis=1) + DOUBT / n
         new /= new.sum()
-        moved = float(np.abs(new - own).max())
-        own = new
+        moved = float(np.abs(new - members).max())
+        members = new
         if moved < CLOSE:
             break
-    return Weights(np.rint(own / GRAIN) * GRAIN, np.zeros(n_classes))
+    return Weights(np.rint(members / GRAIN) * GRAIN, np.zeros(n_classes))
 
 
 def pooled_loss(

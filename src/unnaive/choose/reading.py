@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, has_fit_parameter
 
 from unnaive.bayes.curves import score_curves
 from unnaive.bayes.quality import NAN, Quality, QualitySums
+from unnaive.common.sklearn_private import safe_indexing
 from unnaive.encode import Labels
 from unnaive.encode.draws import deal_folds
 from unnaive.encode.labels import groups_of, label_groups, read_target
-from unnaive.table import Block, open_table, scan_of
+from unnaive.table import Block, open_table
 from unnaive.table.reading import as_frame
+from unnaive.table.scan import is_scanned
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -40,11 +41,11 @@ class LabelledTable:
             if not has_fit_parameter(estimator, "sample_weight"):
                 raise TypeError(f"{type(estimator).__name__} takes no sample_weight")
             weights["sample_weight"] = self.weight[rows]
-        return clone(estimator).fit(_safe_indexing(self.X, rows), self.target[rows], **weights)
+        return clone(estimator).fit(safe_indexing(self.X, rows), self.target[rows], **weights)
 
     def predict_proba(self, model: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         """Probabilities of all classes; 0 and 1 where the model only predicts a class."""
-        X = _safe_indexing(self.X, rows)
+        X = safe_indexing(self.X, rows)
         if not hasattr(model, "predict_proba"):
             return np.eye(len(self.labels))[groups_of(self.labels, np.asarray(model.predict(X)))]
         p = np.zeros((len(rows), len(self.labels)))
@@ -68,7 +69,7 @@ class LabelledTable:
         weight = None if self.weight is None else self.weight[rows]
         groups, decided = self.groups[rows], None
         if model is not None and not hasattr(model, "answer_"):
-            labels = np.asarray(model.predict(_safe_indexing(self.X, rows)))
+            labels = np.asarray(model.predict(safe_indexing(self.X, rows)))
             decided = groups_of(self.labels, labels)
         sums = QualitySums.of(p, groups, weight, decided)
         if model is not None and not hasattr(model, "predict_proba"):
@@ -81,7 +82,7 @@ def read_labelled(
     X: Any, y: Any, sample_weight: Any, categorical_features: Any
 ) -> tuple[LabelledTable, NDArray[np.intp], Any]:
     """The table, checked, the rows whose weight is not 0, and the schema."""
-    if scan_of(X) is not None:
+    if is_scanned(X):
         raise TypeError(
             f"models are compared on tables in memory; got {type(X).__name__}. Read the rows, or a "
             "sample of them, first."

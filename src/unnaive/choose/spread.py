@@ -13,8 +13,8 @@ LEVEL = 0.05  # of the test
 
 def spread(figures: Sequence[float]) -> float:
     """Standard deviation over folds; NaN of one fold."""
-    known = [value for value in figures if value == value]
-    return float(np.std(known, ddof=1)) if len(known) > 1 else math.nan
+    values = [value for value in figures if value == value]
+    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
 
 
 def differ(first: Sequence[float], second: Sequence[float], test_to_train: float) -> bool:

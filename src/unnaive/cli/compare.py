@@ -21,58 +21,57 @@ from unnaive.cli.options import (
     Weight,
 )
 
+Models = Annotated[
+    str,
+    typer.Option("--models", "-m", metavar="NAMES", help="Models to compare, separated by commas."),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option("--time", metavar="SECONDS", help="Time budget; the cheapest models come first."),
+]
+Criterion = Annotated[
+    str,
+    typer.Option(
+        "--by",
+        metavar="MEASURE",
+        help="Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
+        "average_precision, f1 or ks (Kolmogorov-Smirnov).",
+    ),
+]
+Folds = Annotated[
+    int, typer.Option("--cv", metavar="NUMBER", help="Number of cross-validation folds.", min=2)
+]
+Repeats = Annotated[
+    int,
+    typer.Option(
+        "--repeats", metavar="NUMBER", help="Number of times rows are dealt into folds.", min=1
+    ),
+]
+BestModelFile = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write the best model to this file."),
+]
+ResultsFile = Annotated[
+    Path | None,
+    typer.Option("--results", metavar="FILE", help="Write the table to this CSV or Parquet file."),
+]
+
 
 def compare(
     data: Data,
     target: Target,
-    models: Annotated[
-        str,
-        typer.Option(
-            "--models", "-m", metavar="NAMES", help="Models to compare, separated by commas."
-        ),
-    ] = "all",
-    time_budget: Annotated[
-        float | None,
-        typer.Option(
-            "--time", metavar="SECONDS", help="Time budget; the cheapest models come first."
-        ),
-    ] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            "--by",
-            metavar="MEASURE",
-            help="Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
-            "average_precision, f1 or ks (Kolmogorov-Smirnov).",
-        ),
-    ] = "log_loss",
-    cv: Annotated[
-        int, typer.Option("--cv", metavar="NUMBER", help="Number of cross-validation folds.", min=2)
-    ] = 5,
-    repeats: Annotated[
-        int,
-        typer.Option(
-            "--repeats",
-            metavar="NUMBER",
-            help="Number of times rows are dealt into folds.",
-            min=1,
-        ),
-    ] = 1,
+    models: Models = "all",
+    time_budget: TimeLimit = None,
+    by: Criterion = "log_loss",
+    cv: Folds = 5,
+    repeats: Repeats = 1,
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
     decimal: Decimal = None,
     na_values: NaValues = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the best model to this file."),
-    ] = None,
-    results: Annotated[
-        Path | None,
-        typer.Option(
-            "--results", metavar="FILE", help="Write the table to this CSV or Parquet file."
-        ),
-    ] = None,
+    out: BestModelFile = None,
+    results: ResultsFile = None,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,

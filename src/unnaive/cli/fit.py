@@ -31,57 +31,59 @@ if TYPE_CHECKING:
     from unnaive.choose import Comparison
     from unnaive.cli.rows import TrainingRows
 
+ModelName = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        help="One of the models below, or auto: the best of them, or their pool, by "
+        "cross-validation within 120 s (--set time_budget=SECONDS).",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the model; repeatable."),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        "--cv",
+        metavar="NUMBER",
+        help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
+        show_default=False,
+        min=0,
+    ),
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="File to resume from if the command is killed (nbtree, flexible, boosted).",
+        show_default=False,
+    ),
+]
+Compact = Annotated[bool, typer.Option("--compact", help="Omit what only update and merge need.")]
+
 
 def fit(
     data: Data,
     target: Target,
     out: NewModelFile,
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME",
-            help="One of the models below, or auto: the best of them, or their pool, by "
-            "cross-validation within 120 s (--set time_budget=SECONDS).",
-        ),
-    ] = "unnaive",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Set a parameter of the model; repeatable."
-        ),
-    ] = None,
+    model: ModelName = "unnaive",
+    settings: Settings = None,
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
     decimal: Decimal = None,
     na_values: NaValues = None,
-    cv: Annotated[
-        int | None,
-        typer.Option(
-            "--cv",
-            metavar="NUMBER",
-            help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
-            show_default=False,
-            min=0,
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            help="File to resume from if the command is killed (nbtree, flexible, boosted).",
-            show_default=False,
-        ),
-    ] = None,
+    cv: Folds = None,
+    checkpoint: CheckpointFile = None,
     threshold: Threshold = None,
     positive: Positive = None,
     cost: Cost = None,
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Omit what only update and merge need.")
-    ] = False,
+    compact: Compact = False,
     seed: Seed = 0,
     jobs: Jobs = None,
     quiet: Quiet = False,

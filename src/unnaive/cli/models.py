@@ -107,12 +107,12 @@ def read_cost(text: str, classes: Sequence[str]) -> tuple[tuple[str, str], float
     parts = [(pair[:k], pair[k + 1 :]) for k, letter in enumerate(pair) if letter == ":"]
     if not sign or not parts:
         raise ValueError(f"--cost {text!r}: write it as true:decided=cost, such as bad:good=5.")
-    known = [(true, decided) for true, decided in parts if true in classes and decided in classes]
-    if len(known) != 1:
+    pairs = [(true, decided) for true, decided in parts if true in classes and decided in classes]
+    if len(pairs) != 1:
         raise ValueError(
             f"--cost {text!r}: {pair!r} is not two classes; they are {', '.join(classes)}."
         )
-    return known[0], value
+    return pairs[0], value
 
 
 def save_model(model: Any, path: Path) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.cli.console import Bar, count_rows
-from unnaive.common.wording import counted
+from unnaive.common.wording import counted, listed
 from unnaive.encode.draws import draw_uniform
 from unnaive.table import Schema
 from unnaive.table.batches import open_batches
@@ -95,7 +95,7 @@ class TrainingRows:
     @property
     def features(self) -> pa.Table:
         """Columns to learn from."""
-        return self.table.drop_columns(self.scan.aside)
+        return self.table.drop_columns(self.scan.non_features)
 
     @property
     def labels(self) -> list[Any]:
@@ -275,8 +275,8 @@ def find_target(
         return others[0]
     if not required:
         return None
-    listed = ", ".join(repr(name) for name in others[:8]) or "none"
-    raise ValueError(f"name the column with the classes by --target; new to the model: {listed}.")
+    new = listed(others)
+    raise ValueError(f"name the column with the classes by --target; new to the model: {new}.")
 
 
 def _check_columns(
@@ -284,9 +284,9 @@ def _check_columns(
 ) -> None:
     for name in required:
         if name not in names:
-            listed = ", ".join(repr(n) for n in names[:12]) + (", ..." if len(names) > 12 else "")
             raise ValueError(
-                f"column {name!r}{why} is not in {_describe(paths)}; its columns are {listed}."
+                f"column {name!r}{why} is not in {_describe(paths)}; its columns are "
+                f"{listed(names, 12)}."
             )
 
 

@@ -91,9 +91,9 @@ def check_ascending(what: str, array: NDArray[Any]) -> None:
 
 def check_hashes(values: Iterable[Any]) -> None:
     """Refuse values made so that looking them up takes for ever: by chance no two hashes agree."""
-    found: dict[int, list[Any]] = {}
+    seen: dict[int, list[Any]] = {}
     for value in values:
-        first = found.setdefault(hash(value), [value, 0])
+        first = seen.setdefault(hash(value), [value, 0])
         if first[0] != value:
             first[1] += 1
             expect(first[1] < MOST_ALIKE, "too many different values have the same hash.")

@@ -75,7 +75,7 @@ def _any_number(get_call_template: Callable[..., Any], args: Any, kws: Any) -> A
 
     Numba would compile the called kernel again for every such number.
     """
-    plain = {name: types.unliteral(own) for name, own in kws.items()}
+    plain = {name: types.unliteral(kind) for name, kind in kws.items()}
     return get_call_template(tuple(map(types.unliteral, args)), plain)
 
 
@@ -159,7 +159,7 @@ class _Clock:
     def __init__(self) -> None:
         self.spent = 0.0
         self.depth = 0
-        self.told = False
+        self.announced = False
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -173,8 +173,8 @@ class _Clock:
             taken = time.perf_counter() - start
             if self.depth == 0:
                 self.spent += taken
-            if not self.told and max(self.spent, taken) > NOTICE_AFTER:
-                self.told = True
+            if not self.announced and max(self.spent, taken) > NOTICE_AFTER:
+                self.announced = True
                 _give_notice()
 
 

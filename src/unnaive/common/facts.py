@@ -77,10 +77,10 @@ class Facts:
         """
         import narwhals.stable.v2 as nw
 
-        known: tuple[Any, ...] = ("pandas", "polars", "pyarrow")
-        if library is not None and library not in known:
-            raise ValueError(f"library must be one of {', '.join(known)}; got {library!r}.")
-        backend: Any = library or next((name for name in known if find_spec(name)), None)
+        libraries: tuple[Any, ...] = ("pandas", "polars", "pyarrow")
+        if library is not None and library not in libraries:
+            raise ValueError(f"library must be one of {', '.join(libraries)}; got {library!r}.")
+        backend: Any = library or next((name for name in libraries if find_spec(name)), None)
         if backend is None:
             raise ImportError("to_frame needs pandas or polars: pip install pandas.")
         columns = {name: _plain(values, backend) for name, values in self._columns().items()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 
 def span_words(seconds: float) -> str:
     """A time to wait."""
@@ -48,6 +51,13 @@ def shortened(text: str, limit: int) -> str:
     # Names that are long often differ at their ends.
     tail = max((limit - 1) // 3, 1)
     return f"{text[: limit - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def listed(names: Iterable[Any], most: int = 8) -> str:
+    """The first names of a list as they are written in code, and how many there are in all."""
+    names = list(names)
+    shown = ", ".join(map(repr, names[:most])) or "none"
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
 def printable(text: str) -> str:

@@ -105,8 +105,8 @@ def count_coded(
         def task(part: slice, rows: CodedRows = rows, weight: Any = weight) -> NDArray[np.float64]:
             return rows.count(part, n_groups, weight[part])
 
-        found = in_threads(task, rows.stretches(), n_jobs)
-        add_marginals(rows.joint, sum(found, start=np.zeros(1)), table)
+        tables = in_threads(task, rows.stretches(), n_jobs)
+        add_marginals(rows.joint, sum(tables, start=np.zeros(1)), table)
     return table
 
 

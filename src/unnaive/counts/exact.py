@@ -230,8 +230,8 @@ def add_moments(
         for j in range(n_columns):
             values = matrix[rows, j]
             if len(weight):
-                own = weight[rows]
-                if _add_weighted(values, groups[rows], own, missing[:, j], sums[:, j]):
+                weights = weight[rows]
+                if _add_weighted(values, groups[rows], weights, missing[:, j], sums[:, j]):
                     return j
                 continue
             if stale[j]:

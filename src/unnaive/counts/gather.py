@@ -164,8 +164,8 @@ def _count_categorical(
         return _count_raw(columns, groups[rows], weight, n_groups)
 
     tables: dict[int, NDArray[np.float64]] = {}
-    for (js, _), found in zip(tasks, in_threads(count, tasks, n_jobs), strict=True):
-        for j, table in zip(js, found, strict=True):
+    for (js, _), counted in zip(tasks, in_threads(count, tasks, n_jobs), strict=True):
+        for j, table in zip(js, counted, strict=True):
             tables[j] = tables[j] + table if j in tables else table
     return {j: _canonical(raw[j], table) for j, table in tables.items()}
 
@@ -234,12 +234,12 @@ def _sum_moments(
 
     def add(run: Sequence[int]) -> None:
         js = [positions[k] for k in run]
-        own = slice(run[0], run[-1] + 1)
-        sums, gaps = np.zeros_like(out.limbs[:, own]), np.zeros_like(missing[:, own])
+        span = slice(run[0], run[-1] + 1)
+        sums, gaps = np.zeros_like(out.limbs[:, span]), np.zeros_like(missing[:, span])
         bad = exact.add_moments(block.numeric_matrix(js), groups, weight, gaps, sums)
         if bad >= 0:
             raise _too_large(block.schema[js[bad]])
-        out.limbs[:, own], missing[:, own] = sums, gaps
+        out.limbs[:, span], missing[:, span] = sums, gaps
 
     runs = [range(len(positions))[k : k + 5] for k in range(0, len(positions), 5)]
     list(in_threads(add, runs, n_jobs))

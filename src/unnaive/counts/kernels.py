@@ -100,9 +100,9 @@ def add_lanes(
     for b in range(len(out)):
         shift = np.uint64(b % lanes * lane_bits)
         word = words[b // lanes]
-        own = out[b]
-        for cell in range(len(own)):
-            own[cell] += np.float64((word[cell] >> shift) & mask)
+        table = out[b]
+        for cell in range(len(table)):
+            table[cell] += np.float64((word[cell] >> shift) & mask)
 
 
 @kernel
@@ -149,9 +149,9 @@ def count_cells(
         m = min(_CHUNK, n_rows - first)
         of, w = groups[first : first + m], weight[first : first + m]
         for r in range(n_runs):
-            own = codes[r, first : first + m]
+            column = codes[r, first : first + m]
             table = out[starts[r] * n_groups : starts[r + 1] * n_groups]
             for i in range(m):
-                cells[i] = np.int32(own[i]) * np.int32(n_groups) + np.int32(of[i])
+                cells[i] = np.int32(column[i]) * np.int32(n_groups) + np.int32(of[i])
             for i in range(m):
                 table[cells[i]] += w[i]

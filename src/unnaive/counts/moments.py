@@ -109,7 +109,7 @@ class Spread:
         mean = np.nansum(share * self.mean, axis=0)
         between = (self.mean - mean) ** 2
         variance = np.nansum(share * (self.variance + between), axis=0)
-        known = weight.sum(axis=0) > 0
+        present = weight.sum(axis=0) > 0
         return Spread(
-            weight.sum(axis=0), np.where(known, mean, np.nan), np.where(known, variance, np.nan)
+            weight.sum(axis=0), np.where(present, mean, np.nan), np.where(present, variance, np.nan)
         )

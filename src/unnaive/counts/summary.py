@@ -55,12 +55,13 @@ class Summary:
         columns, groups = range(len(self.schema)), len(self.labels)
         check_coders(self.coders, self.schema)
         self.counts.check_coders(self.coders, groups)
-        expect(len(self.moments.limbs) == groups, "moments are not those of the classes.")
+        expect(len(self.moments.limbs) == groups, "moments do not match the classes.")
         named = {*self.wanted.counts, *self.wanted.moments, *self.moments.columns}
-        expect(named <= set(columns), "a column is summed that is not there.")
-        expect(all(self.schema[j].kind != "categorical" for j in named), "categories are summed.")
-        expect(self.n_rows >= 0, f"there are {self.n_rows} rows.")
-        expect(2 <= self.grid_limit <= GRID_LIMIT, f"grids have {self.grid_limit} cells.")
+        expect(named <= set(columns), "a column with sums does not exist.")
+        numeric = all(self.schema[j].kind != "categorical" for j in named)
+        expect(numeric, "a categorical column has sums.")
+        expect(self.n_rows >= 0, f"n_rows is {self.n_rows}, not 0 or more.")
+        expect(2 <= self.grid_limit <= GRID_LIMIT, f"grid_limit is {self.grid_limit}.")
 
     def __add__(self, other: Summary) -> Summary:
         return merge_summaries([self, other])
@@ -92,8 +93,8 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     for j in range(len(schema)):
         coder, maps = _merge_coders([p.coders[j] for p in parts], limit)
         coders.append(coder)
-        for place, own in zip(places, maps, strict=True):
-            place.append(own)
+        for place, slots in zip(places, maps, strict=True):
+            place.append(slots)
     sizes = coder_sizes(coders)
     counts = _total(
         p.counts.coarsen(place, sizes).sum_groups(group, len(labels))
@@ -130,14 +131,14 @@ def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> N
     return factor * (summary.n_rows / weight) if weight < summary.n_rows else factor
 
 
-def refuse_new(announced: Labels, found: Labels) -> None:
+def refuse_new(announced: Labels, labels: Labels) -> None:
     """Raise an error that names a label which was not announced."""
-    known = announced.classes.tolist()
-    new = [label for label in found.classes.tolist() if label not in known]
+    classes = announced.classes.tolist()
+    new = [label for label in labels.classes.tolist() if label not in classes]
     if new:
         raise ValueError(
             f"y holds the label {new[0]!r}, which is not among the classes given to partial_fit: "
-            f"{known[:10]}."
+            f"{classes[:10]}."
         )
 
 
@@ -154,17 +155,17 @@ def _merge_coders(coders: Sequence[Coder], limit: int) -> tuple[Coder, list[NDAr
         merged, maps = merge_grids([c for c in some if isinstance(c, Grid)], limit)
     else:
         merged, maps = merge_categories([c for c in some if isinstance(c, Categories)])
-    found = iter(maps)
+    remaining = iter(maps)
     nothing = np.array([0, merged.size + 1])
-    return merged, [nothing if c is None else next(found) for c in coders]
+    return merged, [nothing if c is None else next(remaining) for c in coders]
 
 
-def refuse_identifiers(summary: Summary, limit: int = GRID_LIMIT) -> None:
+def refuse_identifiers(summary: Summary) -> None:
     """Raise an error that names a column of more categories than 16-bit codes have room for."""
     for column, coder in zip(summary.schema, summary.coders, strict=True):
-        if isinstance(coder, Categories) and coder.size > limit:
+        if isinstance(coder, Categories) and coder.size > GRID_LIMIT:
             raise ValueError(
-                f"{column} has {coder.size:,} different categories, more than {limit:,}: "
+                f"{column} has {coder.size:,} different categories, more than {GRID_LIMIT:,}: "
                 "it looks like an identifier. Drop it, or pass max_categories= to keep the most "
                 "frequent ones and group the rest."
             )

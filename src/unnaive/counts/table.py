@@ -53,8 +53,8 @@ class CountTable:
     def check_coders(self, coders: Sequence[AnyCoder], n_groups: int) -> None:
         """Refuse counts of other attributes than those with these coders, or of other groups."""
         same = np.array_equal(self.offsets, slot_offsets(coder_sizes(coders)))
-        expect(same, "counts are not those of the columns.")
-        expect(self.n_groups == n_groups, f"counts are not those of {n_groups} groups.")
+        expect(same, "counts do not match the columns.")
+        expect(self.n_groups == n_groups, f"counts are not for {n_groups} groups.")
 
     @property
     def n_groups(self) -> int:

@@ -74,9 +74,9 @@ def coarsen(
         return _cut(coder, cuts)
 
     def density(task: tuple[int, DensityRule]) -> ColumnDensity:
-        own, rule = sums(task[0]), task[1]
-        weight = own.counts.sum(axis=1) if rule.needs_counts else own.classes.weight * factor
-        return ColumnDensity(rule.density(own), weight)
+        whole, rule = sums(task[0]), task[1]
+        weight = whole.counts.sum(axis=1) if rule.needs_counts else whole.classes.weight * factor
+        return ColumnDensity(rule.density(whole), weight)
 
     threads = n_jobs if rules else None  # only numbers are work
     columns = list(in_threads(column, range(len(summary.coders)), threads))

@@ -142,10 +142,11 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        expect(len(self.cuts_) == len(self.schema_), "cuts are not those of the columns.")
+        expect(len(self.cuts_) == len(self.schema_), "cuts_ do not match the columns.")
         coders: list[Bins | None] = []
         for column, cuts in zip(self.schema_, self.cuts_, strict=True):
-            expect((cuts is None) == (column.kind == "categorical"), f"{column} has cuts or none.")
+            missing = (cuts is None) != (column.kind == "categorical")
+            expect(not missing, f"{column} has cuts though it holds categories, or none.")
             if cuts is not None:
                 Bins(cuts).check()
             coders.append(None if cuts is None or column.kind == "empty" else Bins(cuts))
@@ -160,9 +161,12 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         return any(rule.supervised for name, rule in RULES.items() if name == self.method)
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Summary:
-        summary = super()._gather(X, y, sample_weight, fitted)
         scan = scan_of(X, y, sample_weight)
-        if (y if scan is None else scan.target) is None:
+        target = y if scan is None else scan.target
+        if scan is not None:
+            X, y, sample_weight = scan, None, None
+        summary = super()._gather(X, y, sample_weight, fitted)
+        if target is None:
             for rule in self._rules(summary.schema).values():
                 if rule.supervised:
                     raise ValueError(

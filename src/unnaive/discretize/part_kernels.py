@@ -51,13 +51,13 @@ def discretize_parts(
             cumulative[start[p] + cell[p], groups[i]] += weight[i]
     interval = np.ones(start[-1], dtype=np.uint16)
     for p in range(n_parts):
-        own = cumulative[start[p] : start[p + 1]]
-        for k in range(1, len(own)):
-            own[k] += own[k - 1]
+        sums = cumulative[start[p] : start[p + 1]]
+        for k in range(1, len(sums)):
+            sums[k] += sums[k - 1]
         n_values[p] = 1 if cells[p] else 0
         if cells[p] < 2:
             continue
-        for cut in mdl_cuts(own, boundaries(own)):
+        for cut in mdl_cuts(sums, boundaries(sums)):
             interval[start[p] + cut + 1 : start[p + 1]] += np.uint16(1)
             n_values[p] += 1
     cell[:] = 0
@@ -106,8 +106,8 @@ def discretize_parts_by_table(
                 for c in range(n_classes):
                     cumulative[n, c] = cumulative[n - 1, c] + counts[p, v, c]
         n_values[p] = 1 if n else 0
-        own = cumulative[: n + 1]
-        cuts = mdl_cuts(own, boundaries(own)) if n > 1 else np.empty(0, dtype=np.intp)
+        sums = cumulative[: n + 1]
+        cuts = mdl_cuts(sums, boundaries(sums)) if n > 1 else np.empty(0, dtype=np.intp)
         k = 0
         for at in range(1, n + 1):
             if k < len(cuts) and cuts[k] == at - 1:

@@ -44,8 +44,8 @@ class Bins:
 
 
 def infinite_error(column: Column, value: float | None = None) -> ValueError:
-    found = "an infinite number" if value is None else f"the number {value}"
+    what = "an infinite number" if value is None else f"the number {value}"
     return ValueError(
-        f"{column} holds {found}; Input X contains infinity. "
+        f"{column} holds {what}; Input X contains infinity. "
         "Replace infinite numbers by NaN (missing) or by a finite limit."
     )

@@ -33,14 +33,14 @@ class Categories:
         return [self.values, self.rare]
 
     def __setstate__(self, state: list[tuple[Any, ...]]) -> None:
-        for name, own in zip(("values", "rare"), state, strict=True):
-            object.__setattr__(self, name, own)
+        for name, values in zip(("values", "rare"), state, strict=True):
+            object.__setattr__(self, name, values)
         self.__post_init__()
 
     def check(self) -> None:
         """Refuse values that no column has."""
-        known = len(self.values) + len(self.rare)
-        expect(len(self.index) == known, "a category is listed twice.")
+        n_values = len(self.values) + len(self.rare)
+        expect(len(self.index) == n_values, "a category is listed twice.")
         expect(not any(map(is_missing, self.index)), "a missing value is listed as a category.")
 
     @property

@@ -95,16 +95,16 @@ def assign_folds(
         splits, ids = list(cv.split(np.zeros(n_rows), target)), np.arange(n_rows)
     else:
         splits, ids = list(cv), row_ids
-    found = np.full(max(n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
+    fold_of = np.full(max(n_rows, int(ids.max()) + 1), -1, dtype=np.int64)
     for k, (_, positions) in enumerate(splits):
         test = np.asarray(positions)
-        test = test[test < len(found)]  # others are of rows without weight
-        if (found[test] >= 0).any():
+        test = test[test < len(fold_of)]  # others are of rows without weight
+        if (fold_of[test] >= 0).any():
             raise ValueError("cv puts a row into two test sets; use a splitter that does not.")
-        found[test] = k
-    if (found[ids] < 0).any():
+        fold_of[test] = k
+    if (fold_of[ids] < 0).any():
         raise ValueError("cv leaves rows out of every test set; each must be in one.")
-    return found[ids], len(splits)
+    return fold_of[ids], len(splits)
 
 
 def draw_uniform(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -168,8 +168,8 @@ def value_keys(
     for part in stretches(n_rows):
         key = keys[part]
         for j, column in enumerate(columns):
-            own = column[part]
-            bits = own.astype(np.uint64) if own.dtype.kind == "u" else _float_key(own)
+            values = column[part]
+            bits = values.astype(np.uint64) if values.dtype.kind == "u" else _float_key(values)
             _fill_bits(np.uint64(j), (key ^ bits).view(np.int64), key)
     return keys
 

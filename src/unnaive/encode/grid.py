@@ -42,7 +42,7 @@ class Grid:
         expect(0 <= self.shift < 64, f"{self.shift} bits cannot be dropped.")
         check_ascending("cells", self.low)
         expect(self.high.shape == self.low.shape, "cells have no end.")
-        expect(self.size <= GRID_LIMIT, f"there are {self.size} cells.")
+        expect(self.size <= GRID_LIMIT, f"{self.size} cells are more than {GRID_LIMIT}.")
         check_ascending("cells", np.stack((self.low, self.high), axis=1).ravel())
         cells = self.cells
         expect((cells[1:] > cells[:-1]).all(), "two cells are the same.")
@@ -83,9 +83,9 @@ def number_values(
     if n < 0:
         return None
     for size in BITMAP_BITS[: 0 if n < UNSORTED_ROWS else 1 if n <= limit else 2]:
-        found = _number_unsorted(bits, int(first), int(last), size, limit)
-        if found is not None:
-            return found
+        numbered = _number_unsorted(bits, int(first), int(last), size, limit)
+        if numbered is not None:
+            return numbered
     keys = np.empty(n, dtype=np.uint64)
     kernels.ordered_keys(bits, keys)
     keys.sort()

@@ -82,14 +82,14 @@ def joint_codes(
     places = [none] * len(coders)
     columns: list[NDArray[Any]] = [none] * len(coders)
     wraps = [0] * len(coders)
-    for j, (own, wrap, place) in zip(
+    for j, (codes_j, wrap, place) in zip(
         speaking, in_threads(lambda j: _own_slots(block, j, coders[j], gaps[j]), speaking, n_jobs),
         strict=True,
     ):  # fmt: skip
-        columns[j], wraps[j], places[j] = own, wrap, place
-    found = joint_runs([len(places[j]) for j in speaking], max(CELLS // n_groups, 1))
+        columns[j], wraps[j], places[j] = codes_j, wrap, place
+    positions = joint_runs([len(places[j]) for j in speaking], max(CELLS // n_groups, 1))
     # A table without a value has one run of no columns: all rows are in its one cell.
-    runs = tuple(tuple(speaking[k] for k in run) for run in found) or ((),)
+    runs = tuple(tuple(speaking[k] for k in run) for run in positions) or ((),)
     codes = np.zeros((len(runs), block.n_rows), dtype=np.uint16)
 
     def fill(r: int) -> None:

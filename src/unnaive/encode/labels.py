@@ -131,12 +131,12 @@ def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]
 
 def groups_of(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[Any]:
     """Each row's class number among known classes; others are refused."""
-    found, groups = label_groups(target)
-    merged, (_, place) = merge_labels([labels, found])
+    present, groups = label_groups(target)
+    merged, (_, place) = merge_labels([labels, present])
     if len(merged) > len(labels):
-        new = found.classes[[label not in labels.classes for label in found.classes]]
+        new = present.classes[[label not in labels.classes for label in present.classes]]
         raise changed_rows(f"y holds the label {new.tolist()[0]!r}, but did not {FIRST_PASS}")
-    return groups if len(found) == len(merged) else place.astype(code_dtype(len(merged)))[groups]
+    return groups if len(present) == len(merged) else place.astype(code_dtype(len(merged)))[groups]
 
 
 def _coded_groups(target: RawCodes) -> tuple[Labels, NDArray[Any]]:
@@ -162,12 +162,12 @@ def _dense_groups(
     _subtract(dense, low, groups)
     present = np.zeros(high - low + 1, dtype=np.bool_)
     _mark(groups, present)
-    found = np.flatnonzero(present)
-    if len(found) < len(present):
-        place = np.zeros(len(present), dtype=code_dtype(len(found)))
-        place[found] = np.arange(len(found))
+    offsets = np.flatnonzero(present)
+    if len(offsets) < len(present):
+        place = np.zeros(len(present), dtype=code_dtype(len(offsets)))
+        place[offsets] = np.arange(len(offsets))
         groups = place[groups]
-    return Labels((found + low).astype(target.dtype)), groups
+    return Labels((offsets + low).astype(target.dtype)), groups
 
 
 def _object_groups(target: NDArray[Any]) -> tuple[Labels, NDArray[Any]]:
@@ -212,15 +212,15 @@ def refuse_mixed(first: Labels, second: Labels) -> None:
 def known_groups(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[np.intp]:
     """Number of each label among some classes; their number where it is none of them."""
     present, groups = label_groups(target)
-    merged, (known, given) = merge_labels([labels, present])
+    merged, (known_places, given) = merge_labels([labels, present])
     place = np.full(len(merged), len(labels), dtype=np.intp)
-    place[known] = np.arange(len(labels))
+    place[known_places] = np.arange(len(labels))
     return place[given][groups]
 
 
-def refuse_strange_labels(known: Any, labels: Labels, given: Sequence[Any]) -> None:
+def refuse_strange_labels(any_known: Any, labels: Labels, given: Sequence[Any]) -> None:
     """Raise if no row is of a class that a model knows: its labels are of another kind."""
-    if np.any(known):
+    if np.any(any_known):
         return
     each = [", ".join(map(repr, list(values)[:4])) for values in (given, labels.classes.tolist())]
     raise ValueError(

@@ -102,15 +102,15 @@ def _on_numbers(column: Column, texts: Sequence[str], numbers: Sequence[str]) ->
     commas = any("," in text for text in numbers)
     if not strays and not any(sign in text for text in numbers for sign in ".,"):
         return None  # whole numbers may be codes, such as those of places
-    found = f"{column} holds numbers stored as text"
+    warning = f"{column} holds numbers stored as text"
     if commas and not any("." in text for text in numbers):
         return (
-            f"{found}, with commas before fractions: every value is a category of its own. Convert "
-            "them, as in pandas.read_csv(decimal=','), or pass --decimal , to the command."
+            f"{warning}, with commas before fractions: every value is a category of its own. "
+            "Convert them, as in pandas.read_csv(decimal=','), or pass --decimal , to the command."
         )
     also = f", among them {strays[0]!r}" if strays else ""
     return (
-        f"{found}{also}: every value is a category of its own. Convert them, as in "
+        f"{warning}{also}: every value is a category of its own. Convert them, as in "
         "pandas.to_numeric(errors='coerce')"
         + (f", or pass --na-values {strays[0]!r} to the command." if strays else ".")
     )

@@ -98,10 +98,11 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_learned(self) -> None:
         """Refuse what no fit leaves together; of a file, each attribute was checked by itself."""
-        expect(self.n_features_in_ == len(self.schema_), "there are more or fewer columns.")
+        n, columns = self.n_features_in_, len(self.schema_)
+        expect(n == columns, f"n_features_in_ is {n}, but schema_ has {columns} columns.")
         if hasattr(self, "feature_names_in_"):
-            known = self.feature_names_in_.tolist()
-            expect(known == self.schema_.names, "feature_names_in_ are not those of the columns.")
+            names = self.feature_names_in_.tolist()
+            expect(names == self.schema_.names, "feature_names_in_ are not the names in schema_.")
         self._wanted(self.schema_)  # parameters by column name columns that there are
 
     def _supervised(self, y: Any) -> bool:  # noqa: ARG002
@@ -170,23 +171,23 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         return self._reporting(self._open_to_learn(X, y, sample_weight, fitted))
 
     def _open_to_learn(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Source:
-        own: dict[str, Any] = {"categorical_features": self.categorical_features, "fitted": fitted}
+        options = {"categorical_features": self.categorical_features, "fitted": fitted}
         scan = scan_of(X, y, sample_weight)
         if scan is None:
             target = read_target(y) if self._supervised(y) else None
-            return open_table(self, X, target, sample_weight, **own)
+            return open_table(self, X, target, sample_weight, **options)
         if scan.checkpoint is not None:
             need_checkpoints(self)
         if scan.check is None and self._n_passes != 1:
             scan = replace(scan, check=RowCheck(scan))
         if not self._supervised(scan.target):
-            return open_table(self, scan.unlabelled, **own)
+            return open_table(self, scan.unlabelled, **options)
         if scan.target is None and scan.picked is None:
             raise ValueError(
                 "requires y to be passed, but the target y is None: name the column with the "
                 "labels, as in fit(data, 'column') or scan(data, target='column')."
             )
-        return open_table(self, scan, **own)
+        return open_table(self, scan, **options)
 
     def _open(self, X: Any) -> Source:
         """New rows, read as those that the model was fitted on."""
@@ -226,9 +227,9 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _sent(self) -> Self:
         """The model as workers need it to answer: without the sums that only updates need."""
-        own = copy(self)
-        own.__dict__.pop("summary_", None)
-        return own
+        sent = copy(self)
+        sent.__dict__.pop("summary_", None)
+        return sent
 
     def _check_identifiers(self, summary: Summary) -> None:
         if self._refuses_identifiers and self.max_categories is None:
@@ -243,7 +244,7 @@ class AdditiveEstimator(TableEstimator):
     def _check_learned(self) -> None:
         super()._check_learned()
         same = self.summary_ is None or self.summary_.schema == self.schema_
-        expect(same, "the sums are those of other columns.")
+        expect(same, "the sums have other columns than schema_.")
 
     @abstractmethod
     def _finish(self, summary: Summary) -> None:
@@ -266,14 +267,14 @@ class AdditiveEstimator(TableEstimator):
         if not hasattr(self, "schema_"):
             with silence():  # some rows tell little about those to come
                 return self._learn(new(None))
-        known = self._sums("updated")
-        if known.wanted != self._wanted(known.schema) or known.grid_limit != self.grid_limit:
+        sums = self._sums("updated")
+        if sums.wanted != self._wanted(sums.schema) or sums.grid_limit != self.grid_limit:
             raise ValueError(
                 "parameters that say how numbers are counted have changed since the model was "
                 "fitted, so earlier rows were not counted as these would be; set them back, or "
                 "fit again on all rows."
             )
-        return self._learn(known + new(self.schema_))
+        return self._learn(sums + new(self.schema_))
 
     def _sums(self, verb: str) -> Summary:
         check_is_fitted(self)

@@ -15,8 +15,9 @@ from typing import Any, TypeVar, cast
 
 from sklearn.callback import with_callbacks
 
-from unnaive.table import StoppedError, scan_of
+from unnaive.table import StoppedError
 from unnaive.table.passes import Progress
+from unnaive.table.scan import is_scanned
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +30,7 @@ def reports_progress(method: F) -> F:
         if not (getattr(self, "_skl_callbacks", ()) or hasattr(self, "_parent_callback_ctx")):
             return method(self, *args, **named)
         X = args[0] if args else named.get("X")
-        self._progress = FitProgress(self, method.__name__, scan_of(X) is not None)
+        self._progress = FitProgress(self, method.__name__, is_scanned(X))
         try:
             result = method(self, *args, **named)
             self._progress.end()

@@ -76,10 +76,10 @@ def register(
     """
 
     def declare(cls: C) -> C:
-        known = _classes.get(cls.__name__, cls)
-        if _file(known) != _file(cls):  # one file may be imported under two names
+        other = _classes.get(cls.__name__, cls)
+        if _file(other) != _file(cls):  # one file may be imported under two names
             raise ValueError(
-                f"two estimators are called {cls.__name__}, that of {known.__module__} and that of "
+                f"two estimators are called {cls.__name__}, that of {other.__module__} and that of "
                 f"{cls.__module__}; model files could not tell them apart. Rename one."
             )
         _classes[cls.__name__] = cls
@@ -100,7 +100,7 @@ def _file(cls: type) -> str | None:
 def family() -> dict[str, Member]:
     """The classifiers by short name, from the cheapest to the dearest on most tables."""
     _load()
-    return {own.name: own for own in sorted(_members.values(), key=lambda own: own.cost)}
+    return {m.name: m for m in sorted(_members.values(), key=lambda m: m.cost)}
 
 
 def estimators() -> dict[str, type]:

@@ -15,8 +15,8 @@ from unnaive.bayes.scoring import probabilities
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
 from unnaive.encode.coding import column_slots
+from unnaive.explain.labelled import labelled_rows
 from unnaive.explain.parts import Part, Reading
-from unnaive.explain.quality import labelled_rows
 from unnaive.explain.readings import RowEvidence, read_model
 from unnaive.explain.reasons import bar_names
 from unnaive.explain.repeated import repeated_evidence

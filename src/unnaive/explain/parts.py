@@ -14,6 +14,7 @@ from unnaive.answer.nodes import Cast, cast_votes
 from unnaive.answer.predict import outer_probabilities
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
+from unnaive.common.wording import listed
 from unnaive.counts import CountTable
 from unnaive.table import Block, Schema
 from unnaive.table.kept import KeptBlock
@@ -213,7 +214,7 @@ class Reading:
             if part not in self.names:
                 raise ValueError(
                     f"part {part!r} is not in this {type(self.model).__name__}; it has "
-                    f"{_some(self.names)}."
+                    f"{listed(self.names, 5)}."
                 )
             return self.part(self.names.index(part))
         if not 0 <= part < len(self.names):
@@ -254,8 +255,3 @@ def find_label(labels: NDArray[Any], label: Any, parameter: str) -> int:
     if label in names:
         return names.index(label)
     raise ValueError(f"{parameter}={label!r} is not one of the classes: {', '.join(names[:10])}.")
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:5])
-    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

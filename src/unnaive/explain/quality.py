@@ -17,22 +17,14 @@ from unnaive.bayes.quality import (
     ClassScores,
     QualitySums,
     headline,
-    log_losses,
     two_class_distance,
 )
 from unnaive.common.facts import Columns, Facts
 from unnaive.encode import Labels
-from unnaive.encode.labels import (
-    groups_of,
-    known_groups,
-    label_groups,
-    merge_labels,
-    read_target,
-    refuse_strange_labels,
-)
+from unnaive.encode.labels import known_groups, refuse_strange_labels
+from unnaive.explain.labelled import labelled_rows
 from unnaive.table import Block, open_table, scan_of
 from unnaive.table.codes import as_objects
-from unnaive.table.reading import read_weight
 from unnaive.table.scan import Scan
 
 OTHER_LABELS = (
@@ -230,12 +222,12 @@ class QualityParts:
     def facts(
         self,
         classes: NDArray[Any],
-        known: int,
+        n_classes: int,
         decision: Decision | None = None,
         curves: tuple[ScoreCurve, ...] = (),
         level: float = 0.95,
     ) -> Quality:
-        """The quality; of ``classes``, the first ``known`` are the model's."""
+        """The quality; of ``classes``, the first ``n_classes`` are the model's."""
         confusion = self.sums.confusion
         if len(confusion) > len(classes):  # a class for unknown labels, of which there are none
             confusion = confusion[: len(classes), : len(classes)]
@@ -250,7 +242,7 @@ class QualityParts:
             quality.calibration_error,
             float(confusion.sum(axis=1).max()) / total,
             confusion,
-            _calibration(classes[:known], self.calibration, level),
+            _calibration(classes[:n_classes], self.calibration, level),
             curves if self.scores is None else self.scores.curves,
             decision,
         )
@@ -355,44 +347,6 @@ def with_other_labels(classes: NDArray[Any], parts: QualityParts) -> NDArray[Any
     if not confusion[-1].any():
         return classes
     return as_objects([*classes.tolist(), OTHER_LABELS])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelledRows:
-    """Rows with known labels: the class number and weight of each."""
-
-    classes: NDArray[Any]
-    groups: NDArray[np.intp]
-    weight: NDArray[np.float64]
-
-    def widened(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A model's probabilities, with 0 for labels it has never seen."""
-        new = len(self.classes) - probabilities.shape[1]
-        return np.pad(probabilities, ((0, 0), (0, new))) if new else probabilities
-
-    def log_loss(self, probabilities: NDArray[np.float64]) -> float:
-        """Mean of minus the log probability of the true class."""
-        losses = log_losses(self.widened(probabilities), self.groups)
-        return float(self.weight @ losses / self.weight.sum())
-
-
-def labelled_rows(classes: NDArray[Any], n_rows: int, y: Any, sample_weight: Any) -> LabelledRows:
-    """Labels of rows among a model's classes; labels that are new to it come after them."""
-    target = read_target(y)
-    if len(target) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but y has {len(target)} labels.")
-    weight = read_weight(sample_weight, len(target))
-    weight = np.ones(len(target)) if weight is None else weight
-    model_labels, (row_labels, _) = Labels(classes), label_groups(target)
-    merged, (place, _) = merge_labels([model_labels, row_labels])
-    # The model's classes first, in its order; then labels it has never seen.
-    new = np.setdiff1d(np.arange(len(merged)), place)
-    refuse_strange_labels(len(new) < len(row_labels), model_labels, row_labels.classes.tolist())
-    order = np.concatenate((place, new))
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    every = classes if len(new) == 0 else merged.classes[order]
-    return LabelledRows(every, rank[groups_of(merged, target)], weight)
 
 
 def _calibration(classes: NDArray[Any], sums: CalibrationSums, level: float) -> Calibration:

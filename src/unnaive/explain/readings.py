@@ -82,7 +82,7 @@ def parts_of(node: Any, labels: NDArray[Any]) -> Parts:  # noqa: ARG001
 
 @parts_of.register
 def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
-    counts, direct = node.counts, node.rounds is None and node.slope == 1.0
+    counts, direct = node.counts, not node.boosted and node.slope == 1.0
     weight = np.nan if counts is None else float(counts.totals.sum())
     votes = node.slope * (1.0 if node.rounds is None else node.rounds)
     part = Part("naive Bayes", "model", labels, node.scorer, counts, weight, direct, votes)

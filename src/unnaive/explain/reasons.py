@@ -249,9 +249,9 @@ def _texts(
         else:
             columns = coders.get(bar, ((bar[0], None), (bar[1], None)))
             each = [(i, coder, _value_texts(block, i, rows)) for i, coder in columns]
-            texts = _both([own for _, _, own in each], ", ")
-            told = [_phrases(block, schema, i, rows, coder, own) for i, coder, own in each]
-            phrases = _both(told, " and ")
+            texts = _both([text for _, _, text in each], ", ")
+            clauses = [_phrases(block, schema, i, rows, coder, text) for i, coder, text in each]
+            phrases = _both(clauses, " and ")
         values.write(at, *texts)
         number, ways = phrases
         speaks = [f"{way}: for {name}" for way in ways for name in classes]

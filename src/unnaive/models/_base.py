@@ -75,6 +75,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     n_jobs: int | None
     _gives_advice = True
     _adds_up: bool = True  # whether evidence will be one bar per column, as far as known before fit
+    _one_baseline: bool = True  # whether the evidence of all rows is added to the same baseline
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -332,9 +333,14 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
                 return _count_right(answer.classes, predicted, block.target, block.weight)
 
             sums = open_table(self, scan, fitted=answer.schema).reduce(count, np.add)
-        right, known, total = sums.tolist()
-        refuse_strange_labels(known, Labels(answer.classes), ["other labels"] if scan else y)
+        right, recognized, total = sums.tolist()
+        refuse_strange_labels(recognized, Labels(answer.classes), ["other labels"] if scan else y)
         return float(right / total)
+
+
+def leaves_answer(estimator: Any) -> bool:
+    """Whether this is a classifier of this library, or built on it, that leaves an answer."""
+    return isinstance(estimator, TableClassifier)
 
 
 def _count_right(

@@ -41,13 +41,13 @@ class Checkpoint:
         self._scan, self._journal = scan, None
         if scan is not None and scan.checkpoint is not None and estimator._keeps_checkpoint:
             self._journal = Journal(scan.checkpoint, _about(estimator, scan))
-        self._found: dict[str, list[Any]] = {}
+        self._entries: dict[str, list[Any]] = {}
 
     def __enter__(self) -> Self:
         if self._journal is not None:
             self._journal.__enter__()
             for word, node in self._journal.entries:
-                self._found.setdefault(word, []).append(node)
+                self._entries.setdefault(word, []).append(node)
             if self._journal.entries:
                 steps, path = len(self._journal.entries), self._journal.path
                 _log.info("going on from the checkpoint %r: %d steps are known", path, steps)
@@ -72,16 +72,16 @@ class Checkpoint:
         if self._journal is None or check is None:
             return take()
         states = self._states()
-        known = self._found.pop("first pass", None)
-        if known is not None:
+        earlier = self._entries.pop("first pass", None)
+        if earlier is not None:
             check.since, check.refusal = "when it was begun", self._journal.refusal
-        if known is not None and states is not None and known[0]["files"] == states:
-            check.first = _unpack_rows(known[0]["rows"])
-            found: Summary = OBJECTS.unpack(known[0]["sums"], Summary)
-            return found
+        if earlier is not None and states is not None and earlier[0]["files"] == states:
+            check.first = _unpack_rows(earlier[0]["rows"])
+            kept: Summary = OBJECTS.unpack(earlier[0]["sums"], Summary)
+            return kept
         summary = take()
         node = OBJECTS.pack(summary, Summary)
-        if known is None:
+        if earlier is None:
             rows = {
                 numbering: [sums.n_rows, sums.columns]
                 for numbering, sums in check.first.items()
@@ -90,10 +90,10 @@ class Checkpoint:
             entry = {"files": states, "sums": node, "rows": rows}
             self._journal.add(("first pass", entry), now=True)
             return summary
-        if _bytes(known[0]["sums"]) != _bytes(node):
-            before = OBJECTS.unpack(known[0]["sums"], Summary)
+        if _bytes(earlier[0]["sums"]) != _bytes(node):
+            before = OBJECTS.unpack(earlier[0]["sums"], Summary)
             raise self._journal.refusal(_difference(before, summary))
-        for numbering, sums in _unpack_rows(known[0]["rows"]).items():
+        for numbering, sums in _unpack_rows(earlier[0]["rows"]).items():
             why = check.difference(sums, check.first.get(numbering, sums))
             if why is not None:
                 raise self._journal.refusal(why)
@@ -110,23 +110,23 @@ class Checkpoint:
         drawn = draw_seed(random_state)
         if self._journal is None:
             return drawn
-        if "seed" not in self._found:
+        if "seed" not in self._entries:
             self._journal.add(("seed", drawn), now=True)
             return drawn
-        known = int(self._found["seed"][0])
-        if random_state is not None and drawn != known:
+        seed = int(self._entries["seed"][0])
+        if random_state is not None and drawn != seed:
             raise self._journal.refusal("random_state draws another seed")
-        return known
+        return seed
 
     def steps(self, kinds: Objects, hint: type) -> list[Any]:
         """Steps of this kind that earlier processes have taken, in order."""
-        return [kinds.unpack(node, hint) for node in self._found.pop(hint.__name__, [])]
+        return [kinds.unpack(node, hint) for node in self._entries.pop(hint.__name__, [])]
 
     def add(self, kinds: Objects, step: Any) -> None:
         """Keep a step that was taken."""
         if self._journal is not None:
-            own = type(step)
-            self._journal.add((own.__name__, kinds.pack(step, own)))
+            cls = type(step)
+            self._journal.add((cls.__name__, kinds.pack(step, cls)))
 
     def refuse_rows(self) -> None:
         """Say that the rows are not those of the steps that were taken before."""

@@ -16,11 +16,11 @@ def draw_seed(random_state: Any) -> int:
 
 def seeded(estimator: Any, rng: np.random.RandomState) -> Any:
     """A copy whose random choices are settled: drawn here where the user left them open."""
-    own = clone(estimator)
-    given = own.get_params(deep=True)
+    copy = clone(estimator)
+    given = copy.get_params(deep=True)
     drawn = {
         name: int(rng.randint(2**31 - 1))
         for name in sorted(given)
         if name.split("__")[-1] == "random_state" and given[name] is None
     }
-    return own.set_params(**drawn)
+    return copy.set_params(**drawn)

@@ -148,9 +148,9 @@ class C45Classifier(TreeClassifier):
         """
         self._check_parameters()
         rules = self._rules()
-        source, summary, own = self._read_for_tree(X, y, sample_weight)
-        coders = self._fine_coders(summary, own)
-        rows = join(source, lambda block: encoded(block, coders, summary, own), summary.n_rows)
+        source, summary, factor = self._read_for_tree(X, y, sample_weight)
+        coders = self._fine_coders(summary, factor)
+        rows = join(source, lambda block: encoded(block, coders, summary, factor), summary.n_rows)
         growing = Progress("growing and pruning", steps=0, hook=self._hook)
         tree = grow_c45(rows, coders, len(summary.labels), rules, source.storage)
         growing.reach(summary.n_rows)

@@ -19,7 +19,8 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Calibrated, Decision, Folded
-from unnaive.answer.nodes import ClassClusters, Node
+from unnaive.answer.clusters import ClassClusters
+from unnaive.answer.nodes import Node
 from unnaive.bayes.calibrate import Calibration
 from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, check_word, expect
@@ -43,6 +44,7 @@ from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Schema, Source, scan_of
 from unnaive.table.picking import Picked, take_rows
 from unnaive.table.reading import weight_of_each
+from unnaive.table.scan import is_scanned
 from unnaive.table.storage import join
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
@@ -194,18 +196,19 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
+        scan = scan_of(X, y, sample_weight)
+        given = (X, y, sample_weight) if scan is None else (scan, None, None)
+        source, summary = self._read(*given)
         classes = summary.labels.classes
-        known = join(
+        row_labels = join(
             source, lambda b: RowLabels.of(b, summary.labels), summary.n_rows, "reading classes"
         )
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
-        scan = scan_of(X, y, sample_weight)
         if scan is not None:
             refuse_foreign(clusterer, estimator)
-            picked = Picked(known.row_ids, source.storage)
+            picked = Picked(row_labels.row_ids, source.storage)
             X = replace(scan, picked=picked, check=source.check)
             routed = Bunch(estimator={}, clusterer={})
         else:
@@ -216,27 +219,29 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
             routed = route(self, estimator, clusterer, sample_weight, params)
             if sample_weight is not None:  # rows of weight zero are the same as absent rows
                 routed = Bunch(
-                    **{k: check_method_params(X, v, known.row_ids) for k, v in routed.items()}
+                    **{k: check_method_params(X, v, row_labels.row_ids) for k, v in routed.items()}
                 )
-                X = take_rows(X, known.row_ids)
+                X = take_rows(X, row_labels.row_ids)
         room = source.storage
-        given = (clusterer, X, known.groups, classes, self.min_rows, routed.clusterer)
-        rows = ClassRows(*given, room)
+        rows = ClassRows(
+            clusterer, X, row_labels.groups, classes, self.min_rows, routed.clusterer, room
+        )
         every = dict.fromkeys(range(len(classes)))
-        found = rows.cluster_each(every, self.n_jobs, self._subfit)
+        clusterings = rows.cluster_each(every, self.n_jobs, self._subfit)
         if self.select == "accuracy":
-            judge = self._judge(rows, estimator, routed.estimator, known, seed)
+            judge = self._judge(rows, estimator, routed.estimator, row_labels, seed)
             choosing = Progress("choosing numbers of clusters", steps=0, hook=self._hook)
-            self._choose(judge, found)
+            self._choose(judge, clusterings)
             choosing.finish()
-        parts = [(c, rows.own(c), clusters) for c, clusters in enumerate(found)]
+        parts = [(c, rows.rows_of(c), clusters) for c, clusters in enumerate(clusterings)]
         pairs, owner = join_pairs(parts, summary.n_rows, room)
         with self._subfit(estimator, "learning pairs"), silence():
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         self.classes_, self.owner_, self.fold_ = classes, owner, self.fold
         self.decision_ = None
-        self.clusterers_ = [clusters.clusterer for clusters in found]
-        self.clusters_ = self._describe(source, Picked(known.row_ids, room, pairs), found)
+        self.clusterers_ = [clusters.clusterer for clusters in clusterings]
+        picked = Picked(row_labels.row_ids, room, pairs)
+        self.clusters_ = self._describe(source, picked, clusterings)
         self._remember(summary.schema)
         self.__dict__.pop("calibration_", None)  # of an earlier fit
         if self.calibration == "slope" and isinstance(estimator, NaiveBayesClassifier):
@@ -261,28 +266,28 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
             self.calibration_ = judged.fit(self.n_jobs)
 
     def _judge(
-        self, rows: ClassRows, estimator: Any, params: Any, known: RowLabels, seed: int
+        self, rows: ClassRows, estimator: Any, params: Any, row_labels: RowLabels, seed: int
     ) -> Judge:
-        weight, room = known.weight, rows.storage
+        weight, room = row_labels.weight, rows.storage
         if weight is None:
-            weight = room.empty(len(known.groups), np.float64)
+            weight = room.empty(len(row_labels.groups), np.float64)
             weight[:] = 1.0
         drawn = isinstance(self.cv, numbers.Integral)  # splitters ask for the labels of all rows
-        target = None if drawn else rows.labels[known.groups]
-        folds, _ = assign_folds(self.cv, seed, known.row_ids, target, room)
+        target = None if drawn else rows.labels[row_labels.groups]
+        folds, _ = assign_folds(self.cv, seed, row_labels.row_ids, target, room)
         return Judge(rows, estimator, params, weight, folds, self.fold, self.n_jobs)
 
     def _n_tasks(self) -> int | None:
         return None
 
-    def _choose(self, judge: Judge, found: list[Clustering]) -> None:
+    def _choose(self, judge: Judge, clusterings: list[Clustering]) -> None:
         """Put other clusterings in place where held-out accuracy says so."""
-        proposed = [clusters.n_clusters for clusters in found]
+        proposed = [clusters.n_clusters for clusters in clusterings]
         can_grow = number_parameter(judge.rows.clusterer) is not None
         chosen = choose_numbers(judge, proposed, can_grow, self.max_clusters)
         changed = {c: number for c, number in enumerate(chosen) if number != proposed[c]}
         for c, clusters in zip(changed, judge.rows.cluster_each(changed, self.n_jobs), strict=True):
-            found[c] = clusters
+            clusterings[c] = clusters
 
     def _estimator(self) -> Any:
         if self.estimator is not None:
@@ -295,7 +300,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     def _declare_categories(self, categorical_features: Any) -> Self:
         parts = {"estimator": self._estimator(), "clusterer": self._clusterer()}
         return self.set_params(
-            **{k: own._declare_categories(categorical_features) for k, own in parts.items()}
+            **{k: part._declare_categories(categorical_features) for k, part in parts.items()}
         )
 
     def _check_parameters(self) -> None:
@@ -315,8 +320,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
         super()._check_learned()
         expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
-        found = [own.n_clusters for own in self.clusters_]
-        expect(found == np.bincount(pairs).tolist(), "clusters are not those of the pairs.")
+        n_clusters = [clusters.n_clusters for clusters in self.clusters_]
+        expect(n_clusters == np.bincount(pairs).tolist(), "clusters_ do not match owner_.")
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(frozenset(), schema.numeric)
@@ -343,12 +348,12 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         return tags
 
     def _describe(
-        self, source: Source, pairs: Picked, found: list[Clustering]
+        self, source: Source, pairs: Picked, clusterings: list[Clustering]
     ) -> list[ClassClusters]:
         """Sizes and profiles, from one more pass with pairs as classes."""
         counted = summarize_pairs(source, pairs, self._wanted, self.n_jobs)
         return [
-            describe_class(counted, self.owner_, c, label, found[c].noise)
+            describe_class(counted, self.owner_, c, label, clusterings[c].noise)
             for c, label in enumerate(self.classes_)
         ]
 
@@ -380,6 +385,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     def _open(self, X: Any) -> Source:
         check_is_fitted(self)
-        if scan_of(X) is not None:
+        if is_scanned(X):
             refuse_foreign(self.estimator_)
         return super()._open(X)

@@ -14,7 +14,7 @@ from unnaive.estimator.registry import register
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.folded import FoldedTreeClassifier
-from unnaive.models.tree.grow import Rows, Rules
+from unnaive.models.tree.grow import TreeOptions, TreeRows
 from unnaive.models.tree.kernel_build import build_kernel_tree
 
 
@@ -148,11 +148,11 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
 
     def _grow(
         self,
-        rows: Rows,
+        rows: TreeRows,
         coders: list[Grid | Categories | None],
-        rules: Rules,
+        rules: TreeOptions,
         summary: Summary,  # noqa: ARG002
-        own: Any,  # noqa: ARG002
+        factor: Any,  # noqa: ARG002
         progress: Progress,
         kept: Checkpoint,
     ) -> KernelTree:

@@ -303,7 +303,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         super()._check_learned()
         expect(isinstance(self.answer_.core, GatedMixture), "the answer is no mixture.")
         shape, n = self.mixture_.shape, len(self.classes_)
-        expect(shape.layers == self.layers_, "layers_ are others.")
+        expect(shape.layers == self.layers_, "layers_ do not match answer_.")
         check_coders(self.coders_, self.schema_)
         self.table_.check_coders(self.coders_, shape.n_units)
         check_values("factor_", self.factor_, (n,), 0.0, HEAVIEST)
@@ -348,12 +348,12 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         def judge(layers: tuple[int, ...]) -> float:
             if progress.stopped:
                 return UNTRIED
-            found = held_out_accuracy(
+            accuracy = held_out_accuracy(
                 rows, layers, start.coarse.coders, self._options(), self.n_sweeps, start.seed,
                 folds, start.n_classes, self.n_jobs,
             )  # fmt: skip
             progress.add(1)
-            return found
+            return accuracy
 
         best, tried = grow_layers(judge, self.max_experts)
         progress.finish()

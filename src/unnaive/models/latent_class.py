@@ -22,8 +22,8 @@ from unnaive.encode import GRID_LIMIT, Categories
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._seeding import draw_seed
-from unnaive.models.latent.em import Fitted, Rules, cluster_scorer, fit_growing, fit_number
-from unnaive.models.latent.rows import Latent, Scale, column_scale, read_rows
+from unnaive.models.latent.em import EMOptions, Fitted, cluster_scorer, fit_growing, fit_number
+from unnaive.models.latent.rows import Latent, Standardization, column_scale, read_rows
 from unnaive.models.latent.state import Prior
 from unnaive.table import Block, Schema, scan_of
 
@@ -170,7 +170,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
+        scan = scan_of(X, y, sample_weight)
+        given = (X, y, sample_weight) if scan is None else (scan, None, None)
+        source, summary = self._read(*given)
         seed = draw_seed(self.random_state)
         scale, coders = column_scale(summary), self._coders(summary)
         factor = float(row_factor(summary, None)[0])
@@ -180,10 +182,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.
-        scan = scan_of(X, y, sample_weight)
         again = X if scan is None else replace(scan, check=source.check)
         labels = self._open(again).each(partial(_cluster, self.answer_), "labelling")
-        self.labels_ = np.concatenate([source.storage.copy(own) for own in labels])
+        self.labels_ = np.concatenate([source.storage.copy(each) for each in labels])
         return self
 
     def _cv(self, weight: float) -> Any:
@@ -196,7 +197,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     def _search(self, latent: Latent, seed: int) -> tuple[Fitted, list[float]]:
         prior = Prior(float(self.alpha), float(self.prior_alpha), float(self.min_variance))
-        rules = Rules(prior, self.n_init, self.max_iter, float(self.tol), seed)
+        rules = EMOptions(prior, self.n_init, self.max_iter, float(self.tol), seed)
 
         def begin(n: int) -> Progress:
             task = f"EM of {n} cluster{'s' if n > 1 else ''}"
@@ -215,7 +216,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self,
         fitted: Fitted,
         tried: list[float],
-        scale: Scale,
+        scale: Standardization,
         coders: list[Categories | None],
         summary: Summary,
     ) -> None:
@@ -264,9 +265,10 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         check_values("labels_", self.labels_, (expected,), 0, n - 1)
         check_values("cluster_weight_", self.cluster_weight_, (n,), 0.0, 1.0 + 1e-9)
         for name in ("lower_bounds_", "cv_log_likelihood_"):
-            found = getattr(self, name)
-            check_values(name, found, (found.size,), nan=True)
-        expect(self.n_iter_ == len(self.lower_bounds_), "steps are not those that were taken.")
+            values = getattr(self, name)
+            check_values(name, values, (values.size,), nan=True)
+        steps = len(self.lower_bounds_)
+        expect(self.n_iter_ == steps, f"n_iter_ is not {steps}, the length of lower_bounds_.")
 
     def _n_tasks(self) -> int | None:
         return None if self.n_clusters == "auto" else 1
@@ -354,8 +356,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         -------
         float
         """
-        found = self.score_samples(X)
-        return float(self.n_parameters_ * np.log(len(found)) - 2.0 * found.sum())
+        scores = self.score_samples(X)
+        return float(self.n_parameters_ * np.log(len(scores)) - 2.0 * scores.sum())
 
     @property
     def scorer_(self) -> Scorer:

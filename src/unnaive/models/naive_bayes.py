@@ -239,13 +239,13 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         less, whole = (pooled_log_prior(totals[None], totals, one)[0] for one in (1.0, 0.0))
         return EvidenceTable(replace(scorer, log_prior=scorer.log_prior + (less - whole)))
 
-    def _aim(self, found: Calibration) -> Calibration:
+    def _aim(self, calibration: Calibration) -> Calibration:
         """Priors that a user gives stay the priors: rows have told that of their own shares."""
         priors = given_priors(self.priors, self.classes_)
         if priors is None:
-            return found
+            return calibration
         shift = log_prior(priors, 0.0, None) - log_prior(self.counts_.totals, 0.0, None)
-        return replace(found, intercept=found.intercept + shift)
+        return replace(calibration, intercept=calibration.intercept + shift)
 
     @reports_progress
     def partial_fit(
@@ -293,7 +293,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         check_values("class_count_", self.class_count_, (n,), 0.0, HEAVIEST)
         if self.summary_ is not None:
             same = self.summary_.labels.classes.tolist() == self.classes_.tolist()
-            expect(same, "the sums are those of other classes.")
+            expect(same, "the sums have other classes than classes_.")
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:

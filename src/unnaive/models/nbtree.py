@@ -20,7 +20,7 @@ from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.build import build_tree
 from unnaive.models.tree.folded import FoldedTreeClassifier
-from unnaive.models.tree.grow import Grower, Rows, Rules, Slots
+from unnaive.models.tree.grow import Grower, Slots, TreeOptions, TreeRows
 
 
 @register("nbtree", "A tree with a naive Bayes at every leaf.", cost=80)
@@ -146,17 +146,17 @@ class NBTreeClassifier(FoldedTreeClassifier):
 
     def _grow(
         self,
-        rows: Rows,
+        rows: TreeRows,
         coders: list[Grid | Categories | None],
-        rules: Rules,
+        rules: TreeOptions,
         summary: Summary,
-        own: NDArray[np.float64],
+        factor: NDArray[np.float64],
         progress: Progress,
         kept: Checkpoint,
     ) -> BayesTree:
         cuts = slots = None
         if self.discretize == "global":
-            cuts = self._global_cuts(summary, own)
+            cuts = self._global_cuts(summary, factor)
             slots = _coarse_slots(rows, coders, cuts)
         grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress, kept)
         return build_tree(grower.grow(), rows, coders, rules, cuts, self.n_jobs)
@@ -169,12 +169,14 @@ class NBTreeClassifier(FoldedTreeClassifier):
         return [coder.cuts if isinstance(coder, Bins) else None for coder in coarse.coders]
 
 
-def _coarse_slots(rows: Rows, coders: list[Any], cuts: list[NDArray[np.float64] | None]) -> Slots:
+def _coarse_slots(
+    rows: TreeRows, coders: list[Any], cuts: list[NDArray[np.float64] | None]
+) -> Slots:
     """Slots of all rows under cuts that hold at every node."""
     slots = rows.storage.empty((len(rows.groups), len(coders)), np.uint16)
     sizes = np.zeros(len(coders), dtype=np.intp)
-    for j, (coder, own) in enumerate(zip(coders, cuts, strict=True)):
-        bins = None if own is None else Bins(own)
+    for j, (coder, column_cuts) in enumerate(zip(coders, cuts, strict=True)):
+        bins = None if column_cuts is None else Bins(column_cuts)
         if bins is None:
             slots[:, j] = rows.codes[j]
         else:

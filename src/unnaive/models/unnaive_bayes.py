@@ -236,7 +236,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         self.pairs_ = list(learned.evidence.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
         # All rounds are added up in one table, each with its full vote.
-        root = EvidenceTable(scorer, numbering.counts, rounds=1.0)
+        root = EvidenceTable(scorer, numbering.counts, discriminative=True)
         self._learn_answer(Answer(summary.schema, classes, root))
         return self
 
@@ -320,7 +320,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
     def _check_learned(self) -> None:
         super()._check_learned()
         pairs = [(pair.first, pair.second) for pair in self.scorer_.pairs]
-        expect(self.pairs_ == pairs, "pairs_ are not those of the evidence.")
+        expect(self.pairs_ == pairs, "pairs_ do not match the evidence of answer_.")
         loss = self.validation_loss_
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE)
         if hasattr(self, "oob_decision_function_"):

@@ -208,12 +208,12 @@ def _read(file: BinaryIO, kind: str, version: int, limit: int) -> tuple[int, Any
     header, start = _read_header(file, budget)
     if header["kind"] != kind:
         raise PackError(f"this is a file of {header['kind']!r:.60}, not of {kind!r}.")
-    found = header["version"]
-    if type(found) is not int or found < 1:
+    written = header["version"]
+    if type(written) is not int or written < 1:
         raise PackError("the file is damaged: it has no version.")
-    if found > version:
+    if written > version:
         raise PackError(
-            f"the file has version {found} of its format, and this release of unnaive reads "
+            f"the file has version {written} of its format, and this release of unnaive reads "
             f"versions up to {version}; install a later release to read it."
         )
     table = [_entry(given) for given in header["arrays"]]
@@ -221,7 +221,7 @@ def _read(file: BinaryIO, kind: str, version: int, limit: int) -> tuple[int, Any
         raise PackError("the file is truncated, or has more at its end than it should.")
     budget.spend(sum(_n_bytes(entry) for entry in table))
     arrays = [_read_array(file, entry) for entry in table]
-    return found, decode(header["content"], Stored(arrays, budget))
+    return written, decode(header["content"], Stored(arrays, budget))
 
 
 def _read_header(file: BinaryIO, budget: Budget) -> tuple[dict[str, Any], int]:
@@ -231,8 +231,8 @@ def _read_header(file: BinaryIO, budget: Budget) -> tuple[dict[str, Any], int]:
         raise PackError("this is not a file of unnaive.")
     if len(fixed) < PREAMBLE.size:
         raise PackError("the file is truncated.")
-    _, layout, crc, stored, unpacked, own = PREAMBLE.unpack(fixed)
-    if zlib.crc32(fixed[:-4]) != own:
+    _, layout, crc, stored, unpacked, checksum = PREAMBLE.unpack(fixed)
+    if zlib.crc32(fixed[:-4]) != checksum:
         raise PackError("the file is damaged: its first bytes do not match their checksum.")
     if layout != LAYOUT:
         raise PackError(
@@ -253,7 +253,7 @@ def _read_header(file: BinaryIO, budget: Budget) -> tuple[dict[str, Any], int]:
     if not isinstance(header, dict) or set(header) != {"kind", "version", "arrays", "content"}:
         raise PackError("the file is damaged: its header is not one of this format.")
     if not isinstance(header["arrays"], list):
-        raise PackError("the file is damaged: its list of arrays is none.")
+        raise PackError("the file is damaged: its list of arrays is not a list.")
     return header, PREAMBLE.size + stored
 
 
@@ -287,8 +287,8 @@ def _read_array(file: BinaryIO, entry: Entry) -> NDArray[Any]:
         memory = np.frombuffer(bytearray(data), dtype=np.uint8)
     if dtype.kind == "b" and (memory > 1).any():
         raise PackError("the file is damaged: something is neither true nor false.")
-    found = memory.view(dtype).reshape(entry.shape)
-    return found.astype(dtype.newbyteorder("="), copy=False)
+    array = memory.view(dtype).reshape(entry.shape)
+    return array.astype(dtype.newbyteorder("="), copy=False)
 
 
 def _check_sum(data: bytes, size: int, crc: int, what: str) -> None:
@@ -302,12 +302,12 @@ def _inflate(data: bytes, size: int) -> bytes:
     """Unpack to exactly so many bytes; never to more, whatever the data hold."""
     unpacker = zlib.decompressobj()
     try:
-        found = unpacker.decompress(data, size + 1)
+        inflated = unpacker.decompress(data, size + 1)
     except zlib.error as error:
         raise PackError("the file is damaged: something does not unpack.") from error
-    if len(found) != size or not unpacker.eof or unpacker.unused_data:
+    if len(inflated) != size or not unpacker.eof or unpacker.unused_data:
         raise PackError("the file is damaged: something does not unpack to its size.")
-    return found
+    return inflated
 
 
 def _no_constant(word: str) -> Any:
@@ -315,7 +315,7 @@ def _no_constant(word: str) -> Any:
 
 
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    node = dict(pairs)
+    if len(node) < len(pairs):
         raise PackError("the file is damaged: its header names something twice.")
-    return found
+    return node

@@ -196,12 +196,12 @@ class Journal:
     def _damaged(self, why: str) -> JournalError:
         return JournalError(f"the checkpoint {self.path!r} cannot be read ({why}); {AFRESH}.")
 
-    def _compare(self, found: Any) -> None:
+    def _compare(self, written: Any) -> None:
         """Refuse a journal about something else."""
-        if not isinstance(found, dict):
+        if not isinstance(written, dict):
             raise self._damaged("it does not say what it is about")
-        for name in [*self.about, *sorted(found.keys() - self.about.keys())]:
-            then, now = found.get(name, "nothing"), self.about.get(name, "nothing")
+        for name in [*self.about, *sorted(written.keys() - self.about.keys())]:
+            then, now = written.get(name, "nothing"), self.about.get(name, "nothing")
             if then != now:
                 raise self.refusal(f"{name} was {then}, and is {now}")
 

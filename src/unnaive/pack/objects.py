@@ -105,11 +105,11 @@ class Objects:
         cls = self._known(type(value).__name__, hint, where)
         if type(value) is not cls:
             raise PackError(f"{where} is a {type(value)}, which cannot be stored.")
-        own = {
+        packed = {
             name: self._visit(getattr(value, name), of, f"{where}.{name}", self._pack_object)
             for name, of, _ in self.fields(cls.__name__)
         }
-        return {NAME: cls.__name__, **own}
+        return {NAME: cls.__name__, **packed}
 
     def _unpack_object(self, node: Any, hint: type, where: str) -> Any:
         if not isinstance(node, dict):
@@ -119,13 +119,13 @@ class Objects:
         unknown = node.keys() - {name for name, _, _ in expected} - {NAME}
         if unknown:
             raise PackError(f"{where} has {sorted(map(str, unknown))[0]!r:.40}, which is unknown.")
-        found = {}
+        given = {}
         for name, of, needed in expected:
             if name in node:
-                found[name] = self._visit(node[name], of, f"{where}.{name}", self._unpack_object)
+                given[name] = self._visit(node[name], of, f"{where}.{name}", self._unpack_object)
             elif needed:
                 raise PackError(f"{where} has no {name}.")
-        return checked(lambda: cls(**found), where)
+        return checked(lambda: cls(**given), where)
 
 
 def checked(make: Callable[[], Any], where: str) -> Any:

@@ -146,9 +146,13 @@ def decode(node: Any, stored: Stored) -> Any:
     return _READERS[word](node[word], stored)
 
 
+def _expected(what: str, node: Any) -> PackError:
+    return PackError(f"the content has {node!r:.40} instead of {what}.")
+
+
 def _read_items(node: Any, stored: Stored) -> list[Any]:
     if not isinstance(node, list):
-        raise PackError("the content has something else where a list should be.")
+        raise _expected("a list", node)
     return [decode(item, stored) for item in node]
 
 
@@ -168,29 +172,29 @@ def _read_set(node: Any, stored: Stored) -> Iterable[Any]:
 def _read_dict(node: Any, stored: Stored) -> dict[Any, Any]:
     pairs = _read_items(node, stored)
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise PackError("the content has something else where pairs should be.")
+        raise _expected("a list of pairs", node)
     check_hashes(key for key, _ in pairs)
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    items = dict(pairs)
+    if len(items) < len(pairs):
         raise PackError("the content names something twice.")
-    return found
+    return items
 
 
 def _read_array(node: Any, stored: Stored) -> NDArray[Any]:
     if type(node) is not int or not 0 <= node < len(stored.arrays):
         raise PackError("the content names an array that is not there.")
-    found = stored.arrays[node]
+    array = stored.arrays[node]
     if node in stored.used:  # it is checked and perhaps copied once more
-        stored.budget.spend(found.nbytes)
+        stored.budget.spend(array.nbytes)
     stored.used.add(node)
-    return found
+    return array
 
 
 def _read_scalar(node: Any, stored: Stored) -> Any:
-    found = decode(node, stored)
-    if not isinstance(found, np.ndarray) or found.shape != () or found.dtype.kind == "O":
-        raise PackError("the content has something else where one number should be.")
-    return found[()]
+    array = decode(node, stored)
+    if not isinstance(array, np.ndarray) or array.shape != () or array.dtype.kind == "O":
+        raise _expected("one number", array)
+    return array[()]
 
 
 def _shaped(items: list[Any], shape: Any, dtype: Any, stored: Stored) -> NDArray[Any]:
@@ -204,7 +208,7 @@ def _shaped(items: list[Any], shape: Any, dtype: Any, stored: Stored) -> NDArray
 
 def _texts(items: Any) -> list[str]:
     if not isinstance(items, list) or not all(type(v) is str for v in items):
-        raise PackError("the content has something else where text should be.")
+        raise _expected("a list of text", items)
     return items
 
 
@@ -224,14 +228,14 @@ def _read_strings(node: Any, stored: Stored) -> NDArray[Any]:
 
 def _read_objects(node: Any, stored: Stored) -> NDArray[Any]:
     shape, items = node
-    found = _read_items(items, stored)
-    if any(isinstance(v, (list, np.ndarray)) for v in found):
-        raise PackError("the content has a list where one value should be.")
-    out = np.empty(len(found), dtype=object)
-    for i, value in enumerate(found):  # an assignment at once would take tuples apart
+    values = _read_items(items, stored)
+    if any(isinstance(v, (list, np.ndarray)) for v in values):
+        raise PackError("the content has a list in an array of single values.")
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):  # an assignment at once would take tuples apart
         out[i] = value
-    check_hashes(found)
-    return out if shape == [len(found)] else _shaped(found, shape, object, stored)
+    check_hashes(values)
+    return out if shape == [len(values)] else _shaped(values, shape, object, stored)
 
 
 def _read_zone(node: Any) -> datetime.tzinfo | None:
@@ -260,10 +264,10 @@ def _read_timestamp(node: Any, stored: Stored) -> Any:  # noqa: ARG001
         ) from error
     number, unit, zone = node
     if type(number) is not int or unit not in ("s", "ms", "us", "ns"):
-        raise PackError("the content has something else where a moment should be.")
+        raise _expected("a timestamp", node)
     moment = pd.Timestamp(np.datetime64(number, unit))
     if moment is pd.NaT:
-        raise PackError("the content has a missing value where a moment should be.")
+        raise PackError("the content has a timestamp without a value (NaT).")
     return moment if zone is None else moment.tz_localize("UTC").tz_convert(_read_zone(zone))
 
 
@@ -274,7 +278,7 @@ def _read_timedelta(node: Any, stored: Stored) -> Any:  # noqa: ARG001
 
 def _read_float(node: Any, stored: Stored) -> float:  # noqa: ARG001
     if node not in ("nan", "inf", "-inf"):
-        raise PackError("the content has something else where a number should be.")
+        raise _expected("nan, inf or -inf", node)
     return np.nan if node == "nan" else float(node)  # one object, as names and labels need
 
 

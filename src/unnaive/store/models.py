@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
+from unnaive.answer.clusters import ClassClusters
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.nodes import (
     Calibrated,
-    ClassClusters,
     EvidenceTable,
     Folded,
     GatedMixture,
@@ -38,14 +38,14 @@ OUTPUTS = ("default", "pandas", "polars")
 
 def learned_hints(cls: type) -> dict[str, Any]:
     """The attributes that a fit of an estimator leaves, and their types, as it declares them."""
-    found: dict[str, Any] = {}
+    hints: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.partition(".")[0] in ("sklearn", "abc", "builtins"):
             continue
-        own = inspect.get_annotations(base, eval_str=True)
-        found |= {name: hint for name, hint in own.items() if is_learned(name)}
+        declared = inspect.get_annotations(base, eval_str=True)
+        hints |= {name: hint for name, hint in declared.items() if is_learned(name)}
     # What is made of other attributes is not kept.
-    return {n: hint for n, hint in found.items() if not isinstance(getattr(cls, n, None), property)}
+    return {n: hint for n, hint in hints.items() if not isinstance(getattr(cls, n, None), property)}
 
 
 def is_learned(name: str) -> bool:
@@ -58,7 +58,7 @@ def _are_named(value: Any) -> bool:
         isinstance(value, list)
         and len(value) > 0
         and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
-        and all(type(name) is str and isinstance(own, BaseEstimator) for name, own in value)
+        and all(type(name) is str and isinstance(model, BaseEstimator) for name, model in value)
     )
 
 
@@ -103,8 +103,8 @@ class Models(Objects):
             node["estimators"][name] = self._pack_object(value, BaseEstimator, where)
         elif _are_named(value):
             node["estimators"][name] = [
-                (label, self._pack_object(own, BaseEstimator, f"{where}[{label!r}]"))
-                for label, own in value
+                (label, self._pack_object(estimator, BaseEstimator, f"{where}[{label!r}]"))
+                for label, estimator in value
             ]
         elif is_splitter(value):
             node["splitters"][name] = pack_splitter(value, where)
@@ -125,16 +125,16 @@ class Models(Objects):
 
     def _pack_learned(self, value: Any, where: str) -> dict[str, Any] | None:
         hints = self.hints(type(value).__name__)
-        found = {name: own for name, own in vars(value).items() if is_learned(name)}
-        undeclared = sorted(found.keys() - hints.keys())
+        learned = {name: attribute for name, attribute in vars(value).items() if is_learned(name)}
+        undeclared = sorted(learned.keys() - hints.keys())
         if undeclared:
             raise PackError(
                 f"{where} has learned {undeclared[0]}, which {type(value).__name__} does not "
                 "declare as learned."
             )
-        if not found:
+        if not learned:
             return None
-        return {name: self.pack(own, hints[name], f"{where}.{name}") for name, own in found.items()}
+        return {n: self.pack(held, hints[n], f"{where}.{n}") for n, held in learned.items()}
 
     def _unpack_object(self, node: Any, hint: type, where: str) -> Any:
         if not issubclass(hint, BaseEstimator):
@@ -159,21 +159,21 @@ class Models(Objects):
         return model
 
     def _unpack_parameters(self, node: dict[str, Any], cls: Any, where: str) -> dict[str, Any]:
-        known = set(cls._get_param_names())
-        found: dict[str, Any] = {}
+        names = set(cls._get_param_names())
+        parameters: dict[str, Any] = {}
         for part in ("parameters", "estimators", "splitters"):
             given = node[part]
-            if not isinstance(given, dict) or not given.keys() <= known - found.keys():
+            if not isinstance(given, dict) or not given.keys() <= names - parameters.keys():
                 raise PackError(f"{where} has {part} that {cls.__name__} does not have.")
             for name, value in given.items():
                 at = f"{where}.{name}"
                 if part == "estimators" and isinstance(value, list):
-                    found[name] = [self._unpack_named(pair, at) for pair in value]
+                    parameters[name] = [self._unpack_named(pair, at) for pair in value]
                 elif part == "estimators":
-                    found[name] = self.unpack(value, BaseEstimator, at)
+                    parameters[name] = self.unpack(value, BaseEstimator, at)
                 else:
-                    found[name] = unpack_splitter(value, at) if part == "splitters" else value
-        return found
+                    parameters[name] = unpack_splitter(value, at) if part == "splitters" else value
+        return parameters
 
     def _unpack_named(self, pair: Any, where: str) -> tuple[str, Any]:
         """A name and an estimator."""
@@ -185,9 +185,9 @@ class Models(Objects):
         hints = self.hints(type(model).__name__)
         needed = hints.keys() - model._optional_attributes
         if not isinstance(given, dict) or not needed <= given.keys() <= hints.keys():
-            raise PackError(f"{where} has not learned what a {type(model).__name__} learns.")
-        for name, own in given.items():
-            setattr(model, name, self.unpack(own, hints[name], f"{where}.{name}"))
+            raise PackError(f"{where} lacks what a fitted {type(model).__name__} has learned.")
+        for name, packed in given.items():
+            setattr(model, name, self.unpack(packed, hints[name], f"{where}.{name}"))
         checked(model._check_learned, where)
 
 

@@ -22,11 +22,11 @@ def first_answer(reader: BlockReader, fn: Callable[[Block], Any], empty: Any) ->
     """
     block = replace(reader, target=None, weight=None, row_id=None).read(empty)
     assert block is not None
-    found = fn(block)
-    if isinstance(found, np.ndarray):
-        return found if found.ndim <= 2 else None
-    frame = nw.from_native(found, pass_through=True)
-    return found if isinstance(frame, nw.DataFrame) else None
+    answer = fn(block)
+    if isinstance(answer, np.ndarray):
+        return answer if answer.ndim <= 2 else None
+    frame = nw.from_native(answer, pass_through=True)
+    return answer if isinstance(frame, nw.DataFrame) else None
 
 
 def answer_columns(values: Any, names: Sequence[str] | None) -> Mapping[str, Any]:

@@ -76,21 +76,21 @@ def find_files(data: Any) -> list[str]:
         return [path for item in data for path in find_files(item)]
     text = os.path.expanduser(os.fspath(data))
     if os.path.isdir(text):
-        found = sorted(
+        paths = sorted(
             str(path)
             for path in Path(text).rglob("*")
             if path.is_file() and not _hidden(path.relative_to(text)) and _ending(path.name)
         )
-        if not found:
+        if not paths:
             raise FileNotFoundError(f"the folder {text!r} has no {' or '.join(FORMATS)} files.")
         # JSON beside files of another kind describes them.
-        return [path for path in found if _ending(path) != "JSON"] or found
+        return [path for path in paths if _ending(path) != "JSON"] or paths
     if os.path.exists(text):
         return [text]
-    found = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
-    if not found:
+    paths = sorted(path for path in glob.glob(text, recursive=True) if os.path.isfile(path))
+    if not paths:
         raise FileNotFoundError(f"there is no file {text!r}, nor files of that pattern.")
-    return found
+    return paths
 
 
 def file_states(scan: Scan) -> list[tuple[str, int, int]] | None:
@@ -100,11 +100,11 @@ def file_states(scan: Scan) -> list[tuple[str, int, int]] | None:
     """
     if scan.kind != "files":
         return None
-    found = []
+    states = []
     for path in find_files(scan.data):
         state = os.stat(path)
-        found.append((os.path.abspath(path), state.st_size, state.st_mtime_ns))
-    return found
+        states.append((os.path.abspath(path), state.st_size, state.st_mtime_ns))
+    return states
 
 
 def _hidden(path: Path) -> bool:
@@ -118,7 +118,7 @@ def _ending(name: str) -> str | None:
     for packed in PACKED:
         name = name.removesuffix(packed)
     ending = os.path.splitext(name)[1]
-    return next((kind for kind, own in FORMATS.items() if ending in own.endings), None)
+    return next((kind for kind, reader in FORMATS.items() if ending in reader.endings), None)
 
 
 def _format(path: str) -> str:
@@ -286,18 +286,18 @@ def own_columns(schema: Any, scan: Scan) -> list[str]:
     """
     written = schema.pandas_metadata or {}
     index = {name for name in written.get("index_columns", ()) if isinstance(name, str)}
-    asked = {*(scan.columns or ()), *scan.aside}
-    return [name for name in schema.names if name not in index or name in asked]
+    named = {*(scan.columns or ()), *scan.non_features}
+    return [name for name in schema.names if name not in index or name in named]
 
 
 def refuse_other_columns(
-    scan: Scan, first: str, expected: list[str], path: str, found: list[str]
+    scan: Scan, first: str, expected: list[str], path: str, names: list[str]
 ) -> None:
     """All files must have the same columns, in any order; at least those that are read."""
-    read = None if scan.columns is None else {*scan.columns, *scan.aside}
+    read = None if scan.columns is None else {*scan.columns, *scan.non_features}
     missing, extra = (
         [name for name in a if name not in b and (read is None or name in read)]
-        for a, b in ((expected, set(found)), (found, set(expected)))
+        for a, b in ((expected, set(names)), (names, set(expected)))
     )
     if not missing and not extra:
         return

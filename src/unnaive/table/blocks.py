@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.wording import listed
 from unnaive.table.codes import read_labels
 from unnaive.table.columns import read_numeric
 from unnaive.table.reading import (
@@ -73,13 +74,13 @@ class BlockReader:
             if name is not None and name not in there:
                 raise ValueError(
                     f"{word} names {name!r}, which is not a column of the data; its columns are "
-                    f"{', '.join(map(repr, list(names)[:8]))}{', ...' if len(names) > 8 else ''}."
+                    f"{listed(names)}."
                 )
-        features = [name for name in scan.columns or names if name not in scan.aside]
+        features = [name for name in scan.columns or names if name not in scan.non_features]
         if fitted is not None and fitted.named:
             learned = set(fitted.names)
-            known = [name for name in features if name in learned]
-            check_names(fitted.names, known)  # other columns, such as the labels, may be there
+            shared = [name for name in features if name in learned]
+            check_names(fitted.names, shared)  # other columns, such as the labels, may be there
             features = fitted.names
         elif fitted is not None and len(fitted) != len(features):
             raise ValueError(
@@ -118,8 +119,8 @@ class BlockReader:
         row_ids = None if self.row_id is None else _row_ids(frame[self.row_id])
         weight = None
         if self.weight is not None:
-            own = Column(self.weight, "numeric", "number")
-            weight = check_weight(read_numeric(frame[self.weight], own), n_rows)
+            weight_column = Column(self.weight, "numeric", "number")
+            weight = check_weight(read_numeric(frame[self.weight], weight_column), n_rows)
             if not (weight.all() or self.all_rows):
                 kept = weight > 0
                 if row_ids is None:
@@ -163,17 +164,17 @@ def arrow_types(columns: Sequence[str] | Mapping[str, Any] | None) -> dict[str, 
         return {}
     import pyarrow as pa
 
-    found: dict[str, Any] = {}
+    types: dict[str, Any] = {}
     for name, given in columns.items():
         try:
             if given is not None:
-                found[name] = pa.type_for_alias(given) if isinstance(given, str) else given
+                types[name] = pa.type_for_alias(given) if isinstance(given, str) else given
         except ValueError:
             raise ValueError(
                 f"columns gives {name!r} the type {given!r}, which Arrow does not know; use "
                 "'string', 'float64', 'int64', 'bool', 'date32', 'timestamp[us]' or the like."
             ) from None
-    return found
+    return types
 
 
 def no_rows(seen: int) -> ValueError:

@@ -134,9 +134,9 @@ def _family_of_objects(values: NDArray[Any], name: str | int) -> Family:
     if not families:
         return "empty"
     if len(families) > 1:
-        found = " and ".join(sorted(FAMILY_WORDS[f] for f in families if f))
+        mixed = " and ".join(sorted(FAMILY_WORDS[f] for f in families if f))
         raise ValueError(
-            f"column {name!r} mixes {found}; convert it to one type, "
+            f"column {name!r} mixes {mixed}; convert it to one type, "
             "for instance with .astype(str) or pandas.to_numeric."
         )
     family = families.pop()

@@ -50,7 +50,7 @@ class CsvBatches:
         for path, names in self.headers.items():
             refuse_other_columns(scan, paths[0], self.names, path, names)
         refuse_duplicates(self.names)
-        read = {*(scan.columns or self.names), *scan.aside}
+        read = {*(scan.columns or self.names), *scan.non_features}
         self.points = dict.fromkeys(paths, scan.decimal or ".")  # before fractions
         if scan.decimal is None:
             self.points |= {path: self._point(path) for path in paths}
@@ -131,8 +131,8 @@ class CsvBatches:
             alone = csv.ReadOptions(use_threads=False)  # one line: threads would still be starting
             line = first_line(path)
             utf_8_decode(line)  # whatever else it is, would look damaged; its end may be cut off
-            found = csv.read_csv(pa.py_buffer(line), alone, parse_options(path))
-            return list(found.schema.names)
+            empty = csv.read_csv(pa.py_buffer(line), alone, parse_options(path))
+            return list(empty.schema.names)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise unreadable(path, error) from error
 
@@ -166,9 +166,9 @@ class CsvBatches:
                     values = table[name].drop_null()
                     if len(values):
                         convert = csv.ConvertOptions(decimal_point=self.points[path])
-                        found = _as_csv_reads(values, convert).type
+                        inferred = _as_csv_reads(values, convert).type
                         keep_whole = name in (scan.target, scan.row_id)
-                        types[name] = _widened(found, keep_whole)
+                        types[name] = _widened(inferred, keep_whole)
                         open_ones.remove(name)
                 if not open_ones:
                     break
@@ -178,15 +178,15 @@ class CsvBatches:
         """The error with its file, and column and row where a value does not fit its type."""
         import pyarrow as pa
 
-        found = re.search(r"CSV column #(\d+): .*?conversion error to ([^:]+): (.*)", str(error))
-        if found is None:
+        match = re.search(r"CSV column #(\d+): .*?conversion error to ([^:]+): (.*)", str(error))
+        if match is None:
             return unreadable(path, error, first, None)
-        name = self._header(path)[int(found.group(1))]
+        name = self._header(path)[int(match.group(1))]
         row = 0
         for batch in self._open(path, [name], {name: pa.string()}):
             for i, value in enumerate(batch.column(0).to_pylist()):
                 if not _fits(value, self.types[name], self.points[path]):
-                    kind = "numbers" if pa.types.is_floating(self.types[name]) else found.group(2)
+                    kind = "numbers" if pa.types.is_floating(self.types[name]) else match.group(2)
                     shown = shortened(repr(value), 80)
                     return ValueError(
                         f"column {name!r} holds {kind} at first, but {shown} in row "

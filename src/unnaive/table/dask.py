@@ -24,7 +24,8 @@ from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
-Found: TypeAlias = tuple[list[T], list[int]]  # a result, if there are rows, and rows of partitions
+# A result, if there are rows, and the rows of partitions.
+Results: TypeAlias = tuple[list[T], list[int]]
 Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows
 
 FAN = 4  # results that one task adds
@@ -66,9 +67,9 @@ class DaskSource(PassSource):
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         from dask.delayed import delayed
 
-        def add_all(parts: Sequence[Found[T]]) -> Found[T]:
-            found = [result for results, _ in parts for result in results]
-            return sum_of(found, add), [n for _, lengths in parts for n in lengths]
+        def add_all(parts: Sequence[Results[T]]) -> Results[T]:
+            every = [result for results, _ in parts for result in results]
+            return sum_of(every, add), [n for _, lengths in parts for n in lengths]
 
         adding = delayed(add_all, pure=False)
         with self.begin_pass(name) as progress:
@@ -76,11 +77,11 @@ class DaskSource(PassSource):
                 level = self._tasks(fn, report)
                 while len(level) > 1:
                     level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
-                ((found, self._lengths),) = _compute(level)
-            if not found:
+                ((total, self._lengths),) = _compute(level)
+            if not total:
                 raise no_rows(sum(self._lengths))
             progress.reach(sum(self._lengths))
-        return found[0]
+        return total[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         self.n_rows = sum(self.number())
@@ -89,17 +90,17 @@ class DaskSource(PassSource):
         some = False
         with self.begin_pass(name) as progress:
             for k in range(0, len(tasks), step):
-                for found, lengths in _compute(tasks[k : k + step]):
-                    some |= bool(found)
-                    yield from found
+                for results, lengths in _compute(tasks[k : k + step]):
+                    some |= bool(results)
+                    yield from results
                     progress.add(sum(lengths))
             if not some:
                 raise no_rows(self.n_rows)
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """A Dask Series or DataFrame with the index of the rows, computed when it is asked for."""
-        own, reader = self.frame[list(self.reader.features)], self.reader
-        first = first_answer(reader, fn, own._meta.reindex([0]))
+        features, reader = self.frame[list(self.reader.features)], self.reader
+        first = first_answer(reader, fn, features._meta.reindex([0]))
         if first is None:
             return join_answers(self.each(fn, ANSWERING))
 
@@ -108,8 +109,9 @@ class DaskSource(PassSource):
             return _frame(first[:0] if block is None else fn(block), names, table.index)
 
         if not isinstance(first, np.ndarray):  # some columns are passed on: Dask knows their types
-            return own.map_partitions(answer)
-        return own.map_partitions(answer, meta=_frame(first[:0], names, own._meta.index[:0]))
+            return features.map_partitions(answer)
+        meta = _frame(first[:0], names, features._meta.index[:0])
+        return features.map_partitions(answer, meta=meta)
 
     def number(self) -> list[int]:
         """Find how long the partitions are, if no pass has found it yet."""
@@ -124,15 +126,15 @@ class DaskSource(PassSource):
 
         reader = self.reader
 
-        def visit(table: Any, k: int, first_row: int) -> Found[T]:
+        def visit(table: Any, k: int, first_row: int) -> Results[T]:
             try:
                 block = reader.read(table, first_row, k << PART_BITS)
-                found = [] if block is None else [fn(block)]
+                results = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise type(error)(f"{error} [partition {k}]") from error
             if report is not None:
                 report(k, len(table))
-            return found, [len(table)]
+            return results, [len(table)]
 
         # What fn holds may be large: as a value of the graph it is sent to a worker once.
         shared = delayed(visit, pure=False)

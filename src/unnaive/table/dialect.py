@@ -37,15 +37,15 @@ def find_decimal_point(columns: Iterable[Any]) -> str:
     def holds(values: Any, pattern: str) -> Any:
         return pc.match_substring_regex(values, pattern)
 
-    found = "."
+    point = "."
     for column in columns:
         values = column.filter(holds(column, "[.,]"))  # nothing else is of interest
         if len(values) and pc.all(holds(column, NUMBER)).as_py():
             if pc.any(holds(values, "[.]")).as_py():
                 return "."
             if not pc.all(holds(values, THOUSANDS)).as_py():
-                found = ","
-    return found
+                point = ","
+    return point
 
 
 def first_line(path: str) -> bytes:

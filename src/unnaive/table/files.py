@@ -63,9 +63,9 @@ def open_scan(
     """Open a scan of anything but a cluster."""
     from unnaive.table import batches
 
-    found = batches.open_batches(scan, n_jobs)
-    reader = BlockReader.of(scan, found.names, categorical_features, fitted)
-    return FileSource(found, replace(reader, coded=found.coded), Storage(scan.limit), n_jobs)
+    files = batches.open_batches(scan, n_jobs)
+    reader = BlockReader.of(scan, files.names, categorical_features, fitted)
+    return FileSource(files, replace(reader, coded=files.coded), Storage(scan.limit), n_jobs)
 
 
 class FileSource(PassSource):
@@ -106,7 +106,7 @@ class FileSource(PassSource):
         return self._each(fn, name)
 
     def _each(self, fn: Callable[[Block], T], name: str) -> Iterator[T]:
-        return (found for found, _ in self._visit(fn, name))
+        return (result for result, _ in self._visit(fn, name))
 
     def _visit(self, fn: Callable[[Block], T], name: str) -> Iterator[tuple[T, list[Piece]]]:
         """Results of a function of blocks, each with the pieces that the block was made of."""
@@ -115,16 +115,16 @@ class FileSource(PassSource):
             pieces, first_row = task
             try:
                 block = self.reader.read(_table(pieces), first_row)
-                found = [] if block is None else [fn(block)]
+                results = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise _placed(error, pieces) from error
-            return found, [replace(piece, table=None) for piece in pieces]
+            return results, [replace(piece, table=None) for piece in pieces]
 
         some = False
         with self.begin_pass(name) as progress:
-            for found, pieces in in_order(visit, self._blocks(), self.n_jobs):
-                some |= bool(found)
-                yield from ((result, pieces) for result in found)
+            for results, pieces in in_order(visit, self._blocks(), self.n_jobs):
+                some |= bool(results)
+                yield from ((result, pieces) for result in results)
                 progress.add(sum(piece.n_rows for piece in pieces), pieces[-1].share)
             if not some:
                 raise self._no_rows()
@@ -139,9 +139,8 @@ class FileSource(PassSource):
         waiting: list[Piece] = []
         first_row = held = 0
         for piece in self.batches.pieces(columns, n_rows):
-            if waiting and (
-                held + piece.n_rows > n_rows or not _alike(waiting[-1].table, piece.table)
-            ):
+            other = bool(waiting) and waiting[-1].table.schema != piece.table.schema
+            if waiting and (other or held + piece.n_rows > n_rows):
                 yield waiting, first_row
                 first_row, held, waiting = first_row + held, 0, []
             waiting.append(piece)
@@ -170,10 +169,6 @@ def _table(pieces: list[Piece]) -> Any:
     import pyarrow as pa
 
     return pa.concat_tables(tables)
-
-
-def _alike(a: Any, b: Any) -> bool:
-    return bool(a.schema == b.schema)
 
 
 def _placed(error: ValueError, pieces: list[Piece]) -> ValueError:

@@ -87,15 +87,15 @@ class RowCheck:
         self.since = FIRST_PASS
         self.refusal: Callable[[str], Exception] = changed_rows
 
-    def compare(self, numbering: str, found: Checksums) -> None:
+    def compare(self, numbering: str, sums: Checksums) -> None:
         """Refuse rows that differ from those of the first pass."""
         # Where rows are told apart in another way than before, only their number is known.
-        rows = Checksums(next(iter(self.first.values()), found).n_rows, {})
-        known = self.first.setdefault(numbering, found)  # of several threads, one comes first
-        why = self.difference(rows, found) or self.difference(known, found)
+        rows = Checksums(next(iter(self.first.values()), sums).n_rows, {})
+        before = self.first.setdefault(numbering, sums)  # of several threads, one comes first
+        why = self.difference(rows, sums) or self.difference(before, sums)
         if why is not None:
             raise self.refusal(why)
-        self.first[numbering] = Checksums(known.n_rows, found.columns | known.columns)
+        self.first[numbering] = Checksums(before.n_rows, sums.columns | before.columns)
 
     def difference(self, before: Checksums, now: Checksums) -> str | None:
         """In which way rows differ, in words; None where they are the same."""
@@ -142,14 +142,14 @@ class CheckedSource:
             return add(a[0], b[0]), a[1] + b[1]
 
         total: T
-        total, found = self.source.reduce(self._summed(fn), both, name)
-        self.check.compare(self._kind, found)
+        total, sums = self.source.reduce(self._summed(fn), both, name)
+        self.check.compare(self._kind, sums)
         return total
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         whole = Checksums(0, {})
-        for result, found in self.source.each(self._summed(fn), name):
-            whole = whole + found
+        for result, sums in self.source.each(self._summed(fn), name):
+            whole = whole + sums
             yield result
         self.check.compare(self._kind, whole)
 
@@ -253,7 +253,7 @@ class SummedBlock(Block):
                 self._sums.setdefault(j, 0)
             elif j not in self._sums:
                 self.numeric(j) if column.kind == "numeric" else self.categorical(j)
-        sums = {self._reader.features[j]: found for j, found in sorted(self._sums.items())}
+        sums = {self._reader.features[j]: checksum for j, checksum in sorted(self._sums.items())}
         if isinstance(self.target, RawCodes):
             sums[self._reader.target] = self._sum_codes(self.target)
         elif self.target is not None:
@@ -282,15 +282,15 @@ def _words(scan: Scan) -> str:
 
 def hash_values(values: Any) -> NDArray[np.uint64]:
     """A number for each category or label, the same in every process; 0 for missing ones."""
-    found = values.tolist() if isinstance(values, np.ndarray) else values
+    items = values.tolist() if isinstance(values, np.ndarray) else values
     # Text that looks like a number is not that number.
     texts = [
-        (v if isinstance(v, str) else f"\0{v}").encode("utf-8", "surrogatepass") for v in found
+        (v if isinstance(v, str) else f"\0{v}").encode("utf-8", "surrogatepass") for v in items
     ]
     ends = np.cumsum([len(text) for text in texts], dtype=np.intp)
     hashes = np.empty(len(texts), dtype=np.uint64)
     _hash_texts(np.frombuffer(b"".join(texts), dtype=np.uint8), ends, hashes)
-    hashes[[k for k, v in enumerate(found) if not isinstance(v, str) and is_missing(v)]] = 0
+    hashes[[k for k, v in enumerate(items) if not isinstance(v, str) and is_missing(v)]] = 0
     return hashes
 
 
@@ -328,9 +328,9 @@ def _sum_values(
     given = len(keys) > 0
     for i in range(len(bits)):
         key = keys[i] if given else _key(first + np.uint64(i))
-        own = _mix(bits[i] ^ key)
+        mixed = _mix(bits[i] ^ key)
         gap = (floats and (bits[i] & ~_SIGN) > _INFINITE) or key == 0
-        total += np.uint64(0) if gap else own
+        total += np.uint64(0) if gap else mixed
     return total
 
 
@@ -349,8 +349,8 @@ def _sum_codes(
         key = keys[i] if given else _key(first + np.uint64(i))
         code = np.int64(codes[i])
         bits = hashes[code if code < last else last]
-        own = _mix(bits ^ key)
-        total += np.uint64(0) if bits == 0 or key == 0 else own
+        mixed = _mix(bits ^ key)
+        total += np.uint64(0) if bits == 0 or key == 0 else mixed
     return total
 
 
@@ -361,9 +361,9 @@ def _hash_texts(
     """A hash of each text (OUT), from all their bytes (IN, end to end)."""
     start = 0
     for k in range(len(ends)):
-        own = np.uint64(ends[k] - start) * _STEP
+        hashed = np.uint64(ends[k] - start) * _STEP
         for i in range(start, ends[k]):
-            own = (own ^ np.uint64(letters[i])) * _FIRST
-            own ^= own >> np.uint64(32)
-        hashes[k] = max(_mix(own), np.uint64(1))
+            hashed = (hashed ^ np.uint64(letters[i])) * _FIRST
+            hashed ^= hashed >> np.uint64(32)
+        hashes[k] = max(_mix(hashed), np.uint64(1))
         start = ends[k]

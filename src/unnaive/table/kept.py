@@ -44,29 +44,29 @@ class KeptBlock(Block):
     def numeric(self, j: int) -> NDArray[np.float64]:
         if j in self._gone:
             return read_only(np.full(self.n_rows, np.nan))
-        found = self._kept.get(("numeric", j))
-        if found is None:
-            found = self._kept["numeric", j] = self._whole.numeric(j)
-        assert not isinstance(found, RawCodes)
-        return found if self._rows is None else read_only(found[self._rows])
+        values = self._kept.get(("numeric", j))
+        if values is None:
+            values = self._kept["numeric", j] = self._whole.numeric(j)
+        assert not isinstance(values, RawCodes)
+        return values if self._rows is None else read_only(values[self._rows])
 
     def categorical(self, j: int) -> RawCodes:
-        found = self._kept.get(("categorical", j))
-        if found is None:
-            found = self._kept["categorical", j] = self._whole.categorical(j)
-        assert isinstance(found, RawCodes)
-        codes = found.codes if self._rows is None else found.codes[self._rows]
+        raw = self._kept.get(("categorical", j))
+        if raw is None:
+            raw = self._kept["categorical", j] = self._whole.categorical(j)
+        assert isinstance(raw, RawCodes)
+        codes = raw.codes if self._rows is None else raw.codes[self._rows]
         if j in self._gone:  # the largest code means missing
             codes = np.full(self.n_rows, np.iinfo(codes.dtype).max, dtype=codes.dtype)
-        return RawCodes(read_only(codes), found.values)
+        return RawCodes(read_only(codes), raw.values)
 
     def take(self, rows: NDArray[np.intp]) -> KeptBlock:
         """Some of the rows, in any order, as often as asked."""
         if isinstance(self._rows, slice):
-            own = rows + self._rows.start
+            places = rows + self._rows.start
         else:
-            own = rows if self._rows is None else self._rows[rows]
-        return KeptBlock(self._whole, own, self._gone, self._kept)
+            places = rows if self._rows is None else self._rows[rows]
+        return KeptBlock(self._whole, places, self._gone, self._kept)
 
     def slice(self, start: int, stop: int) -> KeptBlock:
         stop = min(stop, self.n_rows)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-FOUND = "part int, seen bigint, found binary"  # columns of a packet, in the words of SQL
+PACKET = "part int, seen bigint, result binary"  # columns of a packet, in the words of SQL
 
 
 def tables(batches: Iterable[Any], n_rows: int, names: Sequence[str]) -> Iterator[Any]:
@@ -26,18 +26,18 @@ def tables(batches: Iterable[Any], n_rows: int, names: Sequence[str]) -> Iterato
         yield pa.Table.from_batches(waiting).rename_columns(names)
 
 
-def pack(part: int, seen: int, *found: Any) -> Any:
+def pack(part: int, seen: int, *results: Any) -> Any:
     """A batch of one row: the partition, how many rows it has, and a result or an error or none."""
     import pyarrow as pa
 
-    pickled: list[Any] = [pickle.dumps(result, protocol=5) for result in found] or [None]
-    fields = [("part", pa.int32()), ("seen", pa.int64()), ("found", pa.binary())]
+    pickled: list[Any] = [pickle.dumps(result, protocol=5) for result in results] or [None]
+    fields = [("part", pa.int32()), ("seen", pa.int64()), ("result", pa.binary())]
     return pa.record_batch([[part], [seen], pickled], schema=pa.schema(fields))
 
 
-def unpack(found: bytes) -> Any:
+def unpack(packet: bytes) -> Any:
     """A result; an error of the data is raised here, as itself."""
-    result = pickle.loads(found)
+    result = pickle.loads(packet)
     if isinstance(result, Exception):
         raise result
     return result
@@ -55,8 +55,8 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
         rows = [row for batch in batches for row in batch.to_pylist()]
         seen = sum(row["seen"] for row in rows)
         try:
-            found: list[T] = [unpack(row["found"]) for row in rows if row["found"]]
-            yield pack(0, seen, *sum_of(found, add))
+            results: list[T] = [unpack(row["result"]) for row in rows if row["result"]]
+            yield pack(0, seen, *sum_of(results, add))
         except (ValueError, TypeError) as error:
             yield pack(0, seen, error)
 

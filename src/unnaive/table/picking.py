@@ -65,21 +65,18 @@ class Picked:
 
         ``schema_of`` says what their columns hold, which may be less than those of the block.
         """
-        own, columns = (
-            block.row_ids,
-            block.columns,
-        )  # of every block: checksums are of whole columns
+        row_ids, columns = block.row_ids, block.columns  # of all: checksums are of whole columns
         if not len(self.ids):
             return None
-        found = np.searchsorted(self.ids, own, sorter=self.order)
-        places = np.minimum(found, len(self.ids) - 1)
+        ranks = np.searchsorted(self.ids, row_ids, sorter=self.order)
+        places = np.minimum(ranks, len(self.ids) - 1)
         if self.order is not None:
             places = self.order[places]
-        here = self.ids[places] == own
+        here = self.ids[places] == row_ids
         if not here.any():
             return None
         places = places[here]
-        whole = len(places) == len(own)
+        whole = len(places) == len(row_ids)
         columns = columns if whole else keep_rows(columns, here)
         return Block(
             block.schema if whole or schema_of is None else schema_of(list(columns)),
@@ -107,8 +104,8 @@ class PickedSource:
         picked, schema_of = self.picked, self.schema_of  # a source cannot be sent to workers
 
         def visit(block: Block) -> list[T]:
-            own = picked.block(block, schema_of)
-            return [] if own is None else [fn(own)]
+            rows = picked.block(block, schema_of)
+            return [] if rows is None else [fn(rows)]
 
         return visit
 
@@ -119,14 +116,14 @@ class PickedSource:
         def both(a: list[T], b: list[T]) -> list[T]:
             return [add(a[0], b[0])] if a and b else a or b
 
-        found = self.source.reduce(self._some(fn), both, name)
-        if not found:
+        total = self.source.reduce(self._some(fn), both, name)
+        if not total:
             raise changed_rows(f"none of {len(self.picked.ids):,} rows is there any more")
-        return found[0]
+        return total[0]
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
-        for found in self.source.each(self._some(fn), name):
-            yield from found
+        for results in self.source.each(self._some(fn), name):
+            yield from results
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self.each(fn, ANSWERING))

@@ -46,10 +46,10 @@ def open_table(
         # An engine is loaded only when it is used; its module opens a scan as a source.
         engine = import_module(dict(ENGINES.values()).get(X.kind, FILES))
         n_jobs = getattr(estimator, "n_jobs", None)
-        found = engine.open_scan(X, categorical_features, fitted, n_jobs)
-        opened: Source = found if X.check is None else CheckedSource(found, X.check)
+        source = engine.open_scan(X, categorical_features, fitted, n_jobs)
+        opened: Source = source if X.check is None else CheckedSource(source, X.check)
         if X.picked is not None:
-            return PickedSource(opened, X.picked, found.reader.schema_of)
+            return PickedSource(opened, X.picked, source.reader.schema_of)
         return opened
     frame = as_frame(X)
     columns: Sequence[Native] | NDArray[Any]
@@ -132,11 +132,11 @@ def _read_frame(frame: nw.DataFrame[Any], fitted: Schema | None) -> tuple[list[N
     return [columns[place[name]] for name in fitted.names], fitted.names
 
 
-def check_names(expected: list[Any], found: list[Any]) -> None:
+def check_names(expected: list[Any], columns: list[Any]) -> None:
     """Refuse columns other than those that a model knows, in any order."""
-    there, known = set(found), set(expected)
+    there, expected_names = set(columns), set(expected)
     missing = [n for n in expected if n not in there]
-    extra = [n for n in found if n not in known]
+    extra = [n for n in columns if n not in expected_names]
     if not missing and not extra:
         return
     lines = ["The feature names should match those that were passed during fit."]
@@ -209,10 +209,10 @@ def check_against(fitted: Schema, columns: Sequence[Native] | NDArray[Any]) -> S
     plain = isinstance(columns, np.ndarray) and columns.dtype.kind in "iuf"
     if plain and all(c.kind == "numeric" and c.family == "number" for c in fitted):
         return fitted
-    found = tuple(
+    specs = tuple(
         _check_column(spec, column_of(columns, j)) for j, spec in enumerate(fitted.columns)
     )
-    return Schema(found, fitted.named)
+    return Schema(specs, fitted.named)
 
 
 def _check_column(spec: Column, column: Native) -> Column:

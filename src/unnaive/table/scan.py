@@ -55,10 +55,10 @@ class Scan:
         return self.kind != "duckdb"
 
     @property
-    def aside(self) -> list[str]:
+    def non_features(self) -> list[str]:
         """Columns that are not features."""
-        own = (self.target, self.weight, self.row_id, *self.ignored)
-        return [name for name in own if name is not None]
+        names = (self.target, self.weight, self.row_id, *self.ignored)
+        return [name for name in names if name is not None]
 
     @property
     def unlabelled(self) -> Scan:
@@ -166,23 +166,28 @@ def scan_of(X: Any, y: Any = None, sample_weight: Any = None) -> Scan | None:
 
     ``y`` and ``sample_weight`` are then names of columns.
     """
+    if not is_scanned(X):
+        return None
     if not isinstance(X, Scan):
-        if isinstance(X, (list, tuple)) or kind_of(X) is None:
-            return None
         X = scan(X)
     if X.picked is not None and y is not None:
         X, y = replace(X.unlabelled, picked=replace(X.picked, labels=y)), None
     elif y is None and sample_weight is None:
         return X
-    for word, given, known in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
+    for word, given, named in (("y", y, X.target), ("sample_weight", sample_weight, X.weight)):
         if given is not None and not isinstance(given, str):
             raise TypeError(
                 f"{word} must be the name of a column, as X is read block by block; "
                 f"got {type(given).__name__}."
             )
-        if given is not None and known is not None and given != known:
-            raise ValueError(f"{word} is {given!r}, but the scan says {known!r}; give one of them.")
+        if given is not None and named is not None and given != named:
+            raise ValueError(f"{word} is {given!r}, but the scan says {named!r}; give one of them.")
     return replace(X, target=X.target or y, weight=X.weight or sample_weight)
+
+
+def is_scanned(X: Any) -> bool:
+    """Whether rows are not in memory: a `Scan`, or what can be one."""
+    return isinstance(X, Scan) or (not isinstance(X, (list, tuple)) and kind_of(X) is not None)
 
 
 def kind_of(data: Any) -> str | None:
@@ -191,10 +196,10 @@ def kind_of(data: Any) -> str | None:
         return "files"
     if isinstance(data, (list, tuple)):
         return "files" if data and all(isinstance(d, (str, os.PathLike)) for d in data) else None
-    own = type(data)
-    kind, _ = ENGINES.get(own.__module__.split(".")[0], (None, FILES))
+    cls = type(data)
+    kind, _ = ENGINES.get(cls.__module__.split(".")[0], (None, FILES))
     if kind in ("arrow", "polars"):
-        lazy = any(t.__name__ in ("Dataset", "LazyFrame") for t in own.__mro__)
+        lazy = any(t.__name__ in ("Dataset", "LazyFrame") for t in cls.__mro__)
         return kind if lazy else None
     if kind is not None:
         return kind
@@ -208,18 +213,18 @@ def read_size(value: int | str | None) -> int | None:
              "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
     if value is None:
         return None
-    found: float | None = None
+    size: float | None = None
     if isinstance(value, str):
         text = value.strip().upper()
         unit = text.lstrip("0123456789. ")
         number = text[: len(text) - len(unit)].strip()
         if number.replace(".", "", 1).isdigit() and (unit or "B") in units:
-            found = float(number) * units[unit or "B"]
+            size = float(number) * units[unit or "B"]
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        found = float(value)
-    if found is None or not 0 <= found < float("inf"):
+        size = float(value)
+    if size is None or not 0 <= size < float("inf"):
         raise ValueError(f"memory_limit must be bytes, or text such as '500MB'; got {value!r}.")
-    return int(found)
+    return int(size)
 
 
 def machine_memory() -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from unnaive.common.checks import check_hashes, expect
+from unnaive.common.wording import listed
 
 Kind = Literal["numeric", "categorical", "empty"]
 Family = Literal["number", "time", "duration", "bool", "text", "object", "empty"]
@@ -55,9 +56,9 @@ class Column:
     def __add__(self, other: Column) -> Column:
         if "empty" in (self.family, other.family):
             # A part without a value has no say, unless it was declared categorical.
-            known = other if self.family == "empty" else self
-            declared = "categorical" in (self.kind, other.kind) and known.family == "empty"
-            return Column(self.name, "categorical" if declared else known.kind, known.family)
+            typed = other if self.family == "empty" else self
+            declared = "categorical" in (self.kind, other.kind) and typed.family == "empty"
+            return Column(self.name, "categorical" if declared else typed.kind, typed.family)
         if self.family != other.family or self.kind != other.kind:
             raise ValueError(
                 f"{self} holds {FAMILY_WORDS[self.family]} in one part of the data and "
@@ -125,8 +126,8 @@ def resolve_kinds(
     """
     chosen = _chosen_as_categorical(names, categorical_features)
     return tuple(
-        Column(name, "categorical" if forced or own else natural_kind(family), family)
-        for name, family, own, forced in zip(names, families, declared, chosen, strict=True)
+        Column(name, "categorical" if forced or is_declared else natural_kind(family), family)
+        for name, family, is_declared, forced in zip(names, families, declared, chosen, strict=True)
     )
 
 
@@ -183,16 +184,11 @@ def _position(parameter: str, names: Sequence[Any], places: dict[Any, int], item
     if isinstance(item, str):
         raise ValueError(
             f"{parameter} names {item!r}, which is not a column of the table; "
-            f"its columns are {_shorten(names)}."
+            f"its columns are {listed(names)}."
         )
     if isinstance(item, (int, np.integer)) and -n <= item < n:
         return int(item) % n
     raise ValueError(f"{parameter} holds {item!r}; expected a column name or a position below {n}.")
-
-
-def _shorten(names: Sequence[Any], most: int = 8) -> str:
-    shown = ", ".join(repr(n) for n in names[:most])
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
 def by_column(parameter: str, value: Any, schema: Schema, default: Any) -> dict[int, Any]:

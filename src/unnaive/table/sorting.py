@@ -25,8 +25,8 @@ def ascending(keys: NDArray[Any], storage: Storage) -> NDArray[np.intp]:
     n = len(keys)
     order = storage.empty(n, np.intp)
     for start in range(0, n, RUN):
-        own = np.argsort(keys[start : start + RUN], kind="stable")
-        np.add(own, start, out=order[start : start + RUN])
+        places = np.argsort(keys[start : start + RUN], kind="stable")
+        np.add(places, start, out=order[start : start + RUN])
     run = RUN
     while run < n:
         merged = storage.empty(n, np.intp)

@@ -120,15 +120,15 @@ class Block:
 
     def slice(self, start: int, stop: int) -> Block:
         """A stretch of the rows, without copying them."""
-        own = slice(start, min(stop, self.n_rows))
+        rows = slice(start, min(stop, self.n_rows))
         return Block(
             self.schema,
-            self._columns[own] if self.matrix is not None else [c[own] for c in self._columns],
-            n_rows=own.stop - start,
-            target=cut_target(self.target, own),
-            weight=None if self.weight is None else self.weight[own],
+            self._columns[rows] if self.matrix is not None else [c[rows] for c in self._columns],
+            n_rows=rows.stop - start,
+            target=cut_target(self.target, rows),
+            weight=None if self.weight is None else self.weight[rows],
             first_row=self.first_row + start,
-            row_ids=None if self._row_ids is None else self._row_ids[own],
+            row_ids=None if self._row_ids is None else self._row_ids[rows],
         )
 
     def take(self, rows: NDArray[np.intp]) -> Block:
@@ -143,11 +143,11 @@ class Block:
         )
 
 
-def cut_target(target: NDArray[Any] | RawCodes | None, own: Any) -> NDArray[Any] | RawCodes | None:
+def cut_target(target: NDArray[Any] | RawCodes | None, rows: Any) -> NDArray[Any] | RawCodes | None:
     """Labels of some rows."""
     if isinstance(target, RawCodes):
-        return RawCodes(target.codes[own], target.values)
-    return None if target is None else target[own]
+        return RawCodes(target.codes[rows], target.values)
+    return None if target is None else target[rows]
 
 
 def keep_rows(

@@ -12,7 +12,7 @@ from unnaive.table.answers import answer_table, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import block_rows
 from unnaive.table.fingerprint import ChangedRowsError
-from unnaive.table.packets import FOUND, Union, adder, pack, sum_of, tables, unpack
+from unnaive.table.packets import PACKET, Union, adder, pack, sum_of, tables, unpack
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
@@ -67,12 +67,12 @@ class SparkSource(PassSource):
         rows = _numbered(self.frame, self.reader.columns).coalesce(tasks)
         with self.begin_pass(name) as progress:
             with _partition_counts(progress, self.frame) as counts:
-                level = rows.mapInArrow(_visitor(self.reader, fn, counts, add), FOUND)
+                level = rows.mapInArrow(_visitor(self.reader, fn, counts, add), PACKET)
                 while tasks > FAN:
                     tasks = -(-tasks // FAN)
-                    level = level.repartition(tasks, "part").mapInArrow(adder(add), FOUND)
+                    level = level.repartition(tasks, "part").mapInArrow(adder(add), PACKET)
                 parts = level.collect()
-            total = sum_of([unpack(part.found) for part in parts if part.found], add)
+            total = sum_of([unpack(part.result) for part in parts if part.result], add)
             seen = sum(part.seen for part in parts)
             if not total:
                 raise no_rows(seen)
@@ -95,16 +95,16 @@ class SparkSource(PassSource):
 
         # Workers do their share at the same time, and keep it until it is fetched, in order.
         with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
-            kept = frame.mapInArrow(_visitor(reader, fn, counts), FOUND)
+            kept = frame.mapInArrow(_visitor(reader, fn, counts), PACKET)
             kept.persist(StorageLevel.MEMORY_AND_DISK)
             try:
                 kept.count()
                 some, seen = False, 0
                 for row in kept.toLocalIterator(prefetchPartitions=True):
                     seen += row.seen
-                    if row.found:
+                    if row.result:
                         some = True
-                        yield unpack(row.found)
+                        yield unpack(row.result)
                 if not some:
                     raise no_rows(seen)
                 progress.reach(seen)
@@ -132,13 +132,13 @@ class SparkSource(PassSource):
             for table in tables(batches, 1, old):
                 block = reader.read(table)
                 if block is not None:
-                    own = answer_table(fn(block), names, new.schema)
-                    both = [own[n] if n in own.column_names else table[n] for n in out]
+                    answers = answer_table(fn(block), names, new.schema)
+                    both = [answers[n] if n in answers.column_names else table[n] for n in out]
                     yield from pa.table(both, names=_places(out)).combine_chunks().to_batches()
 
-        found = {field.name: field.dataType for field in frame.schema}
-        found |= {f.name: f.dataType for f in frame.sparkSession.createDataFrame(new).schema}
-        fields = [StructField(k, found[n]) for k, n in zip(_places(out), out, strict=True)]
+        types = {field.name: field.dataType for field in frame.schema}
+        types |= {f.name: f.dataType for f in frame.sparkSession.createDataFrame(new).schema}
+        fields = [StructField(k, types[n]) for k, n in zip(_places(out), out, strict=True)]
         return _numbered(frame, old).mapInArrow(answer, StructType(fields)).toDF(*out)
 
 
@@ -162,11 +162,11 @@ def _visitor(
             for table in tables(batches, block_rows(len(reader.columns)), reader.columns):
                 block = reader.read(table, at)
                 at += len(table)
-                found = [] if block is None else [fn(block)]
+                results = [] if block is None else [fn(block)]
                 if add is None:
-                    yield from (pack(part, 0, result) for result in found)
+                    yield from (pack(part, 0, result) for result in results)
                 else:
-                    total = sum_of([*total, *found], add)
+                    total = sum_of([*total, *results], add)
             if counts is not None:
                 counts.add({part: (at - first, context.stageId())})
             yield pack(part, at - first, *total)

@@ -89,15 +89,15 @@ class Storage:
 
     def copy(self, array: NDArray[Any]) -> NDArray[Any]:
         """The same values, here."""
-        own = self.empty(array.shape, array.dtype)
-        own[...] = array
-        return own
+        copied = self.empty(array.shape, array.dtype)
+        copied[...] = array
+        return copied
 
     def take(self, array: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[Any]:
         """The values of some rows."""
-        own = self.empty((len(rows), *array.shape[1:]), array.dtype)
-        np.take(array, rows, axis=0, out=own, mode="clip")  # other modes take a second copy
-        return own
+        taken = self.empty((len(rows), *array.shape[1:]), array.dtype)
+        np.take(array, rows, axis=0, out=taken, mode="clip")  # other modes take a second copy
+        return taken
 
     def argsort(self, keys: NDArray[Any]) -> NDArray[np.intp]:
         """Places of the keys in ascending order, equal ones as they stand."""
@@ -110,9 +110,9 @@ class Storage:
         n = sum(int(np.count_nonzero(test(part))) for part in stretches(n_rows))
         places, at = self.empty(n, np.intp), 0
         for part in stretches(n_rows):
-            own = np.flatnonzero(test(part))
-            np.add(own, part.start, out=places[at : at + len(own)])
-            at += len(own)
+            rows = np.flatnonzero(test(part))
+            np.add(rows, part.start, out=places[at : at + len(rows)])
+            at += len(rows)
         return places
 
     def __reduce__(self) -> Any:
@@ -180,8 +180,8 @@ def join(source: Source, fn: Callable[[Block], T], n_rows: int, name: str = CODI
                 return source.storage.empty(shape, array.dtype)
 
             whole = _each_array(record, room)
-        for (out, axis), (own, _) in zip(_arrays(whole), _arrays(record), strict=True):
-            out[(slice(None),) * axis + (slice(at, at + n),)] = own
+        for (out, axis), (piece, _) in zip(_arrays(whole), _arrays(record), strict=True):
+            out[(slice(None),) * axis + (slice(at, at + n),)] = piece
         at += n
     if whole is None or at != n_rows:
         raise RuntimeError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from unnaive.bayes.evidence import CERTAIN
+from unnaive.common.sklearn_private import safe_indexing
 from unnaive.explain.contrast import Waterfall, waterfall_of
 from unnaive.explain.displays import drawing
 from unnaive.explain.readings import read_model
@@ -77,7 +77,7 @@ class ExplanationDisplay:
         -------
         ExplanationDisplay
         """
-        one = X[row : row + 1] if isinstance(X, list) else _safe_indexing(X, [row])
+        one = X[row : row + 1] if isinstance(X, list) else safe_indexing(X, [row])
         explanation = explain_rows(read_model(estimator), one)[0]
         return cls(waterfall_of(explanation, label, against, piece)).plot(**options)
 

@@ -18,8 +18,8 @@ from unnaive.explain.displays.pair import draw_cells, shown_slots
 from unnaive.explain.displays.scales import (
     LONGEST,
     NomogramPoints,
+    NomogramScale,
     PairScale,
-    Scale,
     make_scales,
     possible_odds,
 )
@@ -53,9 +53,9 @@ class NomogramDisplay:
     pages_ : list of matplotlib Figure
     axes_ : list of matplotlib Axes
         All pages, and their axes; the rulers of the sum are on the last one.
-    scales_ : list of Scale
+    scales_ : list of NomogramScale
         The attributes drawn, from the top.
-    others_ : list of Scale
+    others_ : list of NomogramScale
         Attributes whose points are drawn as one scale.
     pairs_ : list of PairScale
     tables_ : list of matplotlib Figure
@@ -163,10 +163,10 @@ class NomogramDisplay:
 
     def _scale(
         self, attribute: AttributeEvidence, values: list[int], odds: NDArray[np.float64]
-    ) -> Scale:
+    ) -> NomogramScale:
         marked = odds[values]
         every = (odds - marked.min()) / self.per_point_
-        return Scale(attribute, values, marked, every[values], every)
+        return NomogramScale(attribute, values, marked, every[values], every)
 
     def _pair(self, label: Any, against: Any) -> tuple[int, int]:
         facts = self.facts
@@ -270,7 +270,7 @@ class NomogramDisplay:
             drawing.title(ax, f"points of {drawing.plain(pair.evidence.name, 40)}")
         return figure
 
-    def _draw_scale(self, ax: Any, scale: Scale, at: float) -> None:
+    def _draw_scale(self, ax: Any, scale: NomogramScale, at: float) -> None:
         points = scale.points
         ax.hlines(at, points.min(), points.max(), color="black", lw=0.8)
         counts = np.nan_to_num(scale.attribute.counts[scale.values].sum(axis=1), nan=1.0)
@@ -334,7 +334,7 @@ class _Row:
 
     name: str
     points: NDArray[np.float64]
-    scale: Scale | None
+    scale: NomogramScale | None
 
     @property
     def height(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.wording import listed
 from unnaive.encode.coding import column_slots
 from unnaive.explain.displays import drawing
 from unnaive.explain.evidence import evidence_of
@@ -124,10 +125,10 @@ def find_pair(pairs: Sequence[PairEvidence], pair: int | Sequence[str]) -> PairE
         if not 0 <= pair < len(pairs):
             raise ValueError(f"pair must be a number from 0 to {len(pairs) - 1}; got {pair!r}.")
         return pairs[int(pair)]
-    for known in pairs:
-        if set(known.columns) == {str(name) for name in pair}:
-            return known
-    some = ", ".join(known.name for known in pairs[:5])
+    for candidate in pairs:
+        if set(candidate.columns) == {str(name) for name in pair}:
+            return candidate
+    some = listed((candidate.name for candidate in pairs), 5)
     raise ValueError(f"there is no pair {tuple(pair)!r}; the model has {some}.")
 
 

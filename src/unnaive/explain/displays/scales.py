@@ -20,7 +20,7 @@ LONGEST = 24  # letters of a name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class NomogramScale:
     """One attribute of a nomogram.
 
     Attributes
@@ -78,14 +78,14 @@ class NomogramPoints(Facts):
     Attributes
     ----------
     label, against : str
-    scales : tuple of Scale
+    scales : tuple of NomogramScale
         Of the attributes, those that are drawn first.
     pairs : tuple of PairScale
     """
 
     label: str
     against: str
-    scales: tuple[Scale, ...]
+    scales: tuple[NomogramScale, ...]
     pairs: tuple[PairScale, ...]
 
     def _columns(self) -> Columns:

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from unnaive.answer import Answer, ClassTree, Folded, Foreign, Scorecard, scorecard
+from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
 from unnaive.explain.importance import Importance, importance_of
+from unnaive.explain.labelled import labelled_rows
 from unnaive.explain.parts import label_names
-from unnaive.explain.quality import labelled_rows, quality_of
+from unnaive.explain.quality import quality_of
 from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
@@ -90,7 +91,7 @@ class Contents:
         n, most = self.block.n_rows, max(500, min(MOST_MEASURED, WORK // len(self.names) ** 2))
         if n > most:
             at = np.linspace(0, n - 1, most).astype(np.intp)
-            X = _safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), at)
+            X = safe_indexing(X if hasattr(X, "__getitem__") else np.asarray(X), at)
             y = None if y is None else read_target(y)[at]
         self.n_measured = min(n, most)
         importance = importance_of(self.reading, X, y)

@@ -6,12 +6,11 @@ import html
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.estimator import TableEstimator
 from unnaive.explain.report.contents import Contents
 from unnaive.explain.report.page import render, write
+from unnaive.models._base import leaves_answer
 from unnaive.models.wrapped import look_inside
 
 
@@ -153,8 +152,7 @@ def report(
     """
     inside = look_inside(model)
     model, X = inside.model, inside.read(X)
-    ours = isinstance(model, TableEstimator) and is_classifier(model)
-    if not (ours and hasattr(model, "predict_proba")):
+    if not (leaves_answer(model) and hasattr(model, "predict_proba")):
         raise TypeError(
             f"report shows classifiers of this library that have predict_proba, also inside a "
             f"Pipeline, a search or a classifier with a threshold; got a {type(model).__name__}."

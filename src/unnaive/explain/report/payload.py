@@ -78,27 +78,27 @@ def _(node: Pool) -> Payload:
         "intercept": pack(node.intercept),
         "members": [scorer_payload(member) for member in node.members],
         "columns": [
-            [_own_slots(own, coder) for own, coder in zip(coders_of(member), shown, strict=True)]
+            [_own_slots(*both) for both in zip(coders_of(member), shown, strict=True)]
             for member in node.members
         ],
     }
 
 
-def _own_slots(own: Bins | Categories | None, shown: Bins | Categories | None) -> Payload:
+def _own_slots(member: Bins | Categories | None, shown: Bins | Categories | None) -> Payload:
     """How a member numbers a column: cuts of a number, a slot for each slot of the page."""
-    if isinstance(own, Bins):
-        return {"cuts": pack(own.cuts)}
-    if isinstance(own, Categories) and isinstance(shown, Categories):
-        return {"slots": pack(_slots_in(own, shown))}
+    if isinstance(member, Bins):
+        return {"cuts": pack(member.cuts)}
+    if isinstance(member, Categories) and isinstance(shown, Categories):
+        return {"slots": pack(_slots_in(member, shown))}
     return {}
 
 
-def _slots_in(own: Categories, shown: Categories) -> NDArray[np.int64]:
+def _slots_in(member: Categories, shown: Categories) -> NDArray[np.int64]:
     """The slot in one list of categories of each slot of another."""
-    slots = np.full(shown.size + 2, own.size + 1, dtype=np.int64)
+    slots = np.full(shown.size + 2, member.size + 1, dtype=np.int64)
     slots[0] = 0
     for value, slot in shown.index.items():
-        slots[slot] = own.index.get(value, own.size + 1)
+        slots[slot] = member.index.get(value, member.size + 1)
     return slots
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
+from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.explain.parts import label_names
@@ -28,9 +28,9 @@ def cross_validated(model: Any, X: Any, y: Any, cv: Any) -> list[Quality]:
     folds = check_cv(cv, groups, classifier=True).split(np.zeros(len(target)), groups)
     qualities = []
     for train, test in folds:
-        fitted = clone(model).fit(_safe_indexing(X, train), target[train])
+        fitted = clone(model).fit(safe_indexing(X, train), target[train])
         fitted = fitted.with_decision(model.answer_.decision)
-        qualities.append(quality_of(fitted, _safe_indexing(X, test), target[test]))
+        qualities.append(quality_of(fitted, safe_indexing(X, test), target[test]))
     return qualities
 
 

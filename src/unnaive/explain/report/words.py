@@ -81,7 +81,7 @@ def _(node: EvidenceTable) -> str:
         pairs = counted(len(node.scorer.pairs), "pair")
         return f"The evidence of all attributes, and of {pairs} of attributes, adds up."
     scaled = "" if node.slope == 1.0 else f" It is calibrated by the factor {node.slope:.2g}."
-    if node.rounds is not None:
+    if node.boosted:
         return f"Learned by boosting: the evidence of all rounds and attributes adds up.{scaled}"
     return f"Naive Bayes: the evidence of all attributes adds up.{scaled}"
 

@@ -70,8 +70,8 @@ class Judge:
         model = clone(self.estimator).fit(
             take_rows(X, train), pairs, **check_method_params(X, self.params, indices=train)
         )
-        found = self._predict(model, owner, take_rows(X, test))
-        right = room.where(lambda part: found[part] == groups[test[part]], len(test))
+        predicted = self._predict(model, owner, take_rows(X, test))
+        right = room.where(lambda part: predicted[part] == groups[test[part]], len(test))
         return float(room.take(self.weight, room.take(test, right)).sum())
 
     def _predict(self, model: Any, owner: NDArray[np.intp], X: Any) -> NDArray[np.intp]:
@@ -92,20 +92,20 @@ class Judge:
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         parts = []
         for c, number in enumerate(numbers):
-            own = self.rows.own(c, train)
-            if len(own):
+            rows = self.rows.rows_of(c, train)
+            if len(rows):
                 key = (fold, c, number)
                 if key not in self.clusters:  # the clusterer itself is not needed again
-                    found = self.rows.cluster(c, own, number)
-                    self.clusters[key] = replace(found, clusterer=None)
-                parts.append((c, self._places(train, own), self.clusters[key]))
+                    clustering = self.rows.cluster(c, rows, number)
+                    self.clusters[key] = replace(clustering, clusterer=None)
+                parts.append((c, self._places(train, rows), self.clusters[key]))
         return join(parts, len(train), self.rows.storage)
 
-    def _places(self, train: NDArray[np.intp], own: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _places(self, train: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Where some of the training rows stand among them."""
-        places = self.rows.storage.empty(len(own), np.intp)
-        for part in stretches(len(own)):
-            places[part] = np.searchsorted(train, own[part])
+        places = self.rows.storage.empty(len(rows), np.intp)
+        for part in stretches(len(rows)):
+            places[part] = np.searchsorted(train, rows[part])
         return places
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.nodes import ClassClusters
+from unnaive.answer.clusters import ClassClusters
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.gather import gather
 from unnaive.counts.moments import Spread
@@ -33,20 +33,20 @@ def describe_class(
     pairs: Summary, owner: NDArray[np.intp], c: int, label: Any, noise: bool
 ) -> ClassClusters:
     """Sizes and profiles of the clusters of class number c."""
-    own = np.flatnonzero(owner == c)
-    spread = pairs.moments.finish(own) if len(own) > 1 else None
-    said = tuple(_profile(pairs, own, spread, p) for p in range(len(own)))
-    return ClassClusters(label, len(own), pairs.counts.totals[own], said, noise)
+    clusters = np.flatnonzero(owner == c)
+    spread = pairs.moments.finish(clusters) if len(clusters) > 1 else None
+    said = tuple(_profile(pairs, clusters, spread, p) for p in range(len(clusters)))
+    return ClassClusters(label, len(clusters), pairs.counts.totals[clusters], said, noise)
 
 
-def _profile(pairs: Summary, own: NDArray[np.intp], spread: Spread | None, p: int) -> str:
+def _profile(pairs: Summary, clusters: NDArray[np.intp], spread: Spread | None, p: int) -> str:
     """How cluster number p differs from its class, the most striking first."""
     if spread is None:
         return "the whole class"
     remarks = _number_remarks(pairs, spread, p)
     for j, coder in enumerate(pairs.coders):
         if isinstance(coder, Categories) and coder.size:
-            remarks += _value_remarks(pairs, j, coder, own, p)
+            remarks += _value_remarks(pairs, j, coder, clusters, p)
     remarks.sort(key=lambda r: -r[0])
     said = [text for _, text in remarks[:MOST_REMARKS]]
     return "; ".join(said) if said else "much like the class"
@@ -54,7 +54,7 @@ def _profile(pairs: Summary, own: NDArray[np.intp], spread: Spread | None, p: in
 
 def _number_remarks(pairs: Summary, spread: Spread, p: int) -> list[tuple[float, str]]:
     whole = spread.whole(np.ones(len(spread.weight)))
-    found = []
+    remarks = []
     for k, j in enumerate(pairs.moments.columns):
         column = pairs.schema[j]
         if not whole.variance[k] > 0 or np.isnan(spread.mean[p, k]):
@@ -64,14 +64,14 @@ def _number_remarks(pairs: Summary, spread: Spread, p: int) -> list[tuple[float,
             text = f"{column.name} {'high' if away > 0 else 'low'}"
             if column.family == "number":
                 text += f" ({spread.mean[p, k]:.4g} on average, {whole.mean[k]:.4g} in the class)"
-            found.append((abs(away), text))
-    return found
+            remarks.append((abs(away), text))
+    return remarks
 
 
 def _value_remarks(
-    pairs: Summary, j: int, coder: Categories, own: NDArray[np.intp], p: int
+    pairs: Summary, j: int, coder: Categories, clusters: NDArray[np.intp], p: int
 ) -> list[tuple[float, str]]:
-    counts = pairs.counts.values(j)[own]
+    counts = pairs.counts.values(j)[clusters]
     if not counts[p].sum():
         return []
     here, every = counts[p] / counts[p].sum(), counts.sum(axis=0) / counts.sum()

@@ -89,7 +89,7 @@ class ClassRows:
     params: Any
     storage: Storage
 
-    def own(self, c: int, among: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    def rows_of(self, c: int, among: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
         """Positions of the rows of class number c, among all or some rows."""
         room, groups = self.storage, self.groups
         if among is None:
@@ -111,9 +111,9 @@ class ClassRows:
         if number == 1 or len(rows) < self.min_rows:
             return Clustering(self.storage.zeros(len(rows), np.intp), 1)
         label = self.labels[c : c + 1].tolist()[0]
-        own = clone(self.clusterer)
-        with nullcontext() if subfit is None else subfit(own, f"clusters of {label!r}"):
-            return cluster(own, self.X, rows, label, number, self.params, self.storage)
+        clusterer = clone(self.clusterer)
+        with nullcontext() if subfit is None else subfit(clusterer, f"clusters of {label!r}"):
+            return cluster(clusterer, self.X, rows, label, number, self.params, self.storage)
 
     def cluster_each(
         self,
@@ -122,10 +122,11 @@ class ClassRows:
         subfit: Subfit | None = None,
     ) -> list[Clustering]:
         """Clusters of all rows of some classes."""
-        found = Parallel(n_jobs=self.n_jobs(n_jobs), prefer="threads")(
-            delayed(self.cluster)(c, self.own(c), number, subfit) for c, number in numbers.items()
+        clusterings = Parallel(n_jobs=self.n_jobs(n_jobs), prefer="threads")(
+            delayed(self.cluster)(c, self.rows_of(c), number, subfit)
+            for c, number in numbers.items()
         )
-        return list(found)
+        return list(clusterings)
 
 
 def join(
@@ -138,10 +139,10 @@ def join(
     """
     pairs = storage.empty(n_rows, np.intp)
     owner: list[int] = []
-    for c, places, found in parts:
+    for c, places, clustering in parts:
         for part in stretches(len(places)):
-            pairs[places[part]] = len(owner) + found.labels[part]
-        owner += [c] * found.n_clusters
+            pairs[places[part]] = len(owner) + clustering.labels[part]
+        owner += [c] * clustering.n_clusters
     return pairs, np.array(owner, dtype=np.intp)
 
 
@@ -151,13 +152,13 @@ def number_parameter(clusterer: Any) -> str | None:
     Its own comes first; then the last step's, which clusters: steps before it, such as a PCA, may
     have a number of components too.
     """
-    found = [n for n in clusterer.get_params(deep=True) if n.split("__")[-1] in NUMBER_NAMES]
-    own = [name for name in found if "__" not in name]
-    return str((own or found[-1:])[0]) if found else None
+    names = [n for n in clusterer.get_params(deep=True) if n.split("__")[-1] in NUMBER_NAMES]
+    outer = [name for name in names if "__" not in name]
+    return str((outer or names[-1:])[0]) if names else None
 
 
 def cluster(
-    own: Any,
+    clusterer: Any,
     X: Any,
     rows: NDArray[np.intp],
     label: Any,
@@ -170,30 +171,30 @@ def cluster(
     ``number`` replaces the clusterer's own number of clusters; ``params`` go to its ``fit``, those
     with one entry per row cut to the rows.
     """
-    name = number_parameter(own)
+    name = number_parameter(clusterer)
     if name is not None:
-        asked = own.get_params()[name] if number is None else number
-        if isinstance(asked, (int, np.integer)):
-            own.set_params(**{name: min(int(asked), len(rows))})
+        n_clusters = clusterer.get_params()[name] if number is None else number
+        if isinstance(n_clusters, (int, np.integer)):
+            clusterer.set_params(**{name: min(int(n_clusters), len(rows))})
     part = take_rows(X, rows)
     given = check_method_params(X, params, indices=rows)
     try:
-        found = np.asarray(_labels(own, part, given))
+        numbers = np.asarray(_labels(clusterer, part, given))
     except ValueError as error:
         raise ValueError(
-            f"{type(own).__name__} could not cluster the {len(rows)} rows of the class {label!r}: "
-            f"{str(error).rstrip('.')}. Other libraries' clusterers may need numbers without "
-            "gaps: put a preprocessing step before it in a pipeline. If the class is too small, "
-            "pass a larger min_rows=."
+            f"{type(clusterer).__name__} could not cluster the {len(rows)} rows of the class "
+            f"{label!r}: {str(error).rstrip('.')}. Other libraries' clusterers may need numbers "
+            "without gaps: put a preprocessing step before it in a pipeline. If the class is too "
+            "small, pass a larger min_rows=."
         ) from error
-    names = np.unique(np.concatenate([np.unique(found[part]) for part in stretches(len(rows))]))
+    names = np.unique(np.concatenate([np.unique(numbers[part]) for part in stretches(len(rows))]))
     noise = bool(names[0] == -1)
     labels = storage.empty(len(rows), np.intp)
     for part in stretches(len(rows)):
-        labels[part] = np.searchsorted(names, found[part])
+        labels[part] = np.searchsorted(names, numbers[part])
         if noise:  # rows that belong nowhere are a cluster of their own, the last
             labels[part] = (labels[part] - 1) % len(names)
-    return Clustering(labels, len(names), noise, own)
+    return Clustering(labels, len(names), noise, clusterer)
 
 
 def _labels(clusterer: Any, X: Any, params: Any) -> Any:

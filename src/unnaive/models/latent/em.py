@@ -16,7 +16,7 @@ from unnaive.encode import Bins, Categories
 from unnaive.encode.draws import row_bits
 from unnaive.estimator import Progress
 from unnaive.models.latent import kernels, starts
-from unnaive.models.latent.rows import Latent, Scale
+from unnaive.models.latent.rows import Latent, Standardization
 from unnaive.models.latent.state import Mixtures, Prior, Sums
 from unnaive.table import Schema
 from unnaive.table.storage import stretches
@@ -27,7 +27,7 @@ MOST_PARTS = 16  # and no more tasks than this: each has sums of its own
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class EMOptions:
     """When EM stops and from where it starts; see `LatentClassClusterer`."""
 
     prior: Prior
@@ -71,7 +71,7 @@ class Search:
     ``begin`` makes what counts the steps with so many components, and may stop them.
     """
 
-    def __init__(self, latent: Latent, rules: Rules, n_jobs: int | None, begin: Begin) -> None:
+    def __init__(self, latent: Latent, rules: EMOptions, n_jobs: int | None, begin: Begin) -> None:
         self.latent, self.rules, self.n_jobs = latent, rules, n_jobs
         self.begin, self.stopped = begin, False
         folds = latent.n_folds + 1
@@ -122,11 +122,9 @@ class Search:
         self.stopped = progress.stopped
         taken = (~np.isnan(history)).sum(axis=1)
         final = history[np.arange(len(chosen)), taken - 1]
-        best = [int(f[final[f].argmax()]) for f in self._by_fold(fold)]
+        starts = (np.flatnonzero(fold == f) for f in range(self.latent.n_folds + 1))
+        best = [int(of_fold[final[of_fold].argmax()]) for of_fold in starts]
         return self._fitted(mixtures, sums, history, taken, best)
-
-    def _by_fold(self, fold: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-        return [np.flatnonzero(fold == f) for f in range(self.latent.n_folds + 1)]
 
     def _begin(self, seeds: NDArray[np.intp]) -> Mixtures:
         rows, packs = self.latent.rows, self.latent.packs
@@ -219,7 +217,7 @@ def _empty_sums(mixtures: Mixtures, *parts: int) -> Sums:
 
 
 def fit_number(
-    latent: Latent, n_components: int, rules: Rules, n_jobs: int | None, begin: Begin
+    latent: Latent, n_components: int, rules: EMOptions, n_jobs: int | None, begin: Begin
 ) -> Fitted:
     """A mixture of so many components, or of as many as there are different rows."""
     search = Search(latent, rules, n_jobs, begin)
@@ -229,7 +227,7 @@ def fit_number(
 
 
 def fit_growing(
-    latent: Latent, most: int, rules: Rules, n_jobs: int | None, begin: Begin
+    latent: Latent, most: int, rules: EMOptions, n_jobs: int | None, begin: Begin
 ) -> tuple[Fitted, list[float]]:
     """One component more while held-out rows become likelier; also their likelihoods on the way."""
     search = Search(latent, rules, n_jobs, begin)
@@ -253,7 +251,7 @@ def fit_growing(
 def cluster_scorer(
     fitted: Fitted,
     order: NDArray[np.intp],
-    scale: Scale,
+    scale: Standardization,
     coders: list[Categories | None],
     schema: Schema,
 ) -> Scorer:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from unnaive.bayes.kernels import exponential, fill_all_logs, log_share
 from unnaive.common.compile import kernel
 from unnaive.encode.intrinsics import float_bits
-from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows, Sums
+from unnaive.models.latent.state import EMRows, Mixtures, Packs, Prior, Sums
 
 TILE = 256  # rows whose scores stay in cache while the columns are added
 LOWEST = -40.0  # below this, a component's share of a row is far less than the unit of shares
@@ -48,7 +48,7 @@ def any_missing(values: NDArray[np.float64]) -> bool:
 
 @kernel
 def _score(
-    rows: Rows,
+    rows: EMRows,
     packs: Packs,
     mixtures: Mixtures,
     m: int,
@@ -127,7 +127,7 @@ def _divide(
 
 @kernel
 def _count(
-    rows: Rows,
+    rows: EMRows,
     packs: Packs,
     first: int,
     last: int,
@@ -171,7 +171,7 @@ def _count(
 
 @kernel
 def visit(
-    rows: Rows,
+    rows: EMRows,
     packs: Packs,
     mixtures: Mixtures,
     fold: NDArray[np.intp],
@@ -248,9 +248,9 @@ def estimate(
     counts = np.empty(mixtures.logs[m].shape)
     _slot_counts(packs, sums.cells[m], counts)
     for c in range(len(packs.pack)):
-        own = slice(packs.offset[c], packs.offset[c + 1])
-        fill_all_logs(counts[own], prior.alpha, False, mixtures.logs[m, own])
-        penalty += prior.alpha * mixtures.logs[m, own].sum()
+        slots = slice(packs.offset[c], packs.offset[c + 1])
+        fill_all_logs(counts[slots], prior.alpha, False, mixtures.logs[m, slots])
+        penalty += prior.alpha * mixtures.logs[m, slots].sum()
     mixtures.penalty[m] = penalty
     fill_tables(packs, mixtures, m)
 
@@ -313,7 +313,7 @@ def add_parts(parts: Sums, active: NDArray[np.bool_], whole: Sums) -> None:
 
 @kernel
 def run(
-    rows: Rows,
+    rows: EMRows,
     packs: Packs,
     mixtures: Mixtures,
     fold: NDArray[np.intp],

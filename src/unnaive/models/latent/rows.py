@@ -15,7 +15,7 @@ from unnaive.encode import Categories
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import assign_folds, hold_out, value_keys
 from unnaive.models.latent import kernels
-from unnaive.models.latent.state import Packs, Rows
+from unnaive.models.latent.state import EMRows, Packs
 from unnaive.table import Block, Source
 from unnaive.table.storage import Storage, join, stretches
 
@@ -23,7 +23,7 @@ MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables ar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class Standardization:
     """The numeric columns that vary, their means and standard deviations."""
 
     columns: tuple[int, ...]
@@ -37,7 +37,7 @@ class Latent:
 
     Attributes
     ----------
-    rows : Rows
+    rows : EMRows
     packs : Packs
     slots : array of shape (categorical columns, rows)
     shares : array
@@ -50,7 +50,7 @@ class Latent:
         Where more arrays of rows go.
     """
 
-    rows: Rows
+    rows: EMRows
     packs: Packs
     slots: NDArray[np.uint16]
     shares: NDArray[np.float64]
@@ -83,7 +83,7 @@ class _Values:
 def read_rows(
     source: Source,
     coders: Sequence[Categories | None],
-    scale: Scale,
+    scale: Standardization,
     factor: float,
     cv: Any,
     seed: int,
@@ -101,20 +101,20 @@ def read_rows(
         values = [block.numeric(j) for j in scale.columns]
         return _Values(slots, values, block.weight, block.row_ids)
 
-    found, room = join(source, read, n_rows), source.storage
-    columns = [*found.slots, *found.values]
+    read_values, room = join(source, read, n_rows), source.storage
+    columns = [*read_values.slots, *read_values.values]
     keys = value_keys(columns, n_rows, room)
     first, place = _distinct(keys, columns, room)
     n = len(first)
     held = room.zeros(((cv if isinstance(cv, int) else 0) + 1, n))
     if cv is not None and not isinstance(cv, int):
-        folds, n_folds = assign_folds(cv, seed, found.row_ids, None)
+        folds, n_folds = assign_folds(cv, seed, read_values.row_ids, None)
         held = room.zeros((n_folds + 1, n))
     weight, nobody = room.zeros(n), np.empty(0, np.int64)
     for part in stretches(n_rows):
         each = np.full(part.stop - part.start, factor)
-        if found.weight is not None:
-            each = factor * found.weight[part]
+        if read_values.weight is not None:
+            each = factor * read_values.weight[part]
         kernels.add_weights(place[part], each, nobody, weight[None])
         if cv is not None and not isinstance(cv, int):
             kernels.add_weights(place[part], each, folds[part], held)
@@ -122,11 +122,11 @@ def read_rows(
     if isinstance(cv, int):
         hold_out(seed, keys, weight, cv, held, room)
     widths = np.array([coder.size + 1 for coder in coded.values()], np.intp)
-    packs, picked, cells = _pack(found.slots, first, widths, room)
-    values, gap, present = _standardize(found.values, first, scale, room)
+    packs, picked, cells = _pack(read_values.slots, first, widths, room)
+    values, gap, present = _standardize(read_values.values, first, scale, room)
     filled = np.array([weight @ present[g] if g >= 0 else weight.sum() for g in gap])
     return Latent(
-        Rows(values, gap, present, cells, weight, held),
+        EMRows(values, gap, present, cells, weight, held),
         packs,
         picked,
         _shares(picked, weight, packs.width),
@@ -144,12 +144,12 @@ def _distinct(
     new, place = room.empty(n, np.bool_), room.empty(n, np.intp)
     sets = 0
     for part in stretches(n):
-        own = order[max(part.start - 1, 0) : part.stop]  # with the row before
-        ordered = keys[own]
+        places = order[max(part.start - 1, 0) : part.stop]  # with the row before
+        ordered = keys[places]
         same = ordered[1:] == ordered[:-1]
         pairs = np.flatnonzero(same)
         for column in columns if len(pairs) else ():  # equal keys are equal rows, but for bad luck
-            a, b = column[own[pairs]], column[own[pairs + 1]]
+            a, b = column[places[pairs]], column[places[pairs + 1]]
             same[pairs] &= (a == b) | ((a != a) & (b != b))
         here = ~same if part.start else np.concatenate(([True], ~same))
         new[part] = here
@@ -159,9 +159,12 @@ def _distinct(
 
 
 def _standardize(
-    columns: Sequence[NDArray[np.float64]], rows: NDArray[np.intp], scale: Scale, room: Storage
+    columns: Sequence[NDArray[np.float64]],
+    rows: NDArray[np.intp],
+    scale: Standardization,
+    room: Storage,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """`values`, `gap` and `present` of `Rows`."""
+    """`values`, `gap` and `present` of `EMRows`."""
     n = len(rows)
     gap = np.full(len(columns), -1, dtype=np.intp)
     with_gaps = [k for k, column in enumerate(columns) if kernels.any_missing(column)]
@@ -169,12 +172,12 @@ def _standardize(
     values, present = room.empty((len(columns), n), float), room.empty((len(with_gaps), n), float)
     for part in stretches(n):
         for k, column in enumerate(columns):
-            own = (column[rows[part]] - scale.mean[k]) / scale.deviation[k]
+            standardized = (column[rows[part]] - scale.mean[k]) / scale.deviation[k]
             if gap[k] >= 0:
-                missing = np.isnan(own)
-                own[missing] = 0.0
+                missing = np.isnan(standardized)
+                standardized[missing] = 0.0
                 present[gap[k], part] = ~missing
-            values[k, part] = own
+            values[k, part] = standardized
     return values, gap, present
 
 
@@ -213,17 +216,17 @@ def _shares(
 ) -> NDArray[np.float64]:
     """Missing (no share), then the values of each column."""
     parts = [np.zeros(0)]
-    for own, width in zip(slots, widths.tolist(), strict=True):
+    for codes, width in zip(slots, widths.tolist(), strict=True):
         weights = np.zeros(width)
-        kernels.add_weights(own, weight, np.empty(0, np.int64), weights[None])
+        kernels.add_weights(codes, weight, np.empty(0, np.int64), weights[None])
         weights[0] = 0.0
         parts.append(weights / weights.sum())
     return np.concatenate(parts)
 
 
-def column_scale(summary: Summary) -> Scale:
+def column_scale(summary: Summary) -> Standardization:
     """Mean and deviation of the numeric columns that vary."""
     whole = summary.moments.finish().whole(np.ones(1))
     vary = np.flatnonzero(whole.variance > SMALLEST_VARIANCE)
     columns = tuple(summary.moments.columns[k] for k in vary)
-    return Scale(columns, whole.mean[vary], np.sqrt(whole.variance[vary]))
+    return Standardization(columns, whole.mean[vary], np.sqrt(whole.variance[vary]))

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
 from unnaive.models.latent.kernels import TILE, fill_tables
-from unnaive.models.latent.state import Mixtures, Packs, Prior, Rows
+from unnaive.models.latent.state import EMRows, Mixtures, Packs, Prior
 
 
 @kernel
 def begin(
-    rows: Rows,
+    rows: EMRows,
     packs: Packs,
     slots: NDArray[np.uint16],
     shares: NDArray[np.float64],
@@ -49,7 +49,7 @@ def begin(
 
 @kernel
 def farthest(
-    rows: Rows,
+    rows: EMRows,
     slots: NDArray[np.uint16],
     fold: int,
     seed: int,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Rows(NamedTuple):
+class EMRows(NamedTuple):
     """Distinct rows as EM sees them, column by column."""
 
     values: NDArray[np.float64]  # numeric columns x rows, standardized, 0 where missing

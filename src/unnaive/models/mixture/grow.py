@@ -28,18 +28,18 @@ def grow_layers(judge: Callable[[Layers], float], max_experts: int) -> tuple[Lay
     From the best on, either the last layer doubles or a layer of pairs is added, as long as the
     better of the two is more accurate than what is there. Ties go to the smaller one.
     """
-    found: Growth = [(layers, judge(layers)) for layers in SEEDLINGS if fits(layers, max_experts)]
-    best = max(found, key=lambda pair: pair[1])
+    growth: Growth = [(layers, judge(layers)) for layers in SEEDLINGS if fits(layers, max_experts)]
+    best = max(growth, key=lambda pair: pair[1])
     while True:
         larger = [
             (layers, judge(layers))
             for layers in ((*best[0][:-1], 2 * best[0][-1]), (*best[0], 2))
-            if fits(layers, max_experts) and layers not in {tried for tried, _ in found}
+            if fits(layers, max_experts) and layers not in {tried for tried, _ in growth}
         ]
-        found += larger
+        growth += larger
         challenger = max(larger, key=lambda pair: pair[1], default=best)
         if challenger[1] <= best[1]:
-            return best[0], found
+            return best[0], growth
         best = challenger
 
 
@@ -67,9 +67,10 @@ def held_out_accuracy(
         if not 0 < len(held_out) < len(fold):
             return 0.0
         counters = train(rows, shape, coders, options, n_sweeps, seed, fold, k)
-        found, own = counters.answer(rows, held_out, options), room.take(rows.groups, held_out)
+        predicted = counters.answer(rows, held_out, options)
+        groups = room.take(rows.groups, held_out)
         hit = room.empty(len(held_out), np.float64)
-        np.equal(found, own, out=hit)
+        np.equal(predicted, groups, out=hit)
         return float(room.take(rows.weight, held_out) @ hit)
 
     hits = in_threads(right, range(n_folds), n_jobs)

@@ -74,10 +74,10 @@ def score_units(
     n = len(slots)
     for j in range(n + 1):
         if j < n and slots[j] > 0:
-            own, whole = counts[offsets[j] + slots[j]], wholes[j]
+            counted, whole = counts[offsets[j] + slots[j]], wholes[j]
             more = gamma * values[j]
             for u in range(n_units):
-                above[u] *= own[u] + gamma
+                above[u] *= counted[u] + gamma
             for u in range(n_units):
                 below[u] *= whole[u] + more
             pending += 1
@@ -139,9 +139,9 @@ def trace_back(
     """
     first, width, n_experts, _ = net
     n_gates = len(first)
-    own = n_gates - 1 + n_experts + group * n_experts
+    start = n_gates - 1 + n_experts + group * n_experts
     for e in range(n_experts):
-        likely[n_gates + e] = math.exp(-sigma * (1.0 - share[own + e]))
+        likely[n_gates + e] = math.exp(-sigma * (1.0 - share[start + e]))
     for g in range(n_gates - 1, -1, -1):
         total, largest = 0.0, -1.0
         for node in range(first[g], first[g] + width[g]):
@@ -176,13 +176,13 @@ def move_counters(
         totals[best[g] - 1] += weight * blame[g]
     for j in range(len(slots)):
         if slots[j] > 0:
-            own, whole = counts[offsets[j] + slots[j]], wholes[j]
+            counted, whole = counts[offsets[j] + slots[j]], wholes[j]
             for e in range(n_experts):
-                own[start + e] += weight * share[e]
+                counted[start + e] += weight * share[e]
             for e in range(n_experts):
                 whole[start + e] += weight * share[e]
             for g in range(n_gates):
-                own[best[g] - 1] += weight * blame[g]
+                counted[best[g] - 1] += weight * blame[g]
                 whole[best[g] - 1] += weight * blame[g]
 
 
@@ -297,7 +297,7 @@ def answer(
     gamma: float,
     stretch: int,
     units: Units,
-    found: NDArray[np.intp],
+    predicted: NDArray[np.intp],
 ) -> None:
     """The most probable class (OUT) of some rows (IN), while the mixture is still counters."""
     room = room_for(len(units.totals))
@@ -305,4 +305,4 @@ def answer(
     for k in range(len(rows)):
         share_units(slots[rows[k]], net, units, gamma, stretch, room)
         add_experts(room.score, net, trust, probable)
-        found[k] = np.argmax(probable)
+        predicted[k] = np.argmax(probable)

@@ -109,13 +109,13 @@ class Counters:
     @classmethod
     def of_table(cls, shape: Shape, coders: Sequence[AnyCoder], table: CountTable) -> Counters:
         """Counters that go on where a table stands."""
-        own = cls(shape, coder_sizes(coders))
+        counters = cls(shape, coder_sizes(coders))
         n = shape.n_units
-        own.counts[:, :n] = table.counts.T
-        own.totals[:n] = table.totals
-        for j in range(len(own.sizes)):
-            own.wholes[j, :n] = table.values(j).sum(axis=1)
-        return own
+        counters.counts[:, :n] = table.counts.T
+        counters.totals[:n] = table.totals
+        for j in range(len(counters.sizes)):
+            counters.wholes[j, :n] = table.values(j).sum(axis=1)
+        return counters
 
     def table(self) -> CountTable:
         n = self.shape.n_units
@@ -156,12 +156,12 @@ class Counters:
         self, rows: SlotRows, visits: NDArray[np.intp], options: TrainingOptions
     ) -> NDArray[np.intp]:
         """The most probable class of some rows."""
-        found = rows.storage.zeros(len(visits), np.intp)
+        predicted = rows.storage.zeros(len(visits), np.intp)
         stretch = self._stretch(rows, options)
         kernels.answer(
-            visits, rows.slots, self.shape.net, options.gamma, stretch, self._units(), found
+            visits, rows.slots, self.shape.net, options.gamma, stretch, self._units(), predicted
         )
-        return found
+        return predicted
 
     def answer_left_out(
         self, rows: SlotRows, options: TrainingOptions, n_jobs: int | None = None
@@ -171,12 +171,12 @@ class Counters:
         stretch = self._stretch(rows, options)
 
         def answer(start: int) -> None:
-            own = self.blank()  # counters are changed while they answer
-            own.add(self)
+            counters = self.blank()  # counters are changed while they answer
+            counters.add(self)
             visits = np.arange(start, min(start + ROWS, len(rows.groups)))
             kernels.answer_left_out(
                 visits, rows.slots, rows.groups, float(self.n_sweeps), self.shape.net,
-                options.sigma, options.gamma, stretch, own._units(), probable,
+                options.sigma, options.gamma, stretch, counters._units(), probable,
             )  # fmt: skip
 
         list(in_order(answer, range(0, len(rows.groups), ROWS), n_jobs))
@@ -247,8 +247,8 @@ def train(
     """All sweeps, over all rows or those without a fold; ``progress`` counts and may stop them."""
     table = first_table(shape, coders, options.noise, seed)
     counters = Counters.of_table(shape, coders, table)
-    for own in branch_seeds(seed, n_sweeps):
-        counters.sweep(rows, options.visits(rows, int(own), fold, without), options, n_jobs)
+    for sweep_seed in branch_seeds(seed, n_sweeps):
+        counters.sweep(rows, options.visits(rows, int(sweep_seed), fold, without), options, n_jobs)
         counters.n_sweeps += 1
         if progress is not None:
             progress.add(1)

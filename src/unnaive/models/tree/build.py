@@ -18,11 +18,11 @@ from unnaive.discretize.cuts import midpoints
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.models.tree import node_kernels
-from unnaive.models.tree.grow import Node, Rows, Rules
+from unnaive.models.tree.grow import Node, TreeOptions, TreeRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class AttributeTable:
     """One attribute at one node: its cuts (None for categories), the evidence of its slots, and
     the weight of the node's rows behind it, both slots x classes.
     """
@@ -34,17 +34,17 @@ class Part:
 
 def build_tree(
     nodes: Sequence[Node],
-    rows: Rows,
+    rows: TreeRows,
     coders: Sequence[Grid | Categories | None],
-    rules: Rules,
+    rules: TreeOptions,
     cuts: Sequence[NDArray[np.float64] | None] | None,
     n_jobs: int | None = None,
 ) -> BayesTree:
     """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
     given = [None] * len(coders) if cuts is None else cuts
-    fixed = [slots_of_codes(coder, own) for coder, own in zip(coders, given, strict=True)]
+    fixed = [slots_of_codes(*both) for both in zip(coders, given, strict=True)]
 
-    def parts_of(node: Node) -> list[Part]:
+    def parts_of(node: Node) -> list[AttributeTable]:
         return [
             table_part(node, rows, coder, rules, j, *fixed[j]) for j, coder in enumerate(coders)
         ]
@@ -55,9 +55,9 @@ def build_tree(
 
 def bayes_fields(
     nodes: Sequence[Node],
-    rows: Rows,
+    rows: TreeRows,
     coders: Sequence[Grid | Categories | None],
-    parts: Sequence[Sequence[Part]],
+    parts: Sequence[Sequence[AttributeTable]],
 ) -> dict[str, Any]:
     """The fields of a `BayesTree`, given what each node says about each attribute."""
     attribute = np.array([-1 if n.test is None else n.test.attribute for n in nodes])
@@ -71,13 +71,14 @@ def bayes_fields(
     logs: list[NDArray[np.float64]] = []
     counts: list[NDArray[np.float64]] = []
     filled = 0
-    for n, own in enumerate(parts):
-        for j, part in enumerate(own):
+    for n, node_parts in enumerate(parts):
+        for j, part in enumerate(node_parts):
             place[n, offsets[j] : offsets[j + 1]] = filled + _places(part, numbering[j])
             logs.append(part.logs)
             counts.append(part.counts)
             filled += len(part.logs)
-    totals = np.array([_class_weight(node, rows) for node in nodes])
+    weigh, n_classes = node_kernels.class_weights, rows.n_classes
+    totals = np.array([weigh(rows.groups, rows.weight, node.rows, n_classes) for node in nodes])
     return {
         **lay_out(numbering, attribute, answers, _parents(nodes)),
         "depth": np.array([node.depth for node in nodes]),
@@ -93,10 +94,6 @@ def bayes_fields(
     }
 
 
-def _class_weight(node: Node, rows: Rows) -> NDArray[np.float64]:
-    return node_kernels.class_weights(rows.groups, rows.weight, node.rows, rows.n_classes)
-
-
 def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:
     parent = np.full(len(nodes), -1, dtype=np.intp)
     for n, node in enumerate(nodes):
@@ -106,13 +103,13 @@ def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:
 
 def table_part(
     node: Node,
-    rows: Rows,
+    rows: TreeRows,
     coder: Grid | Categories | None,
-    rules: Rules,
+    rules: TreeOptions,
     j: int,
     cuts: NDArray[np.float64] | None,
     slots: NDArray[Any] | None,
-) -> Part:
+) -> AttributeTable:
     """Naive Bayes of one attribute from the node's rows; ``slots`` of its codes, None to cut."""
     codes, given = rows.codes[j], (rows.groups, rows.weight, rows.n_classes)
     if slots is None:
@@ -121,7 +118,7 @@ def table_part(
         cuts = midpoints(coder.high[below - 1], coder.low[above - 1])
     else:
         counts = node_kernels.count_part(codes, node.rows, slots, *given)
-    return Part(cuts, log_likelihood(counts, rules.alpha, rules.missing), counts.T)
+    return AttributeTable(cuts, log_likelihood(counts, rules.alpha, rules.missing), counts.T)
 
 
 def slots_of_codes(
@@ -144,16 +141,18 @@ def _answers(node: Node, coders: Sequence[Grid | Categories | None]) -> NDArray[
 
 
 def _union(
-    coder: Grid | Categories | None, parts: Sequence[Part], asked: Sequence[NDArray[np.float64]]
+    coder: Grid | Categories | None,
+    parts: Sequence[AttributeTable],
+    tested: Sequence[NDArray[np.float64]],
 ) -> CoarseCoder:
     """Numbering that is fine enough for every node and every test."""
     if not isinstance(coder, Grid):
         return coder
     every = [p.cuts for p in parts if p.cuts is not None]
-    return Bins(np.unique(np.concatenate([*every, *asked])))
+    return Bins(np.unique(np.concatenate([*every, *tested])))
 
 
-def _places(part: Part, numbering: CoarseCoder) -> NDArray[np.intp]:
+def _places(part: AttributeTable, numbering: CoarseCoder) -> NDArray[np.intp]:
     """Slot at a node for each slot of the common numbering."""
     if not isinstance(numbering, Bins):
         return np.arange(len(part.logs))

@@ -30,6 +30,7 @@ class TreeClassifier(TableClassifier):
     """
 
     _n_passes = 2
+    _one_baseline = False  # each leaf has its own
     class_weight: Any
 
     def _n_tasks(self) -> int | None:
@@ -83,10 +84,10 @@ class TreeClassifier(TableClassifier):
         array of shape (n_samples,)
             A leaf, or an inner node where the row's value is missing or has no child.
         """
-        found: NDArray[np.intp] = self._open(X).map(
+        nodes: NDArray[np.intp] = self._open(X).map(
             lambda block: self.tree_.apply(block, self.n_jobs), ["node"]
         )
-        return found
+        return nodes
 
     def decision_path(self, X: Any) -> csr_array:
         """The nodes that each row passes through.
@@ -118,11 +119,11 @@ def encoded(
     block: Block,
     coders: list[Grid | Categories | None],
     summary: Summary,
-    own: NDArray[np.float64],
+    factor: NDArray[np.float64],
 ) -> Encoded:
     """The rows of a block as trees see them."""
     assert block.target is not None
     groups = groups_of(summary.labels, block.target)
     weight = np.ones(block.n_rows) if block.weight is None else block.weight
     codes = [column_slots(block, j, coder, unseen=False) for j, coder in enumerate(coders)]
-    return Encoded(codes, groups, weight * row_factor(summary, own)[groups])
+    return Encoded(codes, groups, weight * row_factor(summary, factor)[groups])

@@ -50,7 +50,7 @@ class Test:
             and ascending
             and between
             and bool(self.values) != bool(self.below),
-            "a question is asked that no node asks.",
+            "a test is not one that nodes make.",
         )
 
 
@@ -81,17 +81,17 @@ class Decision:
         return dict(zip(self.asked, self.utilities, strict=True))
 
     @property
-    def found(self) -> float:
+    def split_utility(self) -> float:
         """Utility of the split."""
         assert self.test is not None
         return self.candidates[self.test.attribute]
 
     def check(self) -> None:
         """Refuse what no search leaves."""
-        same = len(self.asked) == len(self.utilities)
-        expect(same, "there are more attributes than utilities, or fewer.")
-        known = self.test is None or self.test.attribute in self.asked
-        expect(known, "a node asks about an attribute that was not considered.")
+        n, utilities = len(self.asked), len(self.utilities)
+        expect(n == utilities, f"{n} attributes were considered, but {utilities} have utilities.")
+        considered = self.test is None or self.test.attribute in self.asked
+        expect(considered, "a node asks about an attribute that was not considered.")
 
 
 KINDS = Objects(Test, Decision)
@@ -107,15 +107,15 @@ class Decided:
         steps = [] if self._kept is None else self._kept.steps(KINDS, Decision)
         for step in steps:
             if step.test is not None:
-                own, codes = step.test.attribute, (*step.test.values, *step.test.above)
-                self.expect(own < len(sizes) and max(codes) <= sizes[own])
-        self._known: dict[tuple[int, ...], Decision] = {step.path: step for step in steps}
+                attribute, codes = step.test.attribute, (*step.test.values, *step.test.above)
+                self.expect(attribute < len(sizes) and max(codes) <= sizes[attribute])
+        self._decisions: dict[tuple[int, ...], Decision] = {step.path: step for step in steps}
 
     def get(self, path: tuple[int, ...], utility: float) -> Decision | None:
         """What was decided at a node of this utility, if it has been looked at."""
-        known = self._known.pop(path, None) if self._known else None
-        self.expect(known is None or known.utility == utility)
-        return known
+        decision = self._decisions.pop(path, None) if self._decisions else None
+        self.expect(decision is None or decision.utility == utility)
+        return decision
 
     def expect(self, same: bool) -> None:
         """Refuse to go on with other rows."""

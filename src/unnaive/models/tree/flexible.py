@@ -22,7 +22,7 @@ from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.decided import Test
-from unnaive.models.tree.grow import Grower, Node, Rows, Rules, Split
+from unnaive.models.tree.grow import Grower, Node, Split, TreeOptions, TreeRows
 from unnaive.models.tree.view import View
 
 FINE = 8  # cells in the narrowest width, where a node has more cells than that needs
@@ -73,9 +73,9 @@ class FlexibleGrower(Grower):
 
     def __init__(
         self,
-        rows: Rows,
+        rows: TreeRows,
         coders: Sequence[Grid | Categories | None],
-        rules: Rules,
+        rules: TreeOptions,
         bandwidth: Any,
         select: str,
         n_jobs: int | None = None,

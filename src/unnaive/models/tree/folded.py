@@ -23,7 +23,7 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import check_calibration, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
-from unnaive.models.tree.grow import Rows, Rules
+from unnaive.models.tree.grow import TreeOptions, TreeRows
 from unnaive.table import Block, Source, scan_of
 from unnaive.table.storage import join
 
@@ -60,15 +60,15 @@ class FoldedTreeClassifier(TreeClassifier):
     @abstractmethod
     def _grow(
         self,
-        rows: Rows,
+        rows: TreeRows,
         coders: list[Grid | Categories | None],
-        rules: Rules,
+        rules: TreeOptions,
         summary: Summary,
-        own: NDArray[np.float64],
+        factor: NDArray[np.float64],
         progress: Progress,
         kept: Checkpoint,
     ) -> BayesTree:
-        """The tree of encoded rows; ``own`` is the user's factor of each class."""
+        """The tree of encoded rows; ``factor`` is the user's factor of each class."""
 
     # Learning -------------------------------------------------------------------------------
 
@@ -94,10 +94,10 @@ class FoldedTreeClassifier(TreeClassifier):
             return self._learn(X, y, sample_weight, kept)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint) -> Self:
-        source, summary, own = self._read_for_tree(X, y, sample_weight, kept)
-        coders = self._fine_coders(summary, own)
-        rows = self._rows(source, coders, summary, own, kept.seed(self.random_state))
-        rules = Rules(
+        source, summary, factor = self._read_for_tree(X, y, sample_weight, kept)
+        coders = self._fine_coders(summary, factor)
+        rows = self._rows(source, coders, summary, factor, kept.seed(self.random_state))
+        rules = TreeOptions(
             float(self.alpha),  # kernels are compiled for floats
             self.missing,
             float(self.min_error_reduction),
@@ -109,11 +109,11 @@ class FoldedTreeClassifier(TreeClassifier):
         progress = Progress(
             "growing", float(rows.weight.sum()), step="hundredth of rows in leaves", hook=self._hook
         )
-        grown = self._grow(rows, coders, rules, summary, own, progress, kept)
+        grown = self._grow(rows, coders, rules, summary, factor, progress, kept)
         progress.finish()
         tree: Node = grown
         if self.calibration == "slope":
-            tree = self._calibrate(grown, source, summary, own)
+            tree = self._calibrate(grown, source, summary, factor)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
@@ -122,14 +122,14 @@ class FoldedTreeClassifier(TreeClassifier):
         return 3 if self.calibration == "slope" else 2
 
     def _calibrate(
-        self, tree: BayesTree, source: Source, summary: Summary, own: NDArray[np.float64]
+        self, tree: BayesTree, source: Source, summary: Summary, factor: NDArray[np.float64]
     ) -> Node:
         """The tree with scaled evidence, learned from rows left out of their node's tables."""
         without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
-        given = (source, summary.labels, row_factor(summary, own), summary.n_rows, self.n_jobs)
+        given = (source, summary.labels, row_factor(summary, factor), summary.n_rows, self.n_jobs)
         pooled = pool_priors(tree)
-        found = judge_left_out(pooled, without, *given).fit(self.n_jobs)
-        return calibrated(pooled, found.slope, found.intercept)
+        calibration = judge_left_out(pooled, without, *given).fit(self.n_jobs)
+        return calibrated(pooled, calibration.slope, calibration.intercept)
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):
@@ -147,9 +147,9 @@ class FoldedTreeClassifier(TreeClassifier):
         source: Source,
         coders: list[Grid | Categories | None],
         summary: Summary,
-        own: NDArray[np.float64],
+        factor: NDArray[np.float64],
         seed: int,
-    ) -> Rows:
+    ) -> TreeRows:
         """Rows as growing sees them."""
         # Folds are drawn row by row; any other way to deal them needs to know of all rows.
         drawn = isinstance(self.cv, numbers.Integral)
@@ -157,17 +157,17 @@ class FoldedTreeClassifier(TreeClassifier):
         def read(block: Block) -> _Folded:
             folds = block.row_ids
             if drawn:
-                found, n = assign_folds(self.cv, seed, folds, None)
-                folds = found.astype(np.min_scalar_type(n))
-            return _Folded(encoded(block, coders, summary, own), folds)
+                drawn_folds, n = assign_folds(self.cv, seed, folds, None)
+                folds = drawn_folds.astype(np.min_scalar_type(n))
+            return _Folded(encoded(block, coders, summary, factor), folds)
 
-        found = join(source, read, summary.n_rows)
-        rows, folds, n_folds = found.rows, found.folds, self.cv
+        encoded_rows = join(source, read, summary.n_rows)
+        rows, folds, n_folds = encoded_rows.rows, encoded_rows.folds, self.cv
         if not drawn:
             target = summary.labels.classes[rows.groups]
-            folds, n_folds = assign_folds(self.cv, seed, found.folds, target)
+            folds, n_folds = assign_folds(self.cv, seed, encoded_rows.folds, target)
         numeric = tuple(isinstance(coder, Grid) for coder in coders)
-        return Rows(
+        return TreeRows(
             rows.codes, numeric, rows.groups, rows.weight, folds, len(summary.labels),
             int(n_folds), source.storage,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from unnaive.encode.coding import coder_sizes, column_slots
 from unnaive.encode.draws import draw_poisson, lane, value_keys
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress
-from unnaive.models.tree.forest_kernels import Grown, Limits, Rows, grow_tree
+from unnaive.models.tree.forest_kernels import ForestRows, Grown, Limits, grow_tree
 from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
@@ -36,21 +36,21 @@ class CodedTable:
 
     Attributes
     ----------
-    rows : Rows
+    rows : ForestRows
     weight : array of shape (rows,)
         In units of rows.
     order : array of shape (rows,)
         Place of each of them in the order of the table.
     """
 
-    rows: Rows
+    rows: ForestRows
     weight: NDArray[np.float64]
     order: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Coded:
-    """Rows of one block."""
+    """ForestRows of one block."""
 
     PER_ROW: ClassVar = {"codes": 1, "groups": 0, "weight": 0, "row_ids": 0}
 
@@ -80,9 +80,9 @@ def code_table(
     keys = value_keys([*coded.codes, coded.groups, coded.weight], n, room)
     by_value = room.argsort(keys)
     codes = room.empty(coded.codes.shape, np.uint16)
-    for own, column in zip(codes, coded.codes, strict=True):
-        own[:] = room.take(column, by_value)
-    rows = Rows(
+    for sorted_column, column in zip(codes, coded.codes, strict=True):
+        sorted_column[:] = room.take(column, by_value)
+    rows = ForestRows(
         codes,
         np.array(coder_sizes(coders), dtype=np.int64),
         np.array([isinstance(coder, Bins) for coder in coders], dtype=bool),
@@ -112,8 +112,8 @@ class Bags:
         """Of one tree; all rows where it would come out empty, as in a tiny table."""
         if self.mean is None:
             return np.ones(self.n_rows, np.uint64)
-        own = self.seeds[tree : tree + 1]
-        drawn = lane(draw_poisson(own, np.arange(self.n_rows), self.mean), 0)
+        seed = self.seeds[tree : tree + 1]
+        drawn = lane(draw_poisson(seed, np.arange(self.n_rows), self.mean), 0)
         return drawn if drawn.any() else np.ones_like(drawn)
 
     def left_out(self, part: slice) -> NDArray[np.bool_]:
@@ -235,9 +235,9 @@ def calibrate(
             right = raised[np.arange(len(groups)), groups]
             return DOUBT * math.log(power) ** 2 - math.fsum(weight * right)
 
-        own = power or 2.0 ** (_least(lambda k: loss(2.0 ** (k / 16)), -16, 32) / 16)
-        if best is None or loss(own) < best[0]:
-            best = loss(own), Judged(shares, alpha, own)
+        exponent = power or 2.0 ** (_least(lambda k: loss(2.0 ** (k / 16)), -16, 32) / 16)
+        if best is None or loss(exponent) < best[0]:
+            best = loss(exponent), Judged(shares, alpha, exponent)
     assert best is not None
     return best[1]
 

@@ -13,7 +13,7 @@ from unnaive.encode.draws import bits_at
 from unnaive.models.tree.forest_cut_kernels import NodeRows, best_cut, make_room, rank_values
 
 
-class Rows(NamedTuple):
+class ForestRows(NamedTuple):
     """Coded rows. ``codes`` is columns x rows; ``sizes`` counts each column's values."""
 
     codes: NDArray[np.uint16]
@@ -52,7 +52,9 @@ def _draw(seed: np.uint64, state: NDArray[np.int64], n: int) -> int:
 
 
 @kernel
-def _load(rows: Rows, members: NDArray[np.int32], j: int, node: NodeRows) -> tuple[int, int, bool]:
+def _load(
+    rows: ForestRows, members: NDArray[np.int32], j: int, node: NodeRows
+) -> tuple[int, int, bool]:
     """Codes of one column (OUT): the least and the largest value, and whether some are missing."""
     codes = rows.codes[j]
     low, high, gone = 1 << 30, 0, False
@@ -68,7 +70,7 @@ def _load(rows: Rows, members: NDArray[np.int32], j: int, node: NodeRows) -> tup
 
 @kernel
 def _choose_test(
-    rows: Rows,
+    rows: ForestRows,
     members: NDArray[np.int32],
     node: NodeRows,
     columns: NDArray[np.int64],
@@ -122,7 +124,7 @@ def _draw_class(node: NodeRows, seed: np.uint64, state: NDArray[np.int64]) -> in
 
 @kernel
 def _partition(
-    rows: Rows,
+    rows: ForestRows,
     members: NDArray[np.int32],
     node: NodeRows,
     j: int,
@@ -188,7 +190,7 @@ def _empty_tree(n: int) -> Grown:
 
 @kernel
 def _weigh(
-    rows: Rows, members: NDArray[np.int32], weight: NDArray[np.float64], node: NodeRows
+    rows: ForestRows, members: NDArray[np.int32], weight: NDArray[np.float64], node: NodeRows
 ) -> int:
     """Classes and weights of a node's rows and their totals (OUT); how many classes it has."""
     node.total[:] = 0.0
@@ -204,7 +206,7 @@ def _weigh(
 
 @kernel
 def _add_test(
-    rows: Rows, tree: Grown, at: int, column: int, cut: int, node: NodeRows,
+    rows: ForestRows, tree: Grown, at: int, column: int, cut: int, node: NodeRows,
     split: tuple[bool, int], larger: bool, route: NDArray[np.uint32], n_words: int,
 ) -> tuple[NDArray[np.uint32], int]:  # fmt: skip
     """Write the test of a node; the list of routes and how many words of it are filled.
@@ -224,7 +226,9 @@ def _add_test(
 
 
 @kernel
-def grow_tree(rows: Rows, weight: NDArray[np.float64], limits: Limits, seed: np.uint64) -> Grown:
+def grow_tree(
+    rows: ForestRows, weight: NDArray[np.float64], limits: Limits, seed: np.uint64
+) -> Grown:
     """A tree of the rows that weigh something; its draws depend on the seed alone.
 
     Nodes come level by level, the two children of a node side by side in the order of their
@@ -241,18 +245,18 @@ def grow_tree(rows: Rows, weight: NDArray[np.float64], limits: Limits, seed: np.
     n_nodes, at = 1, 0
     while at < n_nodes:
         first, last, column = edges[0, at], edges[1, at], -1
-        own = members[first:last]
-        n_classes = _weigh(rows, own, weight, node)
+        node_rows = members[first:last]
+        n_classes = _weigh(rows, node_rows, weight, node)
         total = node.total.sum()
         if n_classes > 1 and depth[at] != limits.max_depth and total >= 2.0 * limits.min_leaf:
             column, cut, missing_first, ranked_by = _choose_test(
-                rows, own, node, columns, limits, seed, state
+                rows, node_rows, node, columns, limits, seed, state
             )
         if column >= 0:
             n_first, gone, n_present = _partition(
-                rows, own, node, column, cut, missing_first, ranked_by, spare
+                rows, node_rows, node, column, cut, missing_first, ranked_by, spare
             )
-            larger = 2.0 * weight[own[:n_first]].sum() >= total
+            larger = 2.0 * weight[node_rows[:n_first]].sum() >= total
             split = (missing_first if gone else larger, n_present)
             route, n_words = _add_test(
                 rows, tree, at, column, cut, node, split, larger, route, n_words

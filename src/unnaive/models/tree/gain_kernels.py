@@ -39,34 +39,34 @@ def count(
         for k in range(n):
             table[codes[rows[k]], groups[k]] += weight[k]
         cells = np.empty(size, dtype=np.int64)
-        found = 0
+        n_cells = 0
         for code in range(1, size + 1):
             here = False
             for c in range(n_classes):
                 here |= table[code, c] > 0.0
             if here:
-                table[found] = table[code]
-                cells[found] = code
-                found += 1
-        return cells[:found], table[:found]
+                table[n_cells] = table[code]
+                cells[n_cells] = code
+                n_cells += 1
+        return cells[:n_cells], table[:n_cells]
     keys = np.empty(n, dtype=np.int64)  # a few values of many: sort what is there
-    known = 0
+    n_known = 0
     for k in range(n):
         if codes[rows[k]] != 0:
-            keys[known] = (np.int64(codes[rows[k]]) << 32) | k
-            known += 1
-    keys = keys[:known]
+            keys[n_known] = (np.int64(codes[rows[k]]) << 32) | k
+            n_known += 1
+    keys = keys[:n_known]
     keys.sort()
-    cells = np.empty(known, dtype=np.int64)
-    table = np.zeros((known, n_classes))
-    found = 0
+    cells = np.empty(n_known, dtype=np.int64)
+    table = np.zeros((n_known, n_classes))
+    n_cells = 0
     for key in keys:
-        if found == 0 or cells[found - 1] != key >> 32:
-            cells[found] = key >> 32
-            found += 1
+        if n_cells == 0 or cells[n_cells - 1] != key >> 32:
+            cells[n_cells] = key >> 32
+            n_cells += 1
         row = key & 0xFFFFFFFF
-        table[found - 1, groups[row]] += weight[row]
-    return cells[:found], table[:found]
+        table[n_cells - 1, groups[row]] += weight[row]
+    return cells[:n_cells], table[:n_cells]
 
 
 @kernel

@@ -26,7 +26,7 @@ Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class TreeRows:
     """Encoded rows: what growing sees of a table.
 
     Attributes
@@ -52,7 +52,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TreeOptions:
     """When to split and how leaves estimate; see `NBTreeClassifier`."""
 
     alpha: float
@@ -102,10 +102,10 @@ class Grower:
 
     Parameters
     ----------
-    rows : Rows
+    rows : TreeRows
     sizes : sequence of int
         Number of values of each attribute's codes.
-    rules : Rules
+    rules : TreeOptions
     slots : pair of arrays or None
         Coarse slots of all rows and their numbers of values, where they are the same at every
         node; None to cut numbers anew at each.
@@ -119,9 +119,9 @@ class Grower:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: TreeRows,
         sizes: Sequence[int],
-        rules: Rules,
+        rules: TreeOptions,
         slots: Slots | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
@@ -175,16 +175,16 @@ class Grower:
             right[branch.node.rows] = branch.right
         for branch in reversed(branches):
             if branch.below:
-                own = branch.node.rows
-                weight = self.storage.take(self.rows.weight, own)
-                after = self.storage.take(right, own)
-                other = self.storage.empty(len(own), np.bool_)
+                node_rows = branch.node.rows
+                weight = self.storage.take(self.rows.weight, node_rows)
+                after = self.storage.take(right, node_rows)
+                other = self.storage.empty(len(node_rows), np.bool_)
                 np.logical_xor(after, branch.right, out=other)
                 changed = kernels.weight_where(other, weight)
                 gained = kernels.weight_where(after, weight) - branch.node.utility * weight.sum()
                 if not changed or normal_tail(gained / math.sqrt(changed)) > significance:
                     branch.below, branch.node.test = [], None
-                    right[own] = branch.right
+                    right[node_rows] = branch.right
 
     def _finish(self, branch: Branch) -> None:
         """Grow all that is below a small node, in one thread."""
@@ -211,9 +211,9 @@ class Grower:
             node.test = split.test
             child = self._child(view, split.test)
             for k, n in enumerate(kernels.child_sizes(child, split.test.n_children).tolist()):
-                own, right = self.storage.empty(n, np.intp), self.storage.empty(n, np.bool_)
-                kernels.rows_of_child(child, k, node.rows, split.right, own, right)
-                below = self._node(own, right, node.depth + 1)
+                rows, right = self.storage.empty(n, np.intp), self.storage.empty(n, np.bool_)
+                kernels.rows_of_child(child, k, node.rows, split.right, rows, right)
+                below = self._node(rows, right, node.depth + 1)
                 branch.below.append(Branch(below, right, path=(*branch.path, k)))
                 settled -= below.weight
         if self.progress is not None:
@@ -231,15 +231,15 @@ class Grower:
         """The split of a node, searched or as it was found before, and the rows it is of."""
         node, right = branch.node, branch.right
         view, branch.view = branch.view, None
-        known = self.decided.get(branch.path, node.utility)
-        if known is not None:
-            node.candidates = known.candidates
-            if known.test is None:
+        decision = self.decided.get(branch.path, node.utility)
+        if decision is not None:
+            node.candidates = decision.candidates
+            if decision.test is None:
                 return None, None
         view = view or self._view(node.rows)
-        if known is not None and known.test is not None:
-            split = self._judge_test(view, right, known.test)
-            self.decided.expect(split is not None and split.utility == known.found)
+        if decision is not None and decision.test is not None:
+            split = self._judge_test(view, right, decision.test)
+            self.decided.expect(split is not None and split.utility == decision.split_utility)
             return split, view
         split = self._split(node, right, view, n_jobs)
         test = None if split is None else split.test
@@ -251,8 +251,8 @@ class Grower:
     ) -> Split | None:
         """The best question, if it is significantly better than none."""
         attributes = range(len(self.sizes))
-        found = in_threads(lambda j: self._judge(view, right, j), attributes, n_jobs)
-        splits = [split for split in found if split is not None]
+        judged = in_threads(lambda j: self._judge(view, right, j), attributes, n_jobs)
+        splits = [split for split in judged if split is not None]
         if not splits:
             return None
         node.candidates = {split.test.attribute: split.utility for split in splits}

@@ -15,16 +15,16 @@ from unnaive.density import Densities, Scale
 from unnaive.density.estimate import densities_at
 from unnaive.encode import Categories, Grid
 from unnaive.models.tree import node_kernels
-from unnaive.models.tree.build import Part, bayes_fields, slots_of_codes, table_part
+from unnaive.models.tree.build import AttributeTable, bayes_fields, slots_of_codes, table_part
 from unnaive.models.tree.flexible import code_positions
-from unnaive.models.tree.grow import Node, Rows, Rules
+from unnaive.models.tree.grow import Node, TreeOptions, TreeRows
 
 
 def build_kernel_tree(
     nodes: Sequence[Node],
-    rows: Rows,
+    rows: TreeRows,
     coders: Sequence[Grid | Categories | None],
-    rules: Rules,
+    rules: TreeOptions,
     bandwidth: Any,
     n_jobs: int | None = None,
 ) -> KernelTree:
@@ -35,7 +35,7 @@ def build_kernel_tree(
     # Numbers without densities are all alike.
     one_piece = [slots_of_codes(coder, np.empty(0)) for coder in coders]
 
-    def estimate(node: Node) -> list[tuple[Part, Densities | None]]:
+    def estimate(node: Node) -> list[tuple[AttributeTable, Densities | None]]:
         return [
             (table_part(node, rows, coder, rules, j, *one_piece[j]), None)
             if scales[j] is None
@@ -74,13 +74,13 @@ def build_kernel_tree(
 
 def _number(
     node: Node,
-    rows: Rows,
+    rows: TreeRows,
     j: int,
     scale: Scale | None,
     positions: NDArray[np.float64] | None,
-    rules: Rules,
+    rules: TreeOptions,
     bandwidth: Any,
-) -> tuple[Part, Densities | None]:
+) -> tuple[AttributeTable, Densities | None]:
     """Naive Bayes of one number from the node's rows."""
     assert scale is not None
     assert positions is not None
@@ -91,4 +91,4 @@ def _number(
     logs = np.stack((absent, there, np.zeros_like(there)))
     density = densities_at(scale, positions[cells - 1], by_class, bandwidth)
     rows_behind = np.stack((counts[0], by_class.sum(axis=1), np.zeros_like(there)))
-    return Part(np.empty(0), logs, rows_behind), density
+    return AttributeTable(np.empty(0), logs, rows_behind), density

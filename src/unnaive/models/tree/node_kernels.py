@@ -19,9 +19,9 @@ _DENSE = 4  # so many times more codes than rows, and the codes of the rows are 
 def gather_columns(codes: NDArray[Any], chosen: NDArray[np.intp], out: NDArray[Any]) -> None:
     """Codes (IN, columns x rows) of the chosen rows (OUT)."""
     for j in range(codes.shape[0]):
-        column, own = codes[j], out[j]
+        column, gathered = codes[j], out[j]
         for i in range(len(chosen)):
-            own[i] = column[chosen[i]]
+            gathered[i] = column[chosen[i]]
 
 
 @kernel
@@ -95,26 +95,26 @@ def rows_of_child(
     chosen: NDArray[np.intp],
     marks: NDArray[np.bool_],
     rows: NDArray[np.intp],
-    own: NDArray[np.bool_],
+    child_marks: NDArray[np.bool_],
 ) -> None:
     """Of a node's rows and their marks (IN), those of child k (OUT), in their order."""
     n = 0
     for i in range(len(child)):
         if child[i] == k:
             rows[n] = chosen[i]
-            own[n] = marks[i]
+            child_marks[n] = marks[i]
             n += 1
 
 
 @kernel
 def return_marks(
-    child: NDArray[np.int32], k: int, own: NDArray[np.bool_], marks: NDArray[np.bool_]
+    child: NDArray[np.int32], k: int, child_marks: NDArray[np.bool_], marks: NDArray[np.bool_]
 ) -> None:
     """Marks of child k's rows (IN) to their places among those of all rows (OUT)."""
     n = 0
     for i in range(len(child)):
         if child[i] == k:
-            marks[i] = own[n]
+            marks[i] = child_marks[n]
             n += 1
 
 
@@ -146,28 +146,28 @@ def rank(column: NDArray[Any], size: int, ranks: NDArray[Any]) -> NDArray[np.int
     if size > _DENSE * n:
         ordered = np.sort(column)
         cells = np.empty(n, dtype=np.intp)
-        found = 0
+        n_cells = 0
         for i in range(n):
             if ordered[i] > (ordered[i - 1] if i else 0):
-                cells[found] = ordered[i]
-                found += 1
+                cells[n_cells] = ordered[i]
+                n_cells += 1
         for i in range(n):
-            ranks[i] = np.searchsorted(cells[:found], column[i]) + 1 if column[i] else 0
-        return cells[:found]
+            ranks[i] = np.searchsorted(cells[:n_cells], column[i]) + 1 if column[i] else 0
+        return cells[:n_cells]
     place = np.zeros(size + 1, dtype=ranks.dtype)
     for i in range(n):
         place[column[i]] = 1
     cells = np.empty(min(n, size), dtype=np.intp)
-    found = 0
+    n_cells = 0
     for v in range(1, size + 1):
         if place[v]:
-            cells[found] = v
-            found += 1
-            place[v] = found
+            cells[n_cells] = v
+            n_cells += 1
+            place[v] = n_cells
     place[0] = 0
     for i in range(n):
         ranks[i] = place[column[i]]
-    return cells[:found]
+    return cells[:n_cells]
 
 
 @kernel
@@ -260,10 +260,10 @@ def count_cells_of(
     row for missing values.
     """
     if len(rows) <= _MANY:
-        own = codes[rows]
-        ranks = np.empty_like(own)
-        n = len(rank(own, size, ranks))
-        return count_cells(own, ranks, n, groups[rows], weight[rows], n_classes)
+        node_codes = codes[rows]
+        ranks = np.empty_like(node_codes)
+        n = len(rank(node_codes, size, ranks))
+        return count_cells(node_codes, ranks, n, groups[rows], weight[rows], n_classes)
     table = np.zeros((size + 1, n_classes))
     seen = np.zeros(size + 1, dtype=np.bool_)
     for i in rows:
@@ -357,9 +357,9 @@ def cut_part(
     """
     if len(rows) > _MANY:
         return _cut_many(codes, rows, size, groups, weight, n_classes)
-    own = codes[rows]
-    ranks = np.empty_like(own)
-    cells = rank(own, size, ranks)
+    node_codes = codes[rows]
+    ranks = np.empty_like(node_codes)
+    cells = rank(node_codes, size, ranks)
     _, cumulative = class_cells(ranks, len(cells), groups[rows], weight[rows], n_classes)
     cuts = mdl_cuts(cumulative, boundaries(cumulative))
     counts = np.zeros((n_classes, len(cuts) + 3))

@@ -72,9 +72,9 @@ def pessimistic(n: float, errors: float, confidence: float, deviation: float) ->
 
 
 @kernel
-def _as_leaf(own: NDArray[np.float64], confidence: float, deviation: float) -> float:
-    n = own.sum()
-    return pessimistic(n, n - own.max(), confidence, deviation)
+def _as_leaf(class_weight: NDArray[np.float64], confidence: float, deviation: float) -> float:
+    n = class_weight.sum()
+    return pessimistic(n, n - class_weight.max(), confidence, deviation)
 
 
 @kernel
@@ -84,8 +84,8 @@ def collapse(nodes: Nodes, errors: NDArray[np.float64]) -> None:
     errors (OUT) are those of each node, of which there are so many.
     """
     for node in range(len(errors) - 1, -1, -1):
-        own = nodes.class_weight[node]
-        errors[node] = own.sum() - own.max()
+        class_weight = nodes.class_weight[node]
+        errors[node] = class_weight.sum() - class_weight.max()
         if nodes.attribute[node] < 0:
             continue
         below = 0.0
@@ -120,11 +120,11 @@ def _spread(
     errors = 0.0
     while pending:
         at = pending.pop()
-        own = work.class_weight[at]
-        weigh(table, nodes.members, nodes.fraction, start[at], stop[at], own)
+        class_weight = work.class_weight[at]
+        weigh(table, nodes.members, nodes.fraction, start[at], stop[at], class_weight)
         work.new_staying[at] = 0.0
         if nodes.attribute[at] < 0:
-            errors += _as_leaf(own, confidence, deviation)
+            errors += _as_leaf(class_weight, confidence, deviation)
             continue
         share, edges, stay = share_out(table, nodes, at, start[at], stop[at], top)
         if edges[-1] > len(nodes.members):
@@ -132,7 +132,7 @@ def _spread(
         send(table, nodes, at, start[at], stop[at], share, edges)
         top = edges[-1]
         work.new_staying[at] = pessimistic(
-            stay.sum(), stay.sum() - stay[own.argmax()], confidence, deviation
+            stay.sum(), stay.sum() - stay[class_weight.argmax()], confidence, deviation
         )
         errors += work.new_staying[at]
         for k in range(nodes.n_children[at]):
@@ -145,15 +145,15 @@ def _spread(
 @kernel
 def _below(nodes: Nodes, node: int) -> NDArray[np.int64]:
     """The nodes below a node, parents before children."""
-    found = [node]
+    nodes_below = [node]
     at = 0
-    while at < len(found):
-        here = found[at]
+    while at < len(nodes_below):
+        here = nodes_below[at]
         at += 1
         if nodes.attribute[here] >= 0:
             for k in range(nodes.n_children[here]):
-                found.append(nodes.first[here] + k)
-    return np.array(found[1:], dtype=np.int64)
+                nodes_below.append(nodes.first[here] + k)
+    return np.array(nodes_below[1:], dtype=np.int64)
 
 
 @kernel

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unnaive.models.tree import node_kernels as kernels
 
 if TYPE_CHECKING:
-    from unnaive.models.tree.grow import Rows, Slots
+    from unnaive.models.tree.grow import Slots, TreeRows
 
 
 class View:
@@ -20,7 +20,7 @@ class View:
 
     Parameters
     ----------
-    rows : Rows
+    rows : TreeRows
     codes : array of shape (attributes, all rows)
         The rows' codes, as one array.
     sizes : array of shape (attributes,)
@@ -32,7 +32,7 @@ class View:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: TreeRows,
         codes: NDArray[Any],
         sizes: NDArray[np.intp],
         chosen: NDArray[np.intp],

@@ -387,9 +387,9 @@ ALIASES = {"postgres": "postgresql"}
 
 def find_dialect(word: Any) -> Dialect:
     """A dialect by its name."""
-    asked = word.lower() if isinstance(word, str) else word
-    asked = ALIASES.get(asked, asked) if isinstance(asked, str) else asked
-    if asked not in DIALECTS:
+    key = word.lower() if isinstance(word, str) else word
+    key = ALIASES.get(key, key) if isinstance(key, str) else key
+    if key not in DIALECTS:
         choices = ", ".join(repr(name) for name in DIALECTS)
         raise ValueError(f"dialect must be one of {choices}; got {word!r}.")
-    return DIALECTS[asked]
+    return DIALECTS[key]

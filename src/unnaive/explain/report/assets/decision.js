@@ -54,17 +54,17 @@ U.decide = (place, data, classes) => {
   const cell = (weight, right, total) => U.el("td", { class: `${right ? "right" : "wrong"} t${Math.ceil((9 * weight) / (total || 1))}` }, U.count(weight));
   const share = (value) => (Number.isFinite(value) ? U.percent(value) : "\u2013");
   const show = () => {
-    const side = data.sides[state.positive], f = figures(state.step), [other, own] = names();
+    const side = data.sides[state.positive], f = figures(state.step), [other, positive] = names();
     slider.max = side.thresholds.length - 1;
     slider.value = state.step;
     slider.setAttribute("aria-valuetext", U.percent(f.threshold));
-    U.refill(said, "Decide for ", U.name(own), ` where its probability is at least ${U.percent(f.threshold)}: ${U.rows(f.hit + f.wrong)} of ${U.count(f.rows)}.`);
-    U.refill(labels[0], "Cost of deciding ", U.name(own), " wrongly");
-    U.refill(labels[1], "Cost of missing ", U.name(own));
+    U.refill(said, "Decide for ", U.name(positive), ` where its probability is at least ${U.percent(f.threshold)}: ${U.rows(f.hit + f.wrong)} of ${U.count(f.rows)}.`);
+    U.refill(labels[0], "Cost of deciding ", U.name(positive), " wrongly");
+    U.refill(labels[1], "Cost of missing ", U.name(positive));
     U.refill(table,
-      U.el("thead", {}, U.el("tr", {}, U.el("th", {}, "true class"), U.el("th", { scope: "col" }, U.short(own)), U.el("th", { scope: "col" }, U.short(other)))),
+      U.el("thead", {}, U.el("tr", {}, U.el("th", {}, "true class"), U.el("th", { scope: "col" }, U.short(positive)), U.el("th", { scope: "col" }, U.short(other)))),
       U.el("tbody", {},
-        U.el("tr", {}, U.el("th", { scope: "row" }, U.short(own)), cell(f.hit, true, side.positives), cell(f.missed, false, side.positives)),
+        U.el("tr", {}, U.el("th", { scope: "row" }, U.short(positive)), cell(f.hit, true, side.positives), cell(f.missed, false, side.positives)),
         U.el("tr", {}, U.el("th", { scope: "row" }, U.short(other)), cell(f.wrong, false, side.negatives), cell(f.left, true, side.negatives))));
     const shown = [
       ["precision", share(f.precision), "of those decided for, right"],

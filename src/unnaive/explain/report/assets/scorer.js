@@ -81,8 +81,8 @@ U.TERMS = {
 // add(row, out) adds the evidence of two columns together.
 U.pair = (data, units) => {
   const logs = U.array(data.logs);
-  const [first, second] = data.slots.map((own, k) => {
-    const j = data.columns[k], cuts = own.cuts && U.array(own.cuts), slots = own.slots && U.array(own.slots);
+  const [first, second] = data.slots.map((numbering, k) => {
+    const j = data.columns[k], cuts = numbering.cuts && U.array(numbering.cuts), slots = numbering.slots && U.array(numbering.slots);
     return (row) => (cuts ? U.slot(cuts, row[j]) : slots[Math.min(row[j], slots.length - 1)]);
   });
   return (row, out) => {
@@ -254,9 +254,9 @@ U.NODES = {
   pool(data, columns, classes) {
     const weights = U.array(data.weights), intercept = U.array(data.intercept), least = -52 * Math.LN2;
     const members = data.members.map((member, k) => {
-      const own = data.columns[k].map((one, j) => ({ ...columns[j], cuts: one.cuts && U.array(one.cuts) }));
+      const memberColumns = data.columns[k].map((one, j) => ({ ...columns[j], cuts: one.cuts && U.array(one.cuts) }));
       const slots = data.columns[k].map((one) => one.slots && U.array(one.slots));
-      const inner = U.node(member, own, classes);
+      const inner = U.node(member, memberColumns, classes);
       const logs = inner.joint || ((row) => inner.proba(row).map((part) => Math.max(Math.log(part), least)));
       const say = data.join === "geometric" ? logs : inner.proba;
       return (row) => say(row.map((value, j) => (slots[j] ? slots[j][Math.min(value, slots[j].length - 1)] : value)));
