@@ -10,10 +10,10 @@ from sklearn.base import clone
 import reference_boost as reference
 from blocks import split_memory
 from helpers import assert_same_model, interactions, mixed_table
-from unnaive import NaiveBayesClassifier, UnnaiveBayesClassifier
+from unnaive import NaiveBayesClassifier, UnnaiveBayesClassifier, evidence_of
 from unnaive.bayes.scoring import TableTerm
 from unnaive.encode.coding import column_slots
-from unnaive.models.boost import coding, kernels
+from unnaive.models.boost import coding, kernels, spread
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table import open_table
 
@@ -408,3 +408,46 @@ def test_rounds_end_where_hardly_any_loss_is_left():
     model = UNNAIVE(random_state=0, oob_score=True).fit(X, y)
     assert model.oob_score_ == 1.0
     assert len(model.validation_loss_) < 250  # of 402 looks that 1,000 rounds would have
+
+
+# How sure the evidence is ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_standard_errors_are_a_jackknife_over_the_bags(n_classes):
+    rng = np.random.default_rng(0)
+    n_scores = 1 if n_classes == 2 else n_classes
+    prior = rng.normal(size=n_scores)
+    bags = 0.01 * rng.normal(size=(4, 6, n_scores))  # small: the errors are of first order
+    mean = bags.mean(axis=0)
+    errors = spread.jackknife(
+        spread.Evidence(prior, {2: mean}, {}),
+        (spread.Evidence(prior, {2: bag}, {}) for bag in bags),
+        8,
+    )
+
+    def weights(table):
+        if n_classes == 2:
+            return table
+        out = np.empty_like(table)
+        for c in range(n_classes):
+            others = [k for k in range(n_classes) if k != c]
+            share = np.exp(prior[others]) / np.exp(prior[others]).sum()
+            out[:, c] = table[:, c] - np.log((np.exp(table[:, others]) * share).sum(axis=1))
+        return out
+
+    distance = np.array([weights(bag) - weights(mean) for bag in bags])
+    np.testing.assert_allclose(errors[2], np.sqrt(7 / 4 * (distance**2).sum(axis=0)), rtol=0.05)
+
+
+def test_intervals_of_evidence_are_narrower_where_rows_are_many():
+    width = []
+    for n in (300, 4800):
+        X, y = mixed_table(n, classes=2)
+        model = UNNAIVE(random_state=0, interactions=0, max_rounds=60).fit(X, y)
+        facts = evidence_of(model)["city"]
+        assert (facts.low <= facts.weights).all()
+        assert (facts.weights <= facts.high).all()
+        width.append((facts.high - facts.low)[facts.counts.sum(axis=1) > 0].mean())
+    assert 0 < 1.5 * width[1] < width[0]
+    assert not UNNAIVE(n_bags=1, max_rounds=5).fit(X, y).answer_.root.errors

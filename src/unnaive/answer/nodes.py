@@ -21,7 +21,7 @@ from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
-from unnaive.bayes.scoring import LEAST_SHARE, probabilities
+from unnaive.bayes.scoring import LEAST_SHARE, TableTerm, probabilities
 from unnaive.common.checks import FINITE, check_positive, check_values, expect
 from unnaive.counts import CountTable
 from unnaive.table import Schema
@@ -45,6 +45,9 @@ class EvidenceTable:
     discriminative : bool
         Whether the evidence was trained to predict the classes, by gradient boosting, instead of
         being estimated from the counts.
+    errors : tuple of arrays of shape (slots, classes)
+        Standard error of the weight of evidence of every slot, for each column; empty where they
+        are not known otherwise than by the counts.
     """
 
     ADDS_UP: ClassVar = True
@@ -54,10 +57,15 @@ class EvidenceTable:
     rounds: float | None = None
     slope: float = 1.0
     discriminative: bool = False
+    errors: tuple[NDArray[np.float32], ...] = ()
 
     def check(self) -> None:
-        """Check that the counts match the evidence."""
+        """Check that the counts and errors match the evidence."""
         _check_counts(self.counts, self.scorer, self.n_outputs)
+        expect(len(self.errors) in (0, len(self.scorer.terms)), "columns and errors differ.")
+        for error, term in zip(self.errors, self.scorer.terms, strict=False):
+            slots = len(term.logs) if isinstance(term, TableTerm) and error.size else 0
+            check_values("errors", error, (slots, self.n_outputs), 0.0, FINITE)
         if self.rounds is not None:
             expect(abs(self.rounds) <= FINITE, f"rounds is {self.rounds}, not a finite number.")
         check_positive("slope", self.slope)

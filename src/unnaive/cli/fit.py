@@ -151,7 +151,7 @@ def learn(
     if cv == 0 and name == "auto":
         raise ValueError("--model auto chooses by cross-validation; --cv must be 2 or more.")
     if cv and len(rows.table) > 1:
-        alone = {"models": [], "estimators": {name: model}}
+        alone: dict[str, Any] = {"models": [], "estimators": {name: model}}
         options = model.get_params(deep=False) if name == "auto" else alone
         options |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
         if rows.from_files:  # a pool learns from memory

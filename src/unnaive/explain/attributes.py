@@ -24,7 +24,7 @@ from unnaive.common.wording import counted
 from unnaive.discretize.discretizer import cut_names
 from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins
-from unnaive.explain.intervals import density_reach, table_reach
+from unnaive.explain.intervals import density_reach, normal_reach, table_reach
 from unnaive.explain.parts import Part, label_names
 from unnaive.table import Column, Schema
 
@@ -175,7 +175,9 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
     logs, counts = logs[:kept], counts[:kept]
     weights = weigh(logs, part.scorer.log_prior)
     down = up = np.full(weights.shape, np.nan)
-    if part.counts is not None:
+    if part.errors and part.errors[j].size:
+        down = up = normal_reach(part.errors[j][:kept], level)
+    elif part.counts is not None:
         down, up = _reach(counts, logs, weights, part, level)
     return {
         "form": "intervals" if isinstance(coder, Bins) else "values",

@@ -12,6 +12,12 @@ from unnaive.density.estimate import FLOOR
 JEFFREYS = 0.5  # rows for and against a value that a posterior starts from
 
 
+def normal_reach(errors: NDArray[np.floating], level: float) -> NDArray[np.float64]:
+    """Distance from evidence to its limits on either side, given its standard errors."""
+    reach: NDArray[np.float64] = ndtri((1.0 + level) / 2.0) * errors.astype(np.float64)
+    return reach
+
+
 def table_reach(
     counts: NDArray[np.float64],
     level: float,

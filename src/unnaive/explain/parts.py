@@ -46,6 +46,8 @@ class Part:
     votes : float
         Factor of the evidence in the model: the sum of the votes of boosting rounds, times the
         slope of calibration.
+    errors : tuple of arrays
+        Standard errors of the evidence by column, where the model knows them.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Part:
     weight: float
     direct: bool = True
     votes: float = 1.0
+    errors: tuple[NDArray[np.float32], ...] = ()
 
     def __repr__(self) -> str:
         return f"Part {self.name!r}: {len(self.labels)} labels, {len(self.scorer.terms)} attributes"

@@ -85,7 +85,9 @@ def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
     counts, direct = node.counts, not node.boosted and node.slope == 1.0
     weight = np.nan if counts is None else float(counts.totals.sum())
     votes = node.slope * (1.0 if node.rounds is None else node.rounds)
-    part = Part("naive Bayes", "model", labels, node.scorer, counts, weight, direct, votes)
+    part = Part(
+        "naive Bayes", "model", labels, node.scorer, counts, weight, direct, votes, node.errors
+    )
 
     def active_parts(block: Block) -> list[ActivePart]:
         return [ActivePart(0, np.arange(block.n_rows), np.ones(block.n_rows))]

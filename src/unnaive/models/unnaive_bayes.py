@@ -236,7 +236,8 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         self.pairs_ = list(learned.evidence.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
         # All rounds are added up in one table, each with its full vote.
-        root = EvidenceTable(scorer, numbering.counts, discriminative=True)
+        errors = learned.standard_errors(summary.schema, len(classes))
+        root = EvidenceTable(scorer, numbering.counts, discriminative=True, errors=errors)
         self._learn_answer(Answer(summary.schema, classes, root))
         return self
 
