@@ -7,7 +7,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks.speed import clusters, columns, densities, ensembles, foundation, trees
+from benchmarks.speed import (
+    clusters,
+    columns,
+    densities,
+    ensembles,
+    foundation,
+    pairs,
+    trees,
+)
 from benchmarks.speed.harness import save, show
 
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
@@ -17,7 +25,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with adult, letter, shuttle and segment")
     parser.add_argument(
-        "--only", choices=["foundation", "trees", "densities", "ensembles", "clusters", "columns"]
+        "--only",
+        choices=["foundation", "trees", "densities", "ensembles", "clusters", "columns", "pairs"],
     )
     parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
     options = parser.parse_args()
@@ -31,6 +40,7 @@ def main() -> None:
         "ensembles": ensembles.rows(),
         "clusters": clusters.rows(options.data),
         "columns": columns.rows(),
+        "pairs": pairs.rows(options.data),
     }
     rows = []
     with Console(stderr=True).status("measuring") as status:
@@ -40,7 +50,7 @@ def main() -> None:
                     rows.append(row)
                     status.update(f"measured {row.work}")
     show(rows)
-    for name, part in (("trees", trees), ("clusters", clusters)):
+    for name, part in (("trees", trees), ("clusters", clusters), ("pairs", pairs)):
         skipped = part.why_skipped(options.data)
         if skipped and options.only in (None, name):
             print(skipped)

@@ -137,6 +137,68 @@ def _ebm(seed: Any) -> Any:
     return _after(as_text, ExplainableBoostingClassifier(random_state=seed, n_jobs=1))
 
 
+def _filled(X: Any) -> Any:
+    """Categories as text with a word for gaps, which CatBoost takes."""
+    texts = [c for c in X if not is_number(X[c])]
+    return X.assign(**{c: X[c].astype(object).fillna("missing").astype(str) for c in texts})
+
+
+class TextBoosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """CatBoost, told which columns are categories."""
+
+    def __init__(self, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        from catboost import CatBoostClassifier
+
+        texts = [j for j, c in enumerate(X) if not is_number(X[c])]
+        self.model_ = CatBoostClassifier(
+            random_state=self.random_state, thread_count=1, verbose=False,
+            allow_writing_files=False, cat_features=texts,
+        )  # fmt: skip
+        self.model_.fit(_filled(X), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.model_.predict_proba(_filled(X))
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class LabelBoosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """XGBoost on categories as pandas has them; it wants classes as numbers."""
+
+    def __init__(self, random_state: Any = None) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        import pandas as pd
+        from xgboost import XGBClassifier
+
+        self.categories_ = {c: pd.Categorical(X[c]).categories for c in X if not is_number(X[c])}
+        self.classes_, groups = np.unique(y, return_inverse=True)
+        self.model_ = XGBClassifier(
+            random_state=self.random_state, n_jobs=1, enable_categorical=True
+        )
+        self.model_.fit(self._categorical(X), groups)
+        return self
+
+    def _categorical(self, X: Any) -> Any:
+        import pandas as pd
+
+        known = {c: pd.Categorical(X[c], values) for c, values in self.categories_.items()}
+        return plain_names(X.assign(**known))
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.model_.predict_proba(self._categorical(X))
+
+    def predict(self, X: Any) -> Any:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
 PEERS: dict[str, Callable[[Any], Any]] = {
     "sklearn GaussianNB": _gaussian,
     "sklearn CategoricalNB": lambda _: BinnedNaiveBayes(),
@@ -144,5 +206,7 @@ PEERS: dict[str, Callable[[Any], Any]] = {
     "sklearn forest": _forest,
     "sklearn HistGB": _histogram,
     "LightGBM": _lightgbm,
+    "XGBoost": LabelBoosting,
+    "CatBoost": TextBoosting,
     "EBM": _ebm,
 }
