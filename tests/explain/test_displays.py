@@ -201,7 +201,7 @@ def test_pairs_of_a_nomogram_are_tables_and_heat_maps():
     np.testing.assert_array_equal(heat.counts[1:3, 1:3], rows)
     assert str(rows[0, 0]) in texts(heat.ax_)
     saved(heat.figure_)
-    with pytest.raises(ValueError, match=r"there is no pair \('a', 'z'\); the model has a x b"):
+    with pytest.raises(ValueError, match=r"there is no pair \('a', 'z'\); the model has 'a x b'"):
         PairDisplay.from_estimator(model, pair=("a", "z"))
     with pytest.raises(ValueError, match="the model has no evidence of pairs"):
         PairDisplay.from_estimator(fitted(0))

@@ -355,7 +355,7 @@ def test_what_scan_refuses():
         LatentClassClusterer(2, n_init=1, random_state=0),
         ClassDecompositionClassifier(clusterer=LatentClassClusterer(2, n_init=1), random_state=0),
     ],
-    ids=repr,
+    ids=lambda estimator: type(estimator).__name__,
 )
 def test_a_fit_looks_at_a_path_once(estimator, tmp_path, monkeypatch):
     made = []
