@@ -23,10 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common import compile as compiling
-from unnaive.common import machine_code
-
 MANY = 70_000  # distinct numbers, more than a grid has cells: they take other kernels
+# Processors to compile for other than this one, and what they can do in LLVM's words.
+PROCESSORS = {
+    "generic": "",
+    "x86-64-v3": (
+        "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,"
+        "+sse,+sse2,+sse3,+sse4.1,+sse4.2,+ssse3,+xsave"
+    ),
+}
 
 
 def tables() -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]]:
@@ -73,49 +78,85 @@ def _use_many() -> None:
         NaiveBayesClassifier(numeric=numeric).fit(X, y).predict_proba(X)
 
 
-def build(into: Path, names: list[str], jobs: int, whole: bool) -> None:
-    """Write machine code that comes with the library, compiled in several processes."""
-    from numba.core.registry import cpu_target
+def build(into: Path, names: list[str], jobs: int, processor: str | None, whole: bool) -> None:
+    """Write machine code that comes with the library, compiled in several processes.
 
-    context = cpu_target.target_context
-    folder = into / machine_code.target_name(context)
-    if not machine_code.suits(folder, context):  # of other versions, or not finished
-        shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    Parameters
+    ----------
+    into : path
+        A folder for folders of targets.
+    names : list of str
+        What to do of `works`.
+    jobs : int
+        Number of processes.
+    processor : str, optional
+        One of `PROCESSORS`; without it, that of this machine.
+    whole : bool
+        Whether these are all works, so that what none of them needs is removed.
+    """
     files: set[str] = set()
-    with _own_cache(), ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        _environment(cache, processor),
+        ProcessPoolExecutor(jobs, get_context("spawn")) as pool,
+    ):
+        folder = pool.submit(_begin, into).result()
         # Those that take longest are last in the list, and are begun first.
         started = {pool.submit(_build, name, folder): name for name in reversed(names)}
         for k, done in enumerate(as_completed(started), 1):
             taken, found = done.result()
             files |= found
             print(f"{k}/{len(names)} {started[done]}: {taken:.1f} s", flush=True)
-    for path in folder.glob("*.kernel"):
-        if whole and path.name not in files:  # of earlier sources
-            path.unlink()
-    machine_code.write_target(folder, context)
+        pool.submit(_end, folder, files if whole else None).result()
     size = sum(path.stat().st_size for path in folder.iterdir())
-    print(f"{len(files)} files, {size / 1e6:.1f} MB in {folder}")
+    print(f"{len(files)} kernels, {size / 1e6:.1f} MB in {folder}")
 
 
 @contextmanager
-def _own_cache() -> Iterator[None]:
-    """Kernels are compiled into a folder that is removed, unless there is one for them."""
-    if os.environ.get("NUMBA_CACHE_DIR"):
+def _environment(cache: str, processor: str | None) -> Iterator[None]:
+    """What Numba reads when processes start: where to keep what it compiles, and for what."""
+    before = dict(os.environ)
+    os.environ.setdefault("NUMBA_CACHE_DIR", cache)
+    if processor:
+        os.environ["NUMBA_CPU_NAME"] = processor
+        os.environ["NUMBA_CPU_FEATURES"] = PROCESSORS[processor]
+    try:
         yield
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["NUMBA_CACHE_DIR"] = folder
-        try:
-            yield
-        finally:
-            del os.environ["NUMBA_CACHE_DIR"]
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _begin(into: Path) -> Path:
+    """The folder of the target, without what was left there by other versions."""
+    from unnaive.common import machine_code
+
+    folder = into / machine_code.target_name()
+    if not machine_code.suits(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _build(name: str, folder: Path) -> tuple[float, set[str]]:
     """Do one thing of `works` in a process that writes machine code."""
+    from unnaive.common import compile as compiling
+    from unnaive.common import machine_code
+
+    machine_code.FOLDER = folder.parent  # what is there already is not compiled again
     compiling.builder = compiling.builder or machine_code.Builder(folder)
     return _timed(works()[name]), compiling.builder.files
+
+
+def _end(folder: Path, files: set[str] | None) -> None:
+    """Say what the folder is for, once all is in it and what is of earlier sources is not."""
+    from unnaive.common import machine_code
+
+    if files is not None:
+        for path in folder.glob("*.kernel"):
+            if path.name not in files:
+                path.unlink()
+    machine_code.write_target(folder)
 
 
 def _timed(work: Callable[[], None]) -> float:
@@ -136,6 +177,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes that compile, with --into"
     )
+    parser.add_argument(
+        "--processor", choices=PROCESSORS, help="compile for it, not for this one, with --into"
+    )
     options = parser.parse_args(arguments)
     every = list(works())
     unknown = [name for name in options.models if name not in every]
@@ -143,7 +187,7 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"there is no model {unknown[0]!r}; there are {', '.join(every)}")
     names = options.models or every
     if options.into:
-        build(options.into, names, options.jobs, whole=not options.models)
+        build(options.into, names, options.jobs, options.processor, whole=not options.models)
         return
     for k, name in enumerate(names, 1):
         print(f"{k}/{len(names)} {name}: {_timed(works()[name]):.1f} s", flush=True)

@@ -72,9 +72,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _any_number(
-    compiled: Any, get_call_template: Callable[..., Any], args: Any, kws: Any
-) -> Any:
+def _any_number(compiled: Any, get_call_template: Callable[..., Any], args: Any, kws: Any) -> Any:
     """A call in another kernel with a number that is written out is one with any of its type.
 
     Numba would compile the called kernel again for every such number.
@@ -103,7 +101,7 @@ def _compile(compiled: Any, compile_signature: Callable[[Any], Any], signature: 
 
 def _take(compiled: Any, signature: Any) -> bool:
     """Take machine code that came with the library, for calls from Python."""
-    found = machine_code.load(compiled, signature, _warn_once)
+    found = machine_code.load(compiled, signature, _warn_of_damage)
     if found is None:
         return False
     compiled._cache_hits[signature] += 1
@@ -256,12 +254,21 @@ _warned: list[str] = []
 
 def _warn_once(why: str) -> None:
     """One warning for all of some 170 kernels."""
+    _warn(
+        f"compiled functions cannot be cached ({why}); they are compiled again, which takes "
+        "seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that "
+        "can be written to."
+    )
+
+
+def _warn_of_damage(why: str) -> None:
+    _warn(
+        f"machine code that came with the library is damaged ({why}); kernels are compiled "
+        "instead, which takes seconds to a minute. Install the library again."
+    )
+
+
+def _warn(text: str) -> None:
     if not _warned:
-        _warned.append(why)
-        warnings.warn(
-            f"compiled functions cannot be cached ({why}); they are compiled again, which takes "
-            "seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that "
-            "can be written to.",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+        _warned.append(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=4)

@@ -30,6 +30,7 @@ import numpy as np
 from llvmlite import binding
 from numba.core import config
 from numba.core.compiler import CompileResult
+from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
@@ -68,42 +69,42 @@ def environment() -> dict[str, Any]:
     }
 
 
-def processor(context: Any) -> tuple[str, list[str]]:
+def processor() -> tuple[str, list[str]]:
     """The name of the processor that is compiled for, and what it can do."""
-    _, name, features = context.codegen().magic_tuple()
+    _, name, features = cpu_target.target_context.codegen().magic_tuple()
     return name, sorted(own[1:] for own in features.split(",") if own.startswith("+"))
 
 
-def target_name(context: Any) -> str:
+def target_name() -> str:
     """The name of a target's folder; what counts stands in its ``target.json``."""
-    return f"{processor(context)[0] or 'generic'}-{sys.implementation.cache_tag}{sys.abiflags}"
+    return f"{processor()[0] or 'generic'}-{sys.implementation.cache_tag}{sys.abiflags}"
 
 
-def write_target(folder: Path, context: Any) -> None:
+def write_target(folder: Path) -> None:
     """Say for what the kernels of a folder are; without this they are not used."""
-    name, features = processor(context)
+    name, features = processor()
     told = {"environment": environment(), "processor": name, "features": features}
     with replacing(folder / "target.json") as file:
         file.write(json.dumps(told, indent=1).encode())
 
 
-def suits(folder: Path, context: Any) -> bool:
+def suits(folder: Path) -> bool:
     """Whether kernels of a folder run here, as they would be compiled here or nearly so."""
     try:
         told = json.loads((folder / "target.json").read_bytes())
         features = set(told["features"])
-        return bool(told["environment"] == environment()) and features <= set(processor(context)[1])
+        return bool(told["environment"] == environment()) and features <= set(processor()[1])
     except (OSError, ValueError, TypeError, KeyError):  # no target, or one that is damaged
         return False
 
 
 @functools.cache
-def target(context: Any) -> Path | None:
+def target() -> Path | None:
     """The folder of the kernels for this process; of several the one for the richest processor."""
     if os.environ.get(DECLINED) == "0":
         return None
     try:
-        folders = [own for own in sorted(FOLDER.iterdir()) if suits(own, context)]
+        folders = [own for own in sorted(FOLDER.iterdir()) if suits(own)]
     except OSError:
         return None
     return max(folders, key=_n_features, default=None)
@@ -136,7 +137,7 @@ def load(kernel: Any, signature: tuple[Any, ...], warn: Callable[[str], None]) -
     warn : function
         It is told about damaged files.
     """
-    folder = target(kernel.targetctx)
+    folder = target()
     if folder is None:
         return None
     try:
@@ -146,7 +147,7 @@ def load(kernel: Any, signature: tuple[Any, ...], warn: Callable[[str], None]) -
     try:
         return _rebuild(data, signature, kernel.targetctx)
     except Exception as error:  # what is damaged may raise anything
-        warn(f"{folder} holds damaged files ({type(error).__name__}: {error})")
+        warn(f"{type(error).__name__}: {error}, in {folder}")
         return None
 
 

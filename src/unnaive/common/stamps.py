@@ -7,7 +7,7 @@ none that it does not use, so that a comment or another function changes nothing
 
 from __future__ import annotations
 
-import builtins
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -96,33 +96,63 @@ def _class(own: type) -> str:
     return f"{own.__module__}.{own.__qualname__}{getattr(own, '_fields', '')}"
 
 
+@functools.singledispatch
 def _value(value: Any) -> str:
-    """What a global, a constant or an option is; kernels by their stamps."""
-    if isinstance(value, Dispatcher):
-        return stamp(value)
-    if isinstance(value, _Intrinsic):
-        return _function(value._defn)
-    if isinstance(value, FunctionType):
-        return _function(value)
-    if isinstance(value, CodeType):
-        return _code(value)
-    if isinstance(value, np.ndarray | np.generic):
-        digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-        return f"{type(value).__name__} {value.dtype.str} {value.shape} {digest}"
-    if isinstance(value, bool | int | float | complex | str | bytes | None):
-        return f"{type(value).__name__} {value!r}"
-    if isinstance(value, tuple | list):
-        return f"{_class(type(value))} {[_value(own) for own in value]}"
-    if isinstance(value, set | frozenset):
-        return f"set {sorted(_value(own) for own in value)}"
-    if isinstance(value, types.Type):
-        return _argument(value)
-    if isinstance(value, type):
-        return _class(value)
-    if isinstance(value, BuiltinFunctionType | np.ufunc):
-        return f"{getattr(value, '__module__', '')}.{value.__name__}"
-    if isinstance(value, ModuleType) and not value.__name__.startswith("unnaive"):
-        return value.__name__  # of another package, whose version is asked for elsewhere
-    if value is Ellipsis or value is builtins.NotImplemented:
-        return repr(value)
+    """What a global, a constant or an option is."""
     raise TypeError(f"no stamp for {type(value).__name__} {value!r}")
+
+
+_value.register(Dispatcher, stamp)
+_value.register(FunctionType, _function)
+_value.register(CodeType, _code)
+_value.register(types.Type, _argument)
+_value.register(type, _class)
+
+
+@_value.register(_Intrinsic)
+def _intrinsic(value: Any) -> str:
+    return _function(value._defn)
+
+
+@_value.register(bool)
+@_value.register(int)
+@_value.register(float)
+@_value.register(complex)
+@_value.register(str)
+@_value.register(bytes)
+@_value.register(type(None))
+@_value.register(type(Ellipsis))
+def _plain(value: Any) -> str:
+    return f"{type(value).__name__} {value!r}"
+
+
+@_value.register(np.ndarray)
+@_value.register(np.generic)
+def _array(value: Any) -> str:
+    digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return f"{type(value).__name__} {value.dtype.str} {value.shape} {digest}"
+
+
+@_value.register(tuple)
+@_value.register(list)
+def _sequence(value: Any) -> str:
+    return f"{_class(type(value))} {[_value(own) for own in value]}"
+
+
+@_value.register(set)
+@_value.register(frozenset)
+def _set(value: Any) -> str:
+    return f"set {sorted(_value(own) for own in value)}"
+
+
+@_value.register(BuiltinFunctionType)
+@_value.register(np.ufunc)
+def _built_in(value: Any) -> str:
+    return f"{getattr(value, '__module__', '')}.{value.__name__}"
+
+
+@_value.register(ModuleType)
+def _module(value: Any) -> str:
+    if value.__name__.startswith("unnaive"):
+        raise TypeError(f"no stamp for names of {value.__name__}: import them one by one")
+    return str(value.__name__)  # of another package, whose version is asked for elsewhere
