@@ -1,12 +1,15 @@
 """``python -m unnaive.warm`` compiles the kernels of all models, for an image or a shared cache.
 
 Machine code is kept beside the installed library, or under ``NUMBA_CACHE_DIR``; fits of later
-processes on the same kind of processor find it there.
+processes on the same kind of processor find it there. ``--into FOLDER`` writes the machine code
+that comes with the library, which a build of the package does.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
+import itertools
 import os
 import shutil
 import tempfile
@@ -57,7 +60,8 @@ def works() -> dict[str, Callable[[], None]]:
     makers: dict[str, Callable[[], Any]] = {name: own.make for name, own in family().items()}
     listed = {AutoClassifier, *(own.estimator for own in family().values())}
     makers |= {name: own for name, own in estimators().items() if own not in listed}
-    return {**{name: partial(_use, make) for name, make in makers.items()}, "many": _use_many}
+    others = {"many": _use_many, "shapes": _use_shapes, "csv": _use_csv}
+    return {**{name: partial(_use, make) for name, make in makers.items()}, **others}
 
 
 def _use(make: Callable[[], Any]) -> None:
@@ -76,6 +80,33 @@ def _use_many() -> None:
     y = (X[:, 0] > 0).astype(int)
     for numeric in ("mdl", "gaussian", "kernel"):
         NaiveBayesClassifier(numeric=numeric).fit(X, y).predict_proba(X)
+
+
+def _use_shapes() -> None:
+    """One column of text, text with many values, many classes, rows that come later."""
+    from unnaive import NaiveBayesClassifier, NBTreeClassifier, UnnaiveBayesClassifier
+
+    rng = np.random.default_rng(0)
+    numbers, y = rng.normal(size=(2000, 3)), rng.integers(0, 20, 2000)
+    few, many = (rng.integers(0, n, (2000, 1)).astype(str).astype(object) for n in (3, 400))
+    models = NaiveBayesClassifier, NBTreeClassifier, UnnaiveBayesClassifier
+    for model, column in itertools.product(models, (few, many)):
+        model().fit(column, y).predict_proba(column)
+    for model, n_classes in itertools.product(models, (2, 20)):
+        X = np.hstack([numbers + y[:, None] % n_classes, many, few])
+        model().fit(X, y % n_classes).predict_proba(X)
+    for numeric, weight in itertools.product(("mdl", "gaussian", "kernel"), (None, y + 0.5)):
+        learner = NaiveBayesClassifier(numeric=numeric)
+        learner.partial_fit(numbers, y, sample_weight=weight)
+        learner.partial_fit(numbers + 1, y, sample_weight=weight).predict_proba(numbers)
+
+
+def _use_csv() -> None:
+    from unnaive.table.text_cuts import cut_text
+
+    for stretch in cut_text(io.BytesIO(b"a,b\n1,2\n" * 8), 16):
+        if stretch is not None:
+            stretch.is_whole(",")
 
 
 def build(into: Path, names: list[str], jobs: int, processor: str | None, whole: bool) -> None:
@@ -101,7 +132,7 @@ def build(into: Path, names: list[str], jobs: int, processor: str | None, whole:
         ProcessPoolExecutor(jobs, get_context("spawn")) as pool,
     ):
         folder = pool.submit(_begin, into).result()
-        # Those that take longest are last in the list, and are begun first.
+        # Those that take longest are among the last, and are begun first.
         started = {pool.submit(_build, name, folder): name for name in reversed(names)}
         for k, done in enumerate(as_completed(started), 1):
             taken, found = done.result()
