@@ -20,7 +20,7 @@ FOLDER = "src/unnaive/machine_code"
 LONGEST = 3600  # seconds
 
 
-class MachineCodeHook(BuildHookInterface):  # type: ignore[type-arg]
+class MachineCodeHook(BuildHookInterface):
     """Runs ``python -m unnaive.warm --into`` the folder that goes into the wheel."""
 
     PLUGIN_NAME = "custom"

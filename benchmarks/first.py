@@ -3,8 +3,8 @@
     python -m benchmarks.first [--compiled] [nb boosted ...]
 
 Every row is a process of its own with an empty cache, on a mixed table of 300 rows (iris for
-``compare``); imports are not counted, except in the last row, whose cache is warm. Kernels come with
-the installed library; with ``--compiled`` they are compiled, as where they do not fit.
+``compare``); imports are not counted, except in the last row, whose cache is warm. Kernels come
+with the installed library; with ``--compiled`` they are compiled, as where they do not fit.
 """
 
 from __future__ import annotations

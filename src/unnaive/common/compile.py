@@ -139,8 +139,9 @@ class ForgivingCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, compiled: Any) -> None:
         super().__init__(compiled.py_func)
         with suppress(TypeError):  # no stamp: as Numba does it
-            own = stamp(compiled)
-            name = f"{self._impl.filename_base}.{own[:16]}"
+            own, line = stamp(compiled), self._impl.locator.get_disambiguator()
+            name = self._impl.filename_base.replace(f"-{line}.", f"-{own[:16]}.")
+            self._impl._filename_base = name
             self._cache_file = IndexDataCacheFile(self.cache_path, name, own)
 
     def reduced(self, signature: Any, context: Any) -> Any:

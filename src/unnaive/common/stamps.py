@@ -17,7 +17,6 @@ import numpy as np
 from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
-from numba.core.types import BaseNamedTuple
 
 _stamps: dict[int, tuple[Any, str]] = {}  # by identity, with the kernel, which stays alive
 
@@ -57,7 +56,7 @@ def signature_text(signature: Iterable[Any]) -> str:
 
 
 def _argument(own: Any) -> str:
-    if isinstance(own, BaseNamedTuple):
+    if isinstance(own, types.BaseNamedTuple):
         return f"{_class(own.instance_class)}({signature_text(own.types)})"
     if isinstance(own, types.BaseTuple):
         return f"({signature_text(own)})"
