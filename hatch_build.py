@@ -46,8 +46,8 @@ class MachineCodeHook(BuildHookInterface):
         command = [sys.executable, "-m", "unnaive.warm", "--into", FOLDER]
         if self._processor:
             command += ["--processor", self._processor]
-        path = os.pathsep.join([str(Path(self.root, "src")), *filter(None, sys.path)])
-        environment = {**os.environ, "PYTHONPATH": path}
+        path = str(Path(self.root, "src")), os.environ.get("PYTHONPATH", "")  # pip's is there
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
         environment.pop("UNNAIVE_MACHINE_CODE", None)
         try:
             subprocess.run(command, cwd=self.root, env=environment, check=True, timeout=LONGEST)

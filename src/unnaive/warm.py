@@ -8,6 +8,7 @@ that comes with the library, which a build of the package does.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import itertools
 import os
@@ -131,7 +132,10 @@ def build(into: Path, names: list[str], jobs: int, processor: str | None, whole:
         _environment(cache, processor),
         ProcessPoolExecutor(jobs, get_context("spawn")) as pool,
     ):
-        folder = pool.submit(_begin, into).result()
+        folder, is_done = pool.submit(_begin, into).result()
+        if is_done:
+            print(f"{folder} has all kernels of these sources")
+            return
         # Those that take longest are among the last, and are begun first.
         started = {pool.submit(_build, name, folder): name for name in reversed(names)}
         for k, done in enumerate(as_completed(started), 1):
@@ -158,15 +162,22 @@ def _environment(cache: str, processor: str | None) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _begin(into: Path) -> Path:
-    """The folder of the target, without what was left there by other versions."""
+def _begin(into: Path) -> tuple[Path, bool]:
+    """The folder of the target, without what was left there by other versions; is all there?"""
     from unnaive.common import machine_code
 
     folder = into / machine_code.target_name()
     if not machine_code.suits(folder):
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return folder, machine_code.built_from(folder) == _sources()
+
+
+def _sources() -> str:
+    """A digest of all sources of the library: a build asks twice, for its metadata first."""
+    here = Path(__file__).parent
+    texts = [f"{path.relative_to(here)}\n{path.read_text()}" for path in sorted(here.rglob("*.py"))]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _build(name: str, folder: Path) -> tuple[float, set[str]]:
@@ -187,7 +198,7 @@ def _end(folder: Path, files: set[str] | None) -> None:
         for path in folder.glob("*.kernel"):
             if path.name not in files:
                 path.unlink()
-    machine_code.write_target(folder)
+    machine_code.write_target(folder, "" if files is None else _sources())
 
 
 def _timed(work: Callable[[], None]) -> float:

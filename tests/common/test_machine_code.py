@@ -263,9 +263,9 @@ import unnaive
 from unnaive.common import machine_code
 machine_code.FOLDER = pathlib.Path(sys.argv[1])
 rng = np.random.default_rng(0)
-X = np.empty((300, 3), dtype=object)
+X = np.empty((300, 4), dtype=object)
 X[:, 0], X[:, 1] = rng.normal(size=300), rng.integers(0, 9, 300)
-X[:, 2] = rng.choice(list("xyz"), 300)
+X[:, 2], X[:, 3] = rng.choice(list("xyz"), (2, 300))
 y = np.where(X[:, 1] + (X[:, 2] == "x") > 3, "yes", "no")
 model = unnaive.NaiveBayesClassifier().fit(X, y)
 unnaive.save(model, sys.argv[2])

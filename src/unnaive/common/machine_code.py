@@ -80,19 +80,35 @@ def target_name() -> str:
     return f"{processor()[0] or 'generic'}-{sys.implementation.cache_tag}{sys.abiflags}"
 
 
-def write_target(folder: Path) -> None:
-    """Say for what the kernels of a folder are; without this they are not used."""
+def write_target(folder: Path, sources: str = "") -> None:
+    """Say for what the kernels of a folder are; without this they are not used.
+
+    Parameters
+    ----------
+    folder : path
+    sources : str
+        A digest of the sources whose kernels are all there.
+    """
     name, features = processor()
     told = {"environment": environment(), "processor": name, "features": features}
     with replacing(folder / "target.json") as file:
-        file.write(json.dumps(told, indent=1).encode())
+        file.write(json.dumps(told | {"built from": sources}, indent=1).encode())
+
+
+def built_from(folder: Path) -> str:
+    """The digest of the sources that `write_target` was told; empty where there is none."""
+    return (
+        str(json.loads((folder / "target.json").read_bytes())["built from"])
+        if suits(folder)
+        else ""
+    )
 
 
 def suits(folder: Path) -> bool:
     """Whether kernels of a folder run here, as they would be compiled here or nearly so."""
     try:
         told = json.loads((folder / "target.json").read_bytes())
-        features = set(told["features"])
+        features, _ = set(told["features"]), told["built from"]
         return bool(told["environment"] == environment()) and features <= set(processor()[1])
     except (OSError, ValueError, TypeError, KeyError):  # no target, or one that is damaged
         return False
