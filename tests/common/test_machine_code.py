@@ -287,6 +287,16 @@ def test_models_have_the_same_bytes_as_with_compiled_kernels(tmp_path, capfd):
     assert not (tmp_path / "none").exists()  # nothing was compiled
 
 
+def test_a_folder_with_all_kernels_of_the_sources_is_not_built_again(built):
+    machine_code.write_target(built, warm._sources())
+    assert warm._begin(built.parent) == (built, True)
+    machine_code.write_target(built)
+    assert warm._begin(built.parent) == (built, False)
+    (built / "target.json").unlink()
+    assert warm._begin(built.parent) == (built, False)
+    assert not [*built.iterdir()]  # of other versions, or not finished
+
+
 def test_every_kernel_has_a_stamp():
     names = [m.name for m in pkgutil.walk_packages(unnaive.__path__, "unnaive.")]
     modules = [importlib.import_module(name) for name in names if "kernels" in name]
