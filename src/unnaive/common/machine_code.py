@@ -40,6 +40,7 @@ from unnaive.common.stamps import signature_text, stamp
 FOLDER = Path(__file__).parents[1] / "machine_code"
 DECLINED = "UNNAIVE_MACHINE_CODE"  # an environment variable; with 0 all is compiled
 FORMAT = 1
+PYTHON = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"  # not on Windows
 DIGEST_BYTES = hashlib.sha256().digest_size
 # Numba's settings that change what a kernel becomes.
 SETTINGS = (
@@ -60,7 +61,7 @@ def environment() -> dict[str, Any]:
     """All that must be the same where kernels are compiled and where they are called."""
     return {
         "format": FORMAT,
-        "python": f"{sys.implementation.cache_tag}{sys.abiflags}",
+        "python": PYTHON,
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
         "numpy": np.lib.NumpyVersion(np.__version__).major,
@@ -77,7 +78,7 @@ def processor() -> tuple[str, list[str]]:
 
 def target_name() -> str:
     """The name of a target's folder; what counts stands in its ``target.json``."""
-    return f"{processor()[0] or 'generic'}-{sys.implementation.cache_tag}{sys.abiflags}"
+    return f"{processor()[0]}-{PYTHON}"
 
 
 def write_target(folder: Path, sources: str = "") -> None:
