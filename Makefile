@@ -3,12 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz fuzz-sources bounds docs clean
+# Files whose functions are compiled, and the machine code that the installed sources come with.
+KERNELS := $(shell grep -rlE '@kernel|numba' src --include='*.py')
+MACHINE_CODE := src/unnaive/machine_code
+
+.PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz fuzz-sources bounds docs wheel clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		($(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv $(VENV))
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(1)]" $(2)
+	@UNNAIVE_MACHINE_CODE=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(1)]" $(2)
 	@touch $@
 endef
 
@@ -24,12 +28,29 @@ $(VENV)/.bench: pyproject.toml papers/pyproject.toml
 $(VENV)/.docs: pyproject.toml
 	$(call install,docs)
 
-demo: $(VENV)/.demo  ## train and compare models on german credit, outputs in demo/
+# What has not changed is not compiled again.
+define compile
+	@echo "compiling kernels, once; a minute or two on two cores"
+	@$(BIN)/python -m unnaive.warm --into $(MACHINE_CODE) > /dev/null || \
+		echo "that failed: kernels are compiled when they are first used"
+	@touch $@
+endef
+
+$(VENV)/.demo-kernels: $(VENV)/.demo $(KERNELS)
+	$(call compile)
+
+$(VENV)/.test-kernels: $(VENV)/.test $(KERNELS)
+	$(call compile)
+
+$(VENV)/.bench-kernels: $(VENV)/.bench $(KERNELS)
+	$(call compile)
+
+demo: $(VENV)/.demo-kernels  ## train and compare models on german credit, outputs in demo/
 	@$(BIN)/python examples/demo.py
 
 test: lint types contracts tests  ## everything that must pass before a change lands
 
-tests: $(VENV)/.test
+tests: $(VENV)/.test-kernels
 	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.test
@@ -42,7 +63,7 @@ types: $(VENV)/.test
 contracts: $(VENV)/.test
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.bench  ## speed against peers, side by side: make bench [DATA=folder]
+bench: $(VENV)/.bench-kernels  ## speed against peers, side by side: make bench [DATA=folder]
 	$(BIN)/python -m benchmarks.first
 	$(BIN)/python -m benchmarks.speed $(if $(DATA),--data $(DATA))
 
@@ -62,6 +83,9 @@ bounds: $(VENV)/.test  ## the tests with every index of every kernel checked; mu
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds SCIPY_ARRAY_API=1 \
 		$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
+wheel: $(VENV)/.test  ## a wheel with machine code, in dist/: make wheel [PROCESSOR=x86-64-v3]
+	UNNAIVE_MACHINE_CODE=$(PROCESSOR) $(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
+
 docs: $(VENV)/.docs  ## the site, in docs/_build/html; warnings are errors, every link must lead somewhere
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
@@ -70,5 +94,5 @@ papers: $(VENV)/.test  ## the papers' experiments: make papers [DATA=folder], wi
 	$(BIN)/unnaive-papers all --jobs 2 $(if $(DATA),--data $(DATA),--quick)
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
+	rm -rf $(VENV) $(MACHINE_CODE) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,25 +1,14 @@
-"""Compiled kernels of the sources as they are, not of an earlier state."""
+"""Where tests keep compiled kernels, and which examples they look at."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 HERE = Path(__file__).parent
 
-
-def fingerprint() -> str:
-    """Of all sources with compiled functions: Numba itself looks at one file at a time, and would
-    keep a caller that was compiled together with an older callee of another file.
-    """
-    texts = [path.read_bytes() for path in sorted((HERE / "src").rglob("*.py"))]
-    return hashlib.sha256(
-        b"".join(t for t in texts if b"numba" in t or b"@kernel" in t)
-    ).hexdigest()[:16]
-
-
-os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / fingerprint()))
+# By the kernels' stamps, so that after a change only what it touches is compiled again.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / "tests"))
 
 from hypothesis import settings  # noqa: E402
 

@@ -1,22 +1,41 @@
 """``python -m unnaive.warm`` compiles the kernels of all models, for an image or a shared cache.
 
 Machine code is kept beside the installed library, or under ``NUMBA_CACHE_DIR``; fits of later
-processes on the same kind of processor find it there.
+processes on the same kind of processor find it there. ``--into FOLDER`` writes the machine code
+that comes with the library, which a build of the package does.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import io
+import itertools
+import os
+import shutil
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 MANY = 70_000  # distinct numbers, more than a grid has cells: they take other kernels
+# Processors to compile for other than this one, and what they can do in LLVM's words.
+PROCESSORS = {
+    "generic": "",
+    "x86-64-v3": (
+        "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe,+popcnt,+sahf,"
+        "+sse,+sse2,+sse3,+sse4.1,+sse4.2,+ssse3,+xsave"
+    ),
+}
 
 
 def tables() -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]]:
@@ -42,7 +61,8 @@ def works() -> dict[str, Callable[[], None]]:
     makers: dict[str, Callable[[], Any]] = {name: member.make for name, member in family().items()}
     listed = {AutoClassifier, *(member.estimator for member in family().values())}
     makers |= {name: cls for name, cls in estimators().items() if cls not in listed}
-    return {**{name: partial(_use, make) for name, make in makers.items()}, "many": _use_many}
+    others = {"many": _use_many, "shapes": _use_shapes, "csv": _use_csv}
+    return {**{name: partial(_use, make) for name, make in makers.items()}, **others}
 
 
 def _use(make: Callable[[], Any]) -> None:
@@ -63,22 +83,156 @@ def _use_many() -> None:
         NaiveBayesClassifier(numeric=numeric).fit(X, y).predict_proba(X)
 
 
+def _use_shapes() -> None:
+    """One column of text, text with many values, many classes, rows that come later."""
+    from unnaive import NaiveBayesClassifier, NBTreeClassifier, UnnaiveBayesClassifier
+
+    rng = np.random.default_rng(0)
+    numbers, y = rng.normal(size=(2000, 3)), rng.integers(0, 20, 2000)
+    few, many = (rng.integers(0, n, (2000, 1)).astype(str).astype(object) for n in (3, 400))
+    models = NaiveBayesClassifier, NBTreeClassifier, UnnaiveBayesClassifier
+    for model, column in itertools.product(models, (few, many)):
+        model().fit(column, y).predict_proba(column)
+    for model, n_classes in itertools.product(models, (2, 20)):
+        X = np.hstack([numbers + y[:, None] % n_classes, many, few])
+        model().fit(X, y % n_classes).predict_proba(X)
+    for numeric, weight in itertools.product(("mdl", "gaussian", "kernel"), (None, y + 0.5)):
+        learner = NaiveBayesClassifier(numeric=numeric)
+        learner.partial_fit(numbers, y, sample_weight=weight)
+        learner.partial_fit(numbers + 1, y, sample_weight=weight).predict_proba(numbers)
+
+
+def _use_csv() -> None:
+    from unnaive.table.text_cuts import cut_text
+
+    for stretch in cut_text(io.BytesIO(b"a,b\n1,2\n" * 8), 16):
+        if stretch is not None:
+            stretch.is_whole(",")
+
+
+def build(into: Path, names: list[str], jobs: int, processor: str | None, whole: bool) -> None:
+    """Write machine code that comes with the library, compiled in several processes.
+
+    Parameters
+    ----------
+    into : path
+        A folder for folders of targets.
+    names : list of str
+        What to do of `works`.
+    jobs : int
+        Number of processes.
+    processor : str, optional
+        One of `PROCESSORS`; without it, that of this machine.
+    whole : bool
+        Whether these are all works, so that what none of them needs is removed.
+    """
+    files: set[str] = set()
+    with (
+        tempfile.TemporaryDirectory() as cache,
+        _environment(cache, processor),
+        ProcessPoolExecutor(jobs, get_context("spawn")) as pool,
+    ):
+        folder, is_done = pool.submit(_begin, into).result()
+        if is_done:
+            print(f"{folder} has all kernels of these sources")
+            return
+        # Those that take longest are among the last, and are begun first.
+        started = {pool.submit(_build, name, folder): name for name in reversed(names)}
+        for k, done in enumerate(as_completed(started), 1):
+            taken, found = done.result()
+            files |= found
+            print(f"{k}/{len(names)} {started[done]}: {taken:.1f} s", flush=True)
+        pool.submit(_end, folder, files if whole else None).result()
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    print(f"{len(files)} kernels, {size / 1e6:.1f} MB in {folder}")
+
+
+@contextmanager
+def _environment(cache: str, processor: str | None) -> Iterator[None]:
+    """What Numba reads when processes start: where to keep what it compiles, and for what."""
+    before = dict(os.environ)
+    os.environ.setdefault("NUMBA_CACHE_DIR", cache)
+    if processor:
+        os.environ["NUMBA_CPU_NAME"] = processor
+        os.environ["NUMBA_CPU_FEATURES"] = PROCESSORS[processor]
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _begin(into: Path) -> tuple[Path, bool]:
+    """The folder of the target, without what was left there by other versions; is all there?"""
+    from unnaive.common import machine_code
+
+    folder = into / machine_code.target_name()
+    if not machine_code.suits(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder, machine_code.built_from(folder) == _sources()
+
+
+def _sources() -> str:
+    """A digest of all sources of the library: a build asks twice, for its metadata first."""
+    here = Path(__file__).parent
+    texts = [f"{path.relative_to(here)}\n{path.read_text()}" for path in sorted(here.rglob("*.py"))]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _build(name: str, folder: Path) -> tuple[float, set[str]]:
+    """Do one thing of `works` in a process that writes machine code."""
+    from unnaive.common import compile as compiling
+    from unnaive.common import machine_code
+
+    machine_code.FOLDER = folder.parent  # what is there already is not compiled again
+    compiling.builder = compiling.builder or machine_code.Builder(folder)
+    return _timed(works()[name]), compiling.builder.files
+
+
+def _end(folder: Path, files: set[str] | None) -> None:
+    """Say what the folder is for, once all is in it and what is of earlier sources is not."""
+    from unnaive.common import machine_code
+
+    if files is not None:
+        for path in folder.glob("*.kernel"):
+            if path.name not in files:
+                path.unlink()
+    machine_code.write_target(folder, "" if files is None else _sources())
+
+
+def _timed(work: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of such small tables
+        work()
+    return time.perf_counter() - start
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Compile all, and say how far it is."""
     parser = argparse.ArgumentParser(prog="python -m unnaive.warm", description=__doc__)
     parser.add_argument("models", nargs="*", help="names of some models; all without one")
-    chosen = parser.parse_args(arguments).models
-    every = works()
-    unknown = [name for name in chosen if name not in every]
+    parser.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="write machine code to come with the library"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="processes that compile, with --into"
+    )
+    parser.add_argument(
+        "--processor", choices=PROCESSORS, help="compile for it, not for this one, with --into"
+    )
+    options = parser.parse_args(arguments)
+    every = list(works())
+    unknown = [name for name in options.models if name not in every]
     if unknown:
         parser.error(f"there is no model {unknown[0]!r}; there are {', '.join(every)}")
-    for k, name in enumerate(chosen or every, 1):
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of such small tables
-            every[name]()
-        taken = time.perf_counter() - start
-        print(f"{k}/{len(chosen or every)} {name}: {taken:.1f} s", flush=True)
+    names = options.models or every
+    if options.into:
+        build(options.into, names, options.jobs, options.processor, whole=not options.models)
+        return
+    for k, name in enumerate(names, 1):
+        print(f"{k}/{len(names)} {name}: {_timed(works()[name]):.1f} s", flush=True)
 
 
 if __name__ == "__main__":

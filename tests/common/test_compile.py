@@ -89,6 +89,7 @@ def test_without_any_folder_for_a_cache_a_process_works_with_one_warning():
     nowhere = {
         "NUMBA_CACHE_DIR": "/dev/null/none",
         "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+        "UNNAIVE_MACHINE_CODE": "0",
     }
     found = subprocess.run(
         [sys.executable, "-c", code],

@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from numba import njit, types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.compiler_lock import global_compiler_lock
 from numpy.typing import NDArray
+
+from unnaive.common import machine_code
+from unnaive.common.stamps import stamp
 
 try:
     import fcntl
@@ -36,9 +39,10 @@ def kernel(**options: Any) -> Callable[[Callable[..., R]], Callable[..., R]]: ..
 def kernel(function: Any = None, /, **options: Any) -> Any:
     """Compile a function to machine code when it is first called, without the GIL.
 
-    The machine code is kept beside the source, or under ``NUMBA_CACHE_DIR``. Where it cannot be
-    kept or read, the function is compiled in each process, and one warning says so. Processes that
-    start at once wait for the one that compiles.
+    Most machine code comes with the installed library (`unnaive.common.machine_code`). What is
+    compiled is kept beside the source, or under ``NUMBA_CACHE_DIR``. Where it cannot be kept or
+    read, the function is compiled in each process, and one warning says so. Processes that start
+    at once wait for the one that compiles.
 
     Parameters
     ----------
@@ -50,12 +54,10 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
         return functools.partial(kernel, **options)
     # Nothing calls kernels by their address: a wrapper for C is not compiled.
     compiled = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
-    try:
-        compiled._cache = ForgivingCache(function)
-    except RuntimeError as error:  # neither the source's folder nor the home can be written to
-        _warn_once(str(error))
     compiled.compile = functools.partial(_compile, compiled, compiled.compile)
-    compiled.get_call_template = functools.partial(_any_number, compiled.get_call_template)
+    compiled.get_call_template = functools.partial(
+        _any_number, compiled, compiled.get_call_template
+    )
     return compiled
 
 
@@ -70,26 +72,81 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _any_number(get_call_template: Callable[..., Any], args: Any, kws: Any) -> Any:
-    """A call with a number that is written out is one with any number of its type.
+def _any_number(compiled: Any, get_call_template: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """A call in another kernel with a number that is written out is one with any of its type.
 
     Numba would compile the called kernel again for every such number.
     """
+    _give_back(compiled)
     plain = {name: types.unliteral(kind) for name, kind in kws.items()}
     return get_call_template(tuple(map(types.unliteral, args)), plain)
 
 
 def _compile(compiled: Any, compile_signature: Callable[[Any], Any], signature: Any) -> Any:
     """Compile a kernel for types of arguments, or read its machine code; or it is there."""
-    if isinstance(signature, tuple) and signature in compiled.overloads:
+    if signature in compiled.overloads and builder is None:
         return compile_signature(signature)
     # The lock of threads comes first: a thread that has it may wait for the file of any kernel.
-    with global_compiler_lock, _clock.running(), _locked(compiled._cache):
-        return compile_signature(signature)
+    with global_compiler_lock:
+        by_python = _clock.depth == 0
+        if not (signature in compiled.overloads or (by_python and _take(compiled, signature))):
+            _open_cache(compiled)
+            with _clock.running(), _locked(compiled._cache):
+                compile_signature(signature)
+        entry = compile_signature(signature)
+        if builder is not None:
+            builder.used(compiled, signature, by_python)
+        return entry
+
+
+def _take(compiled: Any, signature: Any) -> bool:
+    """Take machine code that came with the library, for calls from Python."""
+    found = machine_code.load(compiled, signature, _warn_of_damage)
+    if found is None:
+        return False
+    compiled._cache_hits[signature] += 1
+    compiled.add_overload(found)
+    _taken.setdefault(compiled, {})[signature] = found
+    return True
+
+
+def _give_back(compiled: Any) -> None:
+    """A kernel that calls this one is compiled, and needs more of it than came with the library."""
+    taken = _taken.pop(compiled, None)
+    if taken:
+        _in_use.append(taken)  # a thread may be running it
+        for signature in taken:
+            del compiled.overloads[signature]
+        machine_code.show(compiled, list(compiled.overloads))
+
+
+def _open_cache(compiled: Any) -> None:
+    """Look for a folder for machine code, only when something has to be compiled."""
+    if isinstance(compiled._cache, NullCache):
+        try:
+            compiled._cache = ForgivingCache(compiled)
+        except RuntimeError as error:  # neither the source's folder nor the home can be written to
+            _warn_once(str(error))
 
 
 class ForgivingCache(FunctionCache):  # type: ignore[misc]
-    """Machine code on disk that may be damaged, or on a disk that is full: it is only a cache."""
+    """Machine code on disk that may be damaged, or on a disk that is full: it is only a cache.
+
+    It is kept by the kernel's stamp. Numba itself goes by the kernel's file, and would keep a
+    kernel that was compiled together with an older one of another file.
+    """
+
+    def __init__(self, compiled: Any) -> None:
+        super().__init__(compiled.py_func)
+        with suppress(TypeError):  # no stamp: as Numba does it
+            own, line = stamp(compiled), self._impl.locator.get_disambiguator()
+            name = self._impl.filename_base.replace(f"-{line}.", f"-{own[:16]}.")
+            self._impl._filename_base = name
+            self._cache_file = IndexDataCacheFile(self.cache_path, name, own)
+
+    def reduced(self, signature: Any, context: Any) -> Any:
+        """What is kept of a compiled kernel, or None."""
+        return self._cache_file.load(self._index_key(signature, context.codegen()))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code, or None: the function is compiled then, and saved again."""
@@ -190,17 +247,29 @@ def _give_notice() -> None:
 
 
 _clock = _Clock()
+_taken: dict[Any, dict[Any, Any]] = {}  # kernels with machine code that came with the library
+_in_use: list[Any] = []  # such machine code that was given back, and must not be freed
+builder: machine_code.Builder | None = None  # where the machine code is written that comes along
 _warned: list[str] = []
 
 
 def _warn_once(why: str) -> None:
     """One warning for all of some 170 kernels."""
+    _warn(
+        f"compiled functions cannot be cached ({why}); they are compiled again, which takes "
+        "seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that "
+        "can be written to."
+    )
+
+
+def _warn_of_damage(why: str) -> None:
+    _warn(
+        f"machine code that came with the library is damaged ({why}); kernels are compiled "
+        "instead, which takes seconds to a minute. Install the library again."
+    )
+
+
+def _warn(text: str) -> None:
     if not _warned:
-        _warned.append(why)
-        warnings.warn(
-            f"compiled functions cannot be cached ({why}); they are compiled again, which takes "
-            "seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that "
-            "can be written to.",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+        _warned.append(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=4)
