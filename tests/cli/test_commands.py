@@ -432,6 +432,22 @@ def test_show_says_when_the_file_was_written(ask, work):
     assert f", written on {written}\n" in ask("show", "nb.unv")[1]
 
 
+def test_show_says_what_was_learned_and_when(ask, work, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    for name in ("one", "two"):
+        args = ("-t", "outcome", "-m", "nb", "-o", f"{name}.unv", "--cv", 0, "-q")
+        assert ask("fit", "loans.csv", *args)[0] == 0
+    assert (work / "one.unv").read_bytes() == (work / "two.unv").read_bytes()
+    out = ask("show", "one.unv")[1]
+    assert ", trained on 2023-11-14 22:13 UTC\n" in out
+    assert "classes of outcome: " in out
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1800000000")
+    assert ask("merge", "one.unv", "two.unv", "-o", "both.unv", "-q")[0] == 0
+    out = ask("show", "both.unv")[1]
+    assert ", trained on 2027-01-15 08:00 UTC\n" in out
+    assert "classes of outcome: " in out
+
+
 def test_show_has_the_tree_and_the_evidence(ask):
     code, out, _ = ask("show", "tree.unv")
     assert code == 0
@@ -644,11 +660,12 @@ def test_awkward_csv_is_read(ask, text, columns):
     assert f"on {n} rows" in out
 
 
-def test_semicolons_with_decimal_commas_are_the_numbers_they_are(ask, work):
+def test_semicolons_with_decimal_commas_are_the_numbers_they_are(ask, work, monkeypatch):
     dotted = "".join(f"{a / 8},{1000 + a}.25,{c},{y}\n" for a, c, y in ROWS)
     (work / "dots.csv").write_text("age,pay,city,y\n" + dotted)
     commas = dotted.replace(",", ";").replace(".", ",")
     (work / "commas.csv").write_text("age;pay;city;y\n" + commas)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")  # the same time of training
     for name in ("dots", "commas"):
         assert ask("fit", f"{name}.csv", "-t", "y", "-o", f"{name}.unv", "--cv", 0, "-q")[0] == 0
     assert (work / "dots.unv").read_bytes() == (work / "commas.unv").read_bytes()

@@ -96,7 +96,7 @@ class Scorecard(Facts):
         tables: list[Columns] = [{"column": ["base"], "value": [""], "points": [self.base]}]
         for j, term in enumerate(self.scorer.terms):
             if isinstance(term, TableTerm):
-                words = slot_words(term.coder, schema[j].family)
+                words = slot_words(term.coder, schema[j])
                 shown = [k for k, word in enumerate(words) if word != "unseen" or _kept(term)]
                 tables.append(
                     {
@@ -106,7 +106,7 @@ class Scorecard(Facts):
                     }
                 )
         for pair in self.scorer.pairs:
-            first, second = (slot_words(coder, schema[j].family) for j, coder in pair.columns)
+            first, second = (slot_words(coder, schema[j]) for j, coder in pair.columns)
             name = f"{schema.label(pair.first)} x {schema.label(pair.second)}"
             tables.append(
                 {

@@ -14,6 +14,7 @@ from unnaive.choose.comparison import Comparison
 from unnaive.choose.judging import POOL
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
+from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.table import Schema
@@ -157,7 +158,9 @@ class AutoClassifier(TableClassifier):
         self._comparison = comparison
         self.best_name_, self.best_estimator_ = comparison.best_name_, comparison.best_
         self.classes_, self.decision_ = np.asarray(comparison.best_.classes_), None
-        self._remember(comparison.schema)
+        # A fitted one also knows which numbers are whole and how values are ordered.
+        self._remember(getattr(comparison.best_, "schema_", comparison.schema))
+        self._about = About(target_name(y, None))
         return self
 
     @property

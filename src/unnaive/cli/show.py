@@ -45,13 +45,16 @@ def show(
     say(f"{fitted!r}")
     kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
     state = model.stat()
+    about = fitted._about
     written = datetime.fromtimestamp(state.st_mtime).strftime("%Y-%m-%d %H:%M")
-    say(f"{kinds}; {size_words(state.st_size)}, written on {written}")
+    when = f"trained on {about.day}" if about.trained else f"written on {written}"
+    say(f"{kinds}; {size_words(state.st_size)}, {when}")
     if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
         return
     names = ", ".join(printable(str(c)) for c in fitted.classes_[:20])
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
-    say(f"classes: {names}{more}")
+    of = f" of {printable(about.target)}" if about.target else ""
+    say(f"classes{of}: {names}{more}")
     decision = fitted.answer_.decision
     if decision is not None:
         say(f"decision: {decision.describe(fitted.classes_)}")

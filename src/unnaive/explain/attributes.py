@@ -171,7 +171,7 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
         kept = coder.size + 2
         raw = (None, *coder.values, *coder.rare[:1], None)
         states = ["missing", *([VALUE] * coder.size), "unseen"]
-    values = slot_words(coder, column.family)[:kept]
+    values = slot_words(coder, column)[:kept]
     logs, counts = logs[:kept], counts[:kept]
     weights = weigh(logs, part.scorer.log_prior)
     down = up = np.full(weights.shape, np.nan)

@@ -11,6 +11,7 @@ from unnaive.answer import Answer, BayesTree, ClassTree
 from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
+from unnaive.discretize.words import whole_edges
 from unnaive.encode import Categories
 from unnaive.table import Schema
 
@@ -86,9 +87,23 @@ def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
     if isinstance(coder, Categories):
         return f"{name} = {coder.name(tree.value(node))}"
     place = tree.child_number(node)
-    edges = cut_names(tree.cuts(parent), column.family, decimals)
+    cuts = tree.cuts(parent)
+    whole = whole_edges(cuts, column)
+    if whole is not None:
+        return _whole_test(name, place, *whole)
+    edges = cut_names(cuts, column.family, decimals)
     if place == 0:
         return f"{name} <= {edges[0]}"
     if place == len(edges):
         return f"{name} > {edges[-1]}"
     return f"{edges[place - 1]} < {name} <= {edges[place]}"
+
+
+def _whole_test(name: str, place: int, last: list[int], first: list[int]) -> str:
+    """The test of a column of whole numbers, by the first and last of them."""
+    if place == 0:
+        return f"{name} <= {last[0]}"
+    if place == len(last):
+        return f"{name} >= {first[-1]}"
+    low, high = first[place - 1], last[place]
+    return f"{name} = {low}" if low == high else f"{low} <= {name} <= {high}"
