@@ -212,6 +212,12 @@ def _evidence_of(model: Any) -> tuple[Answer, EvidenceTable]:
     answer = getattr(model, "answer_", None)
     root = getattr(answer, "root", None)
     name = type(model).__name__
+    if answer is None:
+        raise TypeError(
+            f"scorecard takes a fitted classifier of this library; got a {name}. Pass the one "
+            "inside: model[-1] of a Pipeline, best_estimator_ of a search, estimator_ of a "
+            "classifier with a threshold."
+        )
     if not isinstance(answer, Answer) or not isinstance(root, EvidenceTable):
         raise TypeError(
             f"the evidence of this {name} does not add up value by value, so it has no scorecard; "

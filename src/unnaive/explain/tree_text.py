@@ -13,6 +13,7 @@ from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
 from unnaive.discretize.words import whole_edges
 from unnaive.encode import Categories
+from unnaive.models.wrapped import look_inside
 from unnaive.table import Schema
 
 MOST_INDENTED = 50  # deeper nodes say their depth: the text of a chain grows with its nodes alone
@@ -70,6 +71,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
 def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:
     """A fitted model's answer and the tree in it; ``what`` begins the error message."""
     check_is_fitted(model)
+    model = look_inside(model).model
     answer = getattr(model, "answer_", None)
     tree = answer.tree if isinstance(answer, Answer) else None
     if tree is None or not isinstance(answer, Answer):
