@@ -134,6 +134,7 @@ def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> N
 
 def refuse_new(announced: Labels, found: Labels) -> None:
     """Raise an error that names a label which was not announced."""
+    refuse_mixed(announced, found)
     known = announced.classes.tolist()
     new = [label for label in found.classes.tolist() if label not in known]
     if new:
