@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import unnaive
 from helpers import assert_same_model
-from unnaive import NaiveBayesClassifier, explain_rows, load
+from unnaive import NaiveBayesClassifier, explain_rows, load, save
 from unnaive.cli.app import COMMANDS, app
 from unnaive.cli.help import ENTRY_POINTS, model_summaries
 from unnaive.cli.models import read_setting
@@ -427,9 +427,10 @@ def test_categories_that_look_like_numbers_stay_categories(ask):
 
 
 def test_show_says_when_the_file_was_written(ask, work):
-    os.utime(work / "nb.unv", (1_700_000_000, 1_700_000_000))
+    save(load("nb.unv").fit([["a"], ["b"]], [0, 1]), work / "own.unv")  # not by the command
+    os.utime(work / "own.unv", (1_700_000_000, 1_700_000_000))
     written = datetime.datetime.fromtimestamp(1_700_000_000).strftime("%Y-%m-%d %H:%M")
-    assert f", written on {written}\n" in ask("show", "nb.unv")[1]
+    assert f", written on {written}\n" in ask("show", "own.unv")[1]
 
 
 def test_show_says_what_was_learned_and_when(ask, work, monkeypatch):
