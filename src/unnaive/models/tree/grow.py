@@ -273,7 +273,7 @@ class Grower:
         tables = in_threads(lambda j: self._class_table(view, j), everyone, n_jobs)
         return most_informative(list(tables), CANDIDATES)
 
-    def _class_table(self, view: View, j: int) -> NDArray[np.float64] | None:
+    def _class_table(self, view: View, j: int) -> NDArray[Any] | None:
         """Weight of the rows by their answer to attribute j's question, and class."""
         test = self._test(view, j)
         if test is None:
