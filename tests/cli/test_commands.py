@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import unnaive
 from helpers import assert_same_model
-from unnaive import NaiveBayesClassifier, explain_rows, load
+from unnaive import NaiveBayesClassifier, explain_rows, load, save
 from unnaive.cli.app import COMMANDS, app
 from unnaive.cli.help import ENTRY_POINTS, model_summaries
 from unnaive.cli.models import read_setting
@@ -430,9 +430,26 @@ def test_categories_that_look_like_numbers_stay_categories(ask):
 
 
 def test_show_says_when_the_file_was_written(ask, work):
-    os.utime(work / "nb.unv", (1_700_000_000, 1_700_000_000))
+    save(load("nb.unv").fit([["a"], ["b"]], [0, 1]), work / "own.unv")  # not by the command
+    os.utime(work / "own.unv", (1_700_000_000, 1_700_000_000))
     written = datetime.datetime.fromtimestamp(1_700_000_000).strftime("%Y-%m-%d %H:%M")
-    assert f", written on {written}\n" in ask("show", "nb.unv")[1]
+    assert f", written on {written}\n" in ask("show", "own.unv")[1]
+
+
+def test_show_says_what_was_learned_and_when(ask, work, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    for name in ("one", "two"):
+        args = ("-t", "outcome", "-m", "nb", "-o", f"{name}.unv", "--cv", 0, "-q")
+        assert ask("fit", "loans.csv", *args)[0] == 0
+    assert (work / "one.unv").read_bytes() == (work / "two.unv").read_bytes()
+    out = ask("show", "one.unv")[1]
+    assert ", trained on 2023-11-14 22:13 UTC\n" in out
+    assert "classes of outcome: " in out
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1800000000")
+    assert ask("merge", "one.unv", "two.unv", "-o", "both.unv", "-q")[0] == 0
+    out = ask("show", "both.unv")[1]
+    assert ", trained on 2027-01-15 08:00 UTC\n" in out
+    assert "classes of outcome: " in out
 
 
 def test_show_has_the_tree_and_the_evidence(ask):
@@ -647,11 +664,12 @@ def test_awkward_csv_is_read(ask, text, columns):
     assert f"on {n} rows" in out
 
 
-def test_semicolons_with_decimal_commas_are_the_numbers_they_are(ask, work):
+def test_semicolons_with_decimal_commas_are_the_numbers_they_are(ask, work, monkeypatch):
     dotted = "".join(f"{a / 8},{1000 + a}.25,{c},{y}\n" for a, c, y in ROWS)
     (work / "dots.csv").write_text("age,pay,city,y\n" + dotted)
     commas = dotted.replace(",", ";").replace(".", ",")
     (work / "commas.csv").write_text("age;pay;city;y\n" + commas)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")  # the same time of training
     for name in ("dots", "commas"):
         assert ask("fit", f"{name}.csv", "-t", "y", "-o", f"{name}.unv", "--cv", 0, "-q")[0] == 0
     assert (work / "dots.unv").read_bytes() == (work / "commas.unv").read_bytes()

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 from optbinning import MDLP
 
 import reference
-from unnaive import Discretizer
+import unnaive
+from unnaive import Discretizer, NaiveBayesClassifier
+from unnaive.discretize.words import interval_words
+from unnaive.table import Column
 
 RNG = np.random.default_rng(0)
 
@@ -142,3 +145,34 @@ def test_neighbouring_floats_are_cut_between_them():
     assert out[20:].min() == 1
     huge = np.array([-1.7e308] * 20 + [1.7e308] * 20)[:, None]
     assert Discretizer().fit(huge, y).cuts_[0].tolist() == [0.0]
+
+
+def test_intervals_of_whole_numbers_are_named_by_the_first_and_last_in_them():
+    column = Column("age", "numeric", "number", whole=True)
+    cuts = np.array([29.5, 30.5, 45.0])
+    assert interval_words(cuts, column) == ["at most 29", "30", "31 to 45", "46 or more"]
+    assert interval_words(np.array([-2.5]), column) == ["at most -3", "-2 or more"]
+    assert interval_words(cuts[:0], column) == ["any value"]
+    empty = np.array([29.2, 29.6])  # no whole number between them
+    assert interval_words(empty, column)[1] == "above 29.2, at most 29.6"
+
+
+def test_intervals_of_other_numbers_say_where_their_cuts_belong():
+    column = Column("x", "numeric", "number")
+    words = interval_words(np.array([29.5, 45.2]), column)
+    assert words == ["at most 29.5", "above 29.5, at most 45.2", "above 45.2"]
+    days = np.array(["2024-01-20", "2024-02-01"], "datetime64[us]").astype(np.int64).astype(float)
+    words = interval_words(days, Column("day", "numeric", "time"))
+    assert words[1] == "after 2024-01-20, until 2024-02-01"
+
+
+@given(st.lists(st.integers(-60, 60), min_size=2), st.lists(st.integers(-60, 60), min_size=2))
+def test_columns_are_whole_by_all_their_values_however_rows_are_divided(first, second):
+    parts = [
+        NaiveBayesClassifier().fit(np.array(half)[:, None] / scale, np.arange(len(half)) % 2)
+        for half, scale in ((first, 1), (second, 2))
+    ]
+    whole = all(value % 2 == 0 for value in second)
+    assert [p.schema_[0].whole for p in parts] == [True, whole]
+    assert unnaive.merge(parts).schema_[0].whole == whole
+    assert unnaive.merge(parts[::-1]).schema_[0].whole == whole

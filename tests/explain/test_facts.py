@@ -24,6 +24,7 @@ from unnaive import (
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    report,
 )
 from unnaive.bayes.evidence import weigh
 from unnaive.explain import (
@@ -573,3 +574,22 @@ def test_clusters_without_classes_have_evidence_too():
     assert np.isnan(facts["city"].low).all()
     row = explain_rows(model, X[:1])[0]
     np.testing.assert_allclose(row.answer(), model.predict_proba(X[:1])[0], atol=1e-12)
+
+
+def test_a_column_without_evidence_says_why():
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"noise": draw.normal(size=200), "kind": ["a"] * 200, "gone": [None] * 200})
+    X["told"] = np.arange(200) % 2 + draw.normal(size=200)
+    evidence = evidence_of(NaiveBayesClassifier().fit(X, np.arange(200) % 2))
+    reasons = {attribute.name: attribute.reason for attribute in evidence.attributes}
+    assert "no cut tells classes apart" in reasons["noise"]
+    assert "numeric='frequency'" in reasons["noise"]
+    assert reasons["kind"] == "all values are treated alike"
+    assert reasons["gone"] == "the training rows have no value there"
+    assert reasons["told"] == ""
+    assert evidence.reasons() == {reasons[name]: [name] for name in ("noise", "kind", "gone")}
+    assert repr(evidence["noise"]).startswith("No evidence of 'noise': numbers that are not cut")
+    page = report(NaiveBayesClassifier().fit(X, np.arange(200) % 2), X).html
+    assert "pay for itself in description length" in page
+    as_many = NaiveBayesClassifier(numeric="frequency").fit(X, np.arange(200) % 2)
+    assert evidence_of(as_many)["noise"].reason == ""

@@ -498,3 +498,34 @@ def test_ranking_curves_are_drawn_for_every_class(browser, nb_page):
         choose = "([rule, p]) => p.map((row) => U.decided(rule, row))"
         chosen = page.evaluate(choose, [rule_data(decision), p.tolist()])
         assert chosen == decision.choose(p).tolist()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_of_several_classes_the_slider_sets_one_against_all_others(browser, tmp_path, width):
+    model = NaiveBayesClassifier().fit(X, Y)
+    report(model, X, Y, path=tmp_path / "page.html")
+    probabilities = model.predict_proba(X)
+    with opened(browser, tmp_path / "page.html", width=width) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for k, label in enumerate(model.classes_.tolist()):
+            page.locator("#decide-class").select_option(index=k)
+            for threshold in (0.25, 0.5):
+                page.evaluate("(t) => U.decideView.set(t)", threshold)
+                chosen, own = probabilities[:, k] >= threshold, label == Y
+                cells = page.locator("#decide-confusion td").all_inner_texts()
+                expected = [chosen & own, ~chosen & own, chosen & ~own, ~chosen & ~own]
+                assert [int(cell) for cell in cells] == [int(each.sum()) for each in expected]
+                figures = page.evaluate("U.decideView.figures()")
+                assert figures["cost"] == (chosen != own).sum()
+        assert "all others" in page.locator("#decide-confusion").inner_text()
+
+
+def test_on_a_phone_the_tree_starts_as_wide_as_the_page_and_scrolls(browser, tree_page):
+    _, path = tree_page
+    with opened(browser, path, width=390) as page:
+        view = "document.querySelector('.tree-view')"
+        assert page.evaluate(f"{view}.scrollWidth <= {view}.clientWidth + 1")
+        shown = page.locator(".tree-node").count()
+        page.get_by_role("button", name="Open all").click()
+        assert page.locator(".tree-node").count() >= shown
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -123,7 +123,7 @@ def test_reasons_speak_for_a_class_and_name_intervals():
     table = pd.DataFrame({"age": np.arange(200.0) % 80, "job": ["a", "b"] * 100})
     model = NaiveBayesClassifier().fit(table, np.where(table.age < 40, "bad", "good"))
     frame = explain_rows(model, table[:1], top=2, label="bad").to_frame()
-    assert frame.words.tolist() == ["age at most 39.5: for bad"]
+    assert frame.words.tolist() == ["age at most 39: for bad"]
     assert frame.value.tolist() == ["0"]
     assert len(explain_rows(model, table[:1], top=2, label="good").to_frame()) == 0
     with pytest.raises(ValueError, match="top must be a whole number, 1 or more; got 0"):

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -25,13 +26,16 @@ from unnaive import (
     AutoClassifier,
     ClassDecompositionClassifier,
     NaiveBayesClassifier,
+    NBTreeClassifier,
     evidence_of,
     explain_rows,
+    export_text,
     importance_of,
     load,
     quality_of,
     report,
     save,
+    scorecard,
     to_sql,
 )
 from unnaive.answer import Decision
@@ -241,11 +245,26 @@ def test_an_auto_classifier_that_also_tried_other_libraries_says_how_to_save_it(
             act(model)
 
 
+def test_trees_inside_are_text_and_a_scorecard_says_what_to_pass():
+    tree = NBTreeClassifier(max_depth=1, random_state=0).fit(X, TWO)
+    fixed = FixedThresholdClassifier(FrozenEstimator(tree))
+    for model in (make_pipeline("passthrough", tree), fixed):
+        assert export_text(model.fit(X, TWO)) == export_text(tree)
+    model = TunedThresholdClassifierCV(NaiveBayesClassifier(), cv=2).fit(X, TWO)
+    with pytest.raises(TypeError, match="got a TunedThresholdClassifierCV. Pass the one inside"):
+        scorecard(model)
+    assert len(scorecard(model.estimator_).to_frame())
+
+
 def test_what_has_no_evidence_says_what_to_do():
     calibrated = CalibratedClassifierCV(NaiveBayesClassifier(), cv=2).fit(X, TWO)
+    tuned = TunedThresholdClassifierCV(calibrated, cv=2).fit(X, TWO)
     for act in (evidence_of, lambda m: report(m, X), lambda m: to_sql(m, "t")):
-        with pytest.raises(TypeError, match=r"pass one of those inside it: .*\.estimator"):
-            act(calibrated)
+        for model in (calibrated, tuned):
+            with pytest.raises(TypeError, match=r"with calibration='slope', or .*\.estimator"):
+                act(model)
+    with pytest.raises(ModelFileError, match="use a NaiveBayesClassifier by itself"):
+        save(calibrated, io.BytesIO())
     table = X[["age", "income"]].fillna(0)
     foreign = make_pipeline(StandardScaler(), LogisticRegression()).fit(table, TWO)
     with pytest.raises(TypeError, match="report shows classifiers of this library"):

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
 import reference
 from helpers import mixed_table
-from unnaive import NaiveBayesClassifier, merge
+from unnaive import HierarchicalMixtureClassifier, NaiveBayesClassifier, merge
 
 VALUES = st.sampled_from(["a", "b", "c", None])
 
@@ -181,6 +181,29 @@ def test_partial_fit_with_announced_classes_refuses_others():
     with pytest.raises(ValueError, match="y holds the label 'new', which is not among the classes"):
         model.partial_fit(X.head(1), ["new"])
     assert model.predict(X).shape == (60,)  # a failed update leaves the model as it was
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (["x", "y"], [1, 2], "are text in one part of the data .'x'. and numbers in another .1."),
+        ([1, 2], ["x", "y"], "are numbers .* and text in another .'x'.; convert them to one type"),
+        ([1, 0], [True, False], "are numbers .* and true/false values in another"),
+    ],
+)
+def test_labels_of_another_type_than_before_are_refused(before, after, words):
+    rows = [["a"], ["b"]]
+    models = [
+        NaiveBayesClassifier().fit(rows, before),
+        NaiveBayesClassifier().partial_fit(rows, before, classes=before),
+        HierarchicalMixtureClassifier(layers=(2,), random_state=0).fit(rows, before),
+    ]
+    for model in models:
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(rows, after)
+        assert model.classes_.tolist() == sorted(before)
+    with pytest.raises(ValueError, match=words):
+        merge([models[0], NaiveBayesClassifier().fit(rows, after)])
 
 
 def test_two_class_scores_are_a_logistic_regression():

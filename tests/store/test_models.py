@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import skops.io
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
@@ -42,7 +42,9 @@ from unnaive import (
 )
 from unnaive.answer import Foreign
 from unnaive.estimator.registry import estimators
+from unnaive.pack import write_pack
 from unnaive.store import ModelFileError
+from unnaive.store.files import FORMAT, KIND
 from unnaive.store.models import MODELS, is_learned, learned_hints
 
 KEPT = [*ESTIMATORS, *CHOOSERS]
@@ -179,7 +181,8 @@ def test_what_is_learned_is_declared_and_what_is_declared_is_learned(estimator):
     declared = set(learned_hints(type(model)))
     assert found <= declared, f"declare in the class, with its type: {found - declared}"
     assert declared - found <= model._optional_attributes
-    others = [n for n in vars(model) if not is_learned(n) and n not in model.get_params()]
+    kept = {*model.get_params(), "_about"}  # how it was trained stands in files as well
+    others = [n for n in vars(model) if not is_learned(n) and n not in kept]
     # A choice among models keeps what it compared, but not in its file.
     assert others in ([], ["_comparison"]), "kept by the model, but not in its file"
 
@@ -693,3 +696,43 @@ def test_every_check_refuses_something():
         if bad is not None:
             with pytest.raises(ValueError, match="."):
                 bad.check()
+
+
+def test_files_say_the_target_and_the_day_of_training_beside_what_was_learned():
+    X, y = mixed_table(60)
+    plain = NaiveBayesClassifier().fit(X, y)
+    named = NaiveBayesClassifier().fit(X, pd.Series(y, name="outcome"))
+    assert (plain.target_name, named.target_name) == (None, "outcome")
+    assert_same_model(plain, named)
+    assert saved(NaiveBayesClassifier().fit(X, pl.Series("outcome", y))) == saved(named)
+    file = io.BytesIO()
+    moment = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
+    unnaive.save(named, file, trained=moment)
+    again = unnaive.load(io.BytesIO(file.getvalue()))
+    assert again.target_name == "outcome"
+    assert again._about.day == "2026-03-01 12:00 UTC"
+    assert saved(again.with_decision(None)) == file.getvalue()  # it was not trained again
+    again.partial_fit(X, y)
+    assert (again.target_name, again._about.trained) == ("outcome", None)
+    assert again.fit(X, y).target_name is None
+    both = unnaive.merge([named, plain])
+    assert both.target_name == "outcome"
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ({"is": "About", "trained": "yesterday"}, "yesterday"),
+        ({"is": "About", "target": "x" * 2000}, "name is too long"),
+        ({"is": "About", "target": 3}, "about.target is a int"),
+        ({"is": "Labels"}, "not a About"),
+    ],
+)
+def test_what_files_say_about_training_is_checked(about, words):
+    model = NaiveBayesClassifier().fit([["a"], ["b"]], [0, 1])
+    content = {"unnaive": "0", "model": MODELS.pack(model, BaseEstimator, "model"), "about": about}
+    file = io.BytesIO()
+    write_pack(file, content, kind=KIND, version=FORMAT)
+    file.seek(0)
+    with pytest.raises(ModelFileError, match=words):
+        unnaive.load(file)

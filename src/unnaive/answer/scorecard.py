@@ -96,7 +96,7 @@ class Scorecard(Facts):
         tables: list[Columns] = [{"column": ["base"], "value": [""], "points": [self.base]}]
         for j, term in enumerate(self.scorer.terms):
             if isinstance(term, TableTerm):
-                words = slot_words(term.coder, schema[j].family)
+                words = slot_words(term.coder, schema[j])
                 shown = [k for k, word in enumerate(words) if word != "unseen" or _kept(term)]
                 tables.append(
                     {
@@ -106,7 +106,7 @@ class Scorecard(Facts):
                     }
                 )
         for pair in self.scorer.pairs:
-            first, second = (slot_words(coder, schema[j].family) for j, coder in pair.columns)
+            first, second = (slot_words(coder, schema[j]) for j, coder in pair.columns)
             name = f"{schema.label(pair.first)} x {schema.label(pair.second)}"
             tables.append(
                 {
@@ -212,6 +212,12 @@ def _evidence_of(model: Any) -> tuple[Answer, EvidenceTable]:
     answer = getattr(model, "answer_", None)
     root = getattr(answer, "root", None)
     name = type(model).__name__
+    if answer is None:
+        raise TypeError(
+            f"scorecard takes a fitted classifier of this library; got a {name}. Pass the one "
+            "inside: model[-1] of a Pipeline, best_estimator_ of a search, estimator_ of a "
+            "classifier with a threshold."
+        )
     if not isinstance(answer, Answer) or not isinstance(root, EvidenceTable):
         raise TypeError(
             f"the evidence of this {name} does not add up value by value, so it has no scorecard; "

@@ -14,6 +14,7 @@ from unnaive.choose.comparison import Comparison
 from unnaive.choose.judging import POOL
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
+from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.table import Schema
@@ -155,6 +156,7 @@ class AutoClassifier(TableClassifier):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
+        self._about = About(target_name(y, None))
         return self._adopt(comparison, comparison.best_)
 
     def _adopt(self, comparison: Comparison, best: Any) -> Self:
@@ -163,7 +165,8 @@ class AutoClassifier(TableClassifier):
         self.best_name_, self.best_estimator_ = comparison.best_name_, best
         self.reason_ = _reason(comparison, best)
         self.classes_, self.decision_ = np.asarray(best.classes_), None
-        self._remember(comparison.schema)
+        # A fitted one also knows which numbers are whole and how values are ordered.
+        self._remember(getattr(best, "schema_", comparison.schema))
         return self
 
     @property

@@ -23,11 +23,13 @@ from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress, reports_progress
+from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
 from unnaive.models._base import TableClassifier, leaves_answer
 from unnaive.models._seeding import seeded
 from unnaive.table import Schema
+from unnaive.table.schema import join_schemas
 
 
 @register()
@@ -137,6 +139,7 @@ class PooledClassifier(TableClassifier):
         """
         self._check_parameters()
         rows, kept, schema = read_labelled(X, y, sample_weight, self.categorical_features)
+        self._about = About(target_name(y, None))
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         members = {
@@ -234,7 +237,7 @@ class PooledClassifier(TableClassifier):
                     f"estimators has {name!r}, which is built around a classifier of another "
                     "library; a pool is made of classifiers of this one."
                 )
-            if member.answer_.schema != schema:
+            if member.answer_.schema.kinds != schema.kinds:
                 raise ValueError(
                     f"estimators has {name!r}, which reads columns as other kinds than the pool "
                     "does; say which are categories with categorical_features of the pool."
@@ -245,7 +248,8 @@ class PooledClassifier(TableClassifier):
         own_names = tuple(self.names_[k] for k in kept)
         members = tuple(fitted[name].answer_.root for name in own_names)
         root = Pool(members, own_names, weights.members[kept], weights.intercept, self.combine)
-        self._learn_answer(Answer(schema, rows.labels.classes, root))
+        told = [own.answer_.schema for own in fitted.values()]
+        self._learn_answer(Answer(join_schemas(told), rows.labels.classes, root))
         return self
 
     def _wanted(self, schema: Schema) -> Wanted:  # noqa: ARG002

@@ -121,7 +121,7 @@ def fit(
     if compact and hasattr(fitted, "compact"):
         fitted.compact()
     fitted = decide(fitted, threshold, positive, cost)
-    size = save_model(fitted, out)
+    size = save_model(fitted, out, target)
     if not quiet:
         print_report(fitted, rows, comparison, seconds)
         from unnaive.common.wording import size_words

@@ -6,6 +6,7 @@ import ast
 import difflib
 import os
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +116,22 @@ def read_cost(text: str, classes: Sequence[str]) -> tuple[tuple[str, str], float
     return pairs[0], value
 
 
-def save_model(model: Any, path: Path) -> int:
-    """Write a model to its file; its size in bytes."""
+def save_model(model: Any, path: Path, target: str | None = None) -> int:
+    """Write a model that was trained now to its file; its size in bytes.
+
+    With SOURCE_DATE_EPOCH in the environment that is the time, so that files can be made again.
+    """
     from unnaive.cli.running import raise_if_stopped
+    from unnaive.estimator.about import About
     from unnaive.store import save
 
     check_writable(path)
     raise_if_stopped()
-    save(model, path)
+    if target is not None:
+        model._about = About(target)
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    save(model, path, trained=now)
     return path.stat().st_size
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from unnaive.cli.console import say
 from unnaive.cli.options import ModelFile
 from unnaive.common.wording import printable
+
+if TYPE_CHECKING:
+    from unnaive.explain.evidence import PartEvidence
 
 LONGEST = 40  # characters of a name or value
 
@@ -37,7 +40,7 @@ def show(
     """
     from unnaive.cli.console import show_table
     from unnaive.cli.models import load_model
-    from unnaive.common.wording import counted, size_words
+    from unnaive.common.wording import counted, shortened, size_words
     from unnaive.explain.tree_text import export_text
 
     fitted = load_model(model)
@@ -45,13 +48,16 @@ def show(
     say(f"{fitted!r}")
     kinds = f"{counted(len(fitted.schema_), 'column')}, {numeric} of them numeric"
     state = model.stat()
+    about = fitted._about
     written = datetime.fromtimestamp(state.st_mtime).strftime("%Y-%m-%d %H:%M")
-    say(f"{kinds}; {size_words(state.st_size)}, written on {written}")
+    when = f"trained on {about.day}" if about.trained else f"written on {written}"
+    say(f"{kinds}; {size_words(state.st_size)}, {when}")
     if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
         return
     names = ", ".join(printable(str(c)) for c in fitted.classes_[:20])
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
-    say(f"classes: {names}{more}")
+    of = f" of {printable(about.target)}" if about.target else ""
+    say(f"classes{of}: {names}{more}")
     if reason := getattr(fitted, "reason_", None):
         say(f"chosen: {printable(reason)}")
     decision = fitted.answer_.decision
@@ -59,23 +65,35 @@ def show(
         say(f"decision: {decision.describe(fitted.classes_)}")
     if fitted.answer_.tree is not None:
         say(f"\n{export_text(fitted, max_depth=depth)}")
-    heads, rows, title = evidence_rows(fitted, columns)
+    evidence = find_evidence(fitted)
+    if evidence is None:
+        return
+    heads, rows, title = evidence_rows(evidence, columns)
     if rows:
         say()
         show_table(heads, rows, title)
+    for reason, without in evidence.reasons().items():
+        some = ", ".join(shortened(name, LONGEST) for name in without[:20])
+        others = f" and {len(without) - 20} more" if len(without) > 20 else ""
+        say(f"no evidence of {printable(some)}{others}: {reason}")
 
 
-def evidence_rows(model: Any, most: int) -> tuple[list[str], list[list[str]], str]:
+def find_evidence(model: Any) -> PartEvidence | None:
+    """The evidence of a model; None of one without naive Bayes in it."""
+    from unnaive.explain import evidence_of
+
+    try:
+        return evidence_of(model)
+    except (TypeError, ValueError):
+        return None
+
+
+def evidence_rows(evidence: PartEvidence, most: int) -> tuple[list[str], list[list[str]], str]:
     """The most important columns, and for each class the value that favours it most."""
     import numpy as np
 
     from unnaive.common.wording import shortened
-    from unnaive.explain import evidence_of
 
-    try:
-        evidence = evidence_of(model)
-    except (TypeError, ValueError):  # a model without naive Bayes in it
-        return [], [], ""
     rows = []
     names = evidence.names[:6]
     for column in evidence.ranked()[:most]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,15 +17,15 @@ from numpy.typing import NDArray
 from unnaive.common.threads import in_threads
 from unnaive.counts import exact, kernels
 from unnaive.counts.moments import Moments
-from unnaive.counts.summary import Coder, Summary, Wanted
+from unnaive.counts.summary import Coder, Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import GRID_LIMIT, Categories, Labels
 from unnaive.encode.bins import infinite_error
-from unnaive.encode.categories import categories_of
+from unnaive.encode.categories import Order, categories_of
 from unnaive.encode.coding import coder_sizes
 from unnaive.encode.grid import number_values
 from unnaive.encode.joint import joint_runs
-from unnaive.encode.labels import label_groups, refuse_mixed
+from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column, Schema, Source
 from unnaive.table.codes import RawCodes
 from unnaive.table.passes import COUNTING
@@ -48,12 +49,7 @@ def gather(
     def summarize(block: Block) -> Summary:
         return _summarize(block, wanted(block.schema), grid_limit, n_jobs)
 
-    return source.reduce(summarize, _add_blocks, name)
-
-
-def _add_blocks(first: Summary, second: Summary) -> Summary:
-    refuse_mixed(first.labels, second.labels)
-    return first + second
+    return source.reduce(summarize, Summary.__add__, name)
 
 
 def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None) -> Summary:
@@ -62,9 +58,10 @@ def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None
     else:
         labels, groups = label_groups(block.target)
     n_groups = len(labels)
+    schema = _own_order(block)
     counted = {
         **_count_numeric(block, sorted(wanted.counts), groups, n_groups, grid_limit, n_jobs),
-        **_count_categorical(block, groups, n_groups, n_jobs),
+        **_count_categorical(block, schema, groups, n_groups, n_jobs),
     }
     coders = tuple(counted[j][0] if j in counted else None for j in range(len(block.schema)))
     counts = CountTable.empty(n_groups, coder_sizes(coders))
@@ -78,7 +75,18 @@ def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None
     for k, j in enumerate(moments.columns):
         if j not in counted:
             counts.attribute(j)[:, 0] = gaps[:, k]
-    return Summary(block.schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
+    schema = mark_whole(schema, coders)
+    return Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
+
+
+def _own_order(block: Block) -> Schema:
+    """The columns with the order that these rows have for their categories."""
+    columns = block.schema.columns
+    orders = [block.order(j) if c.kind == "categorical" else () for j, c in enumerate(columns)]
+    if not any(orders) and not any(c.order != () for c in columns):
+        return block.schema
+    ordered = (replace(c, order=own) for c, own in zip(columns, orders, strict=True))
+    return Schema(tuple(ordered), block.schema.named)
 
 
 # Position of a column, its numbering and its counts, slots x groups.
@@ -145,7 +153,7 @@ def _count_column(
 
 
 def _count_categorical(
-    block: Block, groups: NDArray[Any], n_groups: int, n_jobs: int | None
+    block: Block, schema: Schema, groups: NDArray[Any], n_groups: int, n_jobs: int | None
 ) -> Counted:
     raw = {j: block.categorical(j) for j, c in enumerate(block.schema) if c.kind == "categorical"}
     joint = block.weight is None and groups.dtype == np.uint8
@@ -167,7 +175,7 @@ def _count_categorical(
     for (js, _), counted in zip(tasks, in_threads(count, tasks, n_jobs), strict=True):
         for j, table in zip(js, counted, strict=True):
             tables[j] = tables[j] + table if j in tables else table
-    return {j: _canonical(raw[j], table) for j, table in tables.items()}
+    return {j: _canonical(raw[j], table, schema[j].order) for j, table in tables.items()}
 
 
 def _joint_columns(raw: dict[int, RawCodes], n_groups: int, joint: bool) -> list[list[int]]:
@@ -212,9 +220,11 @@ def _count_raw(
     return [tables[k, :size] for k, size in enumerate(sizes)]
 
 
-def _canonical(raw: RawCodes, table: NDArray[np.float64]) -> tuple[Categories, NDArray[np.float64]]:
-    """Move counts of raw codes to the sorted values that occur."""
-    categories = categories_of(raw.values, table[1:].sum(axis=1) > 0)
+def _canonical(
+    raw: RawCodes, table: NDArray[np.float64], order: Order
+) -> tuple[Categories, NDArray[np.float64]]:
+    """Move counts of raw codes to the values that occur, in their order."""
+    categories = categories_of(raw.values, table[1:].sum(axis=1) > 0, order)
     out = np.zeros((categories.size + EXTRA_SLOTS, table.shape[1]))
     np.add.at(out, categories.slots(raw.values), table)
     return categories, out

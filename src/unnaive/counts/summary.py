@@ -15,10 +15,10 @@ from unnaive.common.wording import counted
 from unnaive.counts.moments import Moments
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
-from unnaive.encode.categories import merge_categories
+from unnaive.encode.categories import Order, merge_categories
 from unnaive.encode.coding import check_coders, coder_sizes
 from unnaive.encode.grid import merge_grids
-from unnaive.encode.labels import merge_labels
+from unnaive.encode.labels import merge_labels, refuse_mixed
 from unnaive.table import Schema
 
 # Numbering of one column; None for a column that is not counted or has no value at all.
@@ -84,6 +84,7 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     limit = parts[0].grid_limit
     schema = reduce(Schema.__add__, [p.schema for p in parts])
     for part in parts:
+        refuse_mixed(parts[0].labels, part.labels)
         if part.closed:
             for other in parts:
                 refuse_new(part.labels, other.labels)
@@ -91,7 +92,7 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     coders: list[Coder] = []
     places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
     for j in range(len(schema)):
-        coder, maps = _merge_coders([p.coders[j] for p in parts], limit)
+        coder, maps = _merge_coders([p.coders[j] for p in parts], limit, schema[j].order)
         coders.append(coder)
         for place, slots in zip(places, maps, strict=True):
             place.append(slots)
@@ -108,6 +109,7 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     n_rows = sum(p.n_rows for p in parts)
     wanted = reduce(Wanted.__or__, [p.wanted for p in parts])
     closed = any(p.closed for p in parts)
+    schema = mark_whole(schema, coders)
     return Summary(schema, labels, tuple(coders), counts, moments, n_rows, wanted, limit, closed)
 
 
@@ -133,6 +135,7 @@ def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> N
 
 def refuse_new(announced: Labels, labels: Labels) -> None:
     """Raise an error that names a label which was not announced."""
+    refuse_mixed(announced, labels)
     classes = announced.classes.tolist()
     new = [label for label in labels.classes.tolist() if label not in classes]
     if new:
@@ -146,7 +149,21 @@ def _total(parts: Iterable[Any]) -> Any:
     return reduce(lambda a, b: a + b, parts)
 
 
-def _merge_coders(coders: Sequence[Coder], limit: int) -> tuple[Coder, list[NDArray[np.intp]]]:
+def mark_whole(schema: Schema, coders: Sequence[Coder]) -> Schema:
+    """The columns, marked where their numbers are whole ones, as far as their grids tell."""
+    whole = [
+        c.family == "number" and isinstance(grid, Grid) and grid.is_whole
+        for c, grid in zip(schema, coders, strict=True)
+    ]
+    if whole == [c.whole for c in schema]:
+        return schema
+    marked = (replace(c, whole=own) for c, own in zip(schema, whole, strict=True))
+    return Schema(tuple(marked), schema.named)
+
+
+def _merge_coders(
+    coders: Sequence[Coder], limit: int, order: Order
+) -> tuple[Coder, list[NDArray[np.intp]]]:
     some = [c for c in coders if c is not None]
     if not some:
         return None, [np.arange(EXTRA_SLOTS)] * len(coders)
@@ -154,7 +171,7 @@ def _merge_coders(coders: Sequence[Coder], limit: int) -> tuple[Coder, list[NDAr
     if isinstance(some[0], Grid):
         merged, maps = merge_grids([c for c in some if isinstance(c, Grid)], limit)
     else:
-        merged, maps = merge_categories([c for c in some if isinstance(c, Categories)])
+        merged, maps = merge_categories([c for c in some if isinstance(c, Categories)], order)
     remaining = iter(maps)
     nothing = np.array([0, merged.size + 1])
     return merged, [nothing if c is None else next(remaining) for c in coders]

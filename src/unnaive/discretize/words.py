@@ -9,23 +9,44 @@ from numpy.typing import NDArray
 
 from unnaive.discretize.discretizer import cut_names
 from unnaive.encode import Bins, Categories
+from unnaive.table import Column
 
 
-def interval_words(cuts: NDArray[np.float64], family: str = "number") -> list[str]:
-    """Intervals between cuts in words: at most the first, from one to the next, above the last.
+def interval_words(cuts: NDArray[np.float64], column: Column) -> list[str]:
+    """Intervals between cuts in words.
 
-    A number that is a cut belongs to the interval that ends with it.
+    Of whole numbers by the first and last in each: "at most 29", "30 to 45", "46 or more". Of
+    others, where a number that is a cut belongs to the interval that ends with it: "at most 29.5",
+    "above 29.5, at most 45.2", "above 45.2".
     """
-    edges = cut_names(cuts, family)
-    if not edges:
+    if not len(cuts):
         return ["any value"]
-    between = [f"{low} to {high}" for low, high in pairwise(edges)]
-    low, high = ("until", "after") if family == "time" else ("at most", "above")
+    whole = whole_edges(cuts, column)
+    if whole is not None:
+        last, first = whole
+        inner = [str(a) if a == b else f"{a} to {b}" for a, b in zip(first, last[1:], strict=False)]
+        return [f"at most {last[0]}", *inner, f"{first[-1]} or more"]
+    edges = cut_names(cuts, column.family)
+    low, high = ("until", "after") if column.family == "time" else ("at most", "above")
+    between = [f"{high} {a}, {low} {b}" for a, b in pairwise(edges)]
     return [f"{low} {edges[0]}", *between, f"{high} {edges[-1]}"]
 
 
-def slot_words(coder: Bins | Categories, family: str) -> tuple[str, ...]:
+def whole_edges(cuts: NDArray[np.float64], column: Column) -> tuple[list[int], list[int]] | None:
+    """The last whole number below each cut and the first above it.
+
+    None where a column has other numbers, or an interval has no whole number in it.
+    """
+    if not column.whole:
+        return None
+    last = np.floor(cuts)
+    if (np.diff(last) < 1).any():
+        return None
+    return [int(n) for n in last], [int(n) + 1 for n in last]
+
+
+def slot_words(coder: Bins | Categories, column: Column) -> tuple[str, ...]:
     """What to call every slot of a coder: missing, its values, unseen."""
     if isinstance(coder, Bins):
-        return ("missing", *interval_words(coder.cuts, family), "unseen")
+        return ("missing", *interval_words(coder.cuts, column), "unseen")
     return tuple(coder.name(slot) for slot in range(coder.size + 2))

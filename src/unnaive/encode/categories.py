@@ -1,10 +1,15 @@
-"""Categories of a column: plain Python values in a canonical order."""
+"""Categories of a column: plain Python values in a canonical order.
+
+That is the order that the column's type declares, where it does; intervals by where they begin;
+all other values sorted.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +17,12 @@ from numpy.typing import NDArray
 from unnaive.common.checks import expect
 from unnaive.table.codes import is_missing
 
+INTERVAL = re.compile(r"([\[(])([^,]+), ([^,]+)[\])]")  # as pandas writes them
+
 
 @dataclass(frozen=True, slots=True)
 class Categories:
-    """The values of a categorical column that occur, sorted. Slot 0 is missing, slot ``size + 1``
+    """The values of a categorical column that occur, in order. Slot 0 is missing, slot ``size + 1``
     every value not in the list. Values named ``rare`` share one slot, the last before unseen.
     """
 
@@ -64,19 +71,47 @@ class Categories:
         return np.asarray(places, dtype=np.intp)
 
 
-def categories_of(values: Sequence[Any], present: NDArray[np.bool_]) -> Categories:
-    """Canonical categories: those of ``values`` that are present, each once, sorted."""
+Order: TypeAlias = tuple[Any, ...] | None  # as in `Column`
+
+
+def categories_of(
+    values: Sequence[Any], present: NDArray[np.bool_], order: Order = ()
+) -> Categories:
+    """Canonical categories: those of ``values`` that are present, each once, in order."""
     kept = (v for v, here in zip(values, present, strict=True) if here and not is_missing(v))
-    return Categories(sort_values(kept))
+    return Categories(order_values(kept, order))
 
 
 def merge_categories(
-    parts: Sequence[Categories],
+    parts: Sequence[Categories], order: Order = ()
 ) -> tuple[Categories, list[NDArray[np.intp]]]:
     """Categories of all parts together, and for each part where its slots went."""
-    merged = Categories(sort_values(v for part in parts for v in part.values))
+    merged = Categories(order_values((v for part in parts for v in part.values), order))
     unseen = [merged.size + 1]
     return merged, [np.concatenate((merged.slots(p.values), unseen)) for p in parts]
+
+
+def order_values(values: Iterable[Any], order: Order) -> tuple[Any, ...]:
+    """Distinct values by their declared order; those that it does not list come after, sorted."""
+    distinct = sort_values(values)
+    if order:
+        place = {v: i for i, v in enumerate(order)}
+        return tuple(sorted(distinct, key=lambda v: place.get(v, len(place))))
+    edges = [_edges(v) for v in distinct]
+    if None in edges:
+        return distinct
+    return tuple(v for _, v in sorted(zip(edges, distinct, strict=True)))
+
+
+def _edges(value: Any) -> tuple[float, float, bool] | None:
+    """Where an interval of numbers, such as "(9.5, 20.0]", begins and ends; None: it is none."""
+    found = INTERVAL.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    try:
+        return float(found[2]), float(found[3]), found[1] == "("
+    except ValueError:
+        return None
 
 
 def sort_values(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from unnaive.encode import kernels
 
 UNSORTED_ROWS = 4096  # below this, sorting is as quick
 BITMAP_BITS = (24, 26)  # a second try costs less than sorting, if there are rows enough
+LARGEST_WHOLE = 1e15  # below it, halves between whole numbers are exact
 GRID_LIMIT = 65_534  # with missing and unseen, the most that 16-bit codes can name
 
 
@@ -51,6 +52,15 @@ class Grid:
     @property
     def size(self) -> int:
         return len(self.low)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every value is known, and a whole number that floats tell from its neighbours."""
+        if not self.size or self.shift:
+            return False
+        return bool(
+            (np.abs(self.low) < LARGEST_WHOLE).all() and (self.low == np.rint(self.low)).all()
+        )
 
     @property
     def cells(self) -> NDArray[np.uint64]:

@@ -199,7 +199,7 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
 
 
 def refuse_mixed(first: Labels, second: Labels) -> None:
-    """Refuse labels that are of one type in some files and of another in others."""
+    """Refuse labels that are of one type in some rows and of another in others."""
     families = [FAMILY_OF_KIND.get(part.classes.dtype.kind) for part in (first, second)]
     if None not in families and families[0] != families[1]:
         one, other = (FAMILY_WORDS[family] for family in families if family is not None)

@@ -53,6 +53,11 @@ def _on_columns(summary: Summary) -> Iterator[str]:
     varied = len(totals) > 1 and totals.max() < MAJORITY * totals.sum()
     constants = []
     for j, (column, coder) in enumerate(zip(summary.schema, summary.coders, strict=True)):
+        if column.order is None:
+            yield (
+                f"{column} has categories in different orders in parts of the data, so that they "
+                "are sorted by name; give all parts one list of categories."
+            )
         if coder is None or not coder.size:
             continue
         counts = summary.counts.attribute(j)

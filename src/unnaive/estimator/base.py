@@ -27,6 +27,7 @@ from unnaive.counts.gather import gather
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
+from unnaive.estimator.about import About, target_name
 from unnaive.estimator.advice import advise_on
 from unnaive.estimator.progress import FitProgress
 from unnaive.estimator.registry import estimators
@@ -77,6 +78,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _progress: FitProgress | None = None  # in a fit with callbacks
     _refuses_identifiers = True
     _gives_advice = False  # whether fit warns about what looks wrong in a table
+    _about = About()  # how it was trained
     _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
     _optional_attributes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
@@ -173,6 +175,8 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _open_to_learn(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> Source:
         options = {"categorical_features": self.categorical_features, "fitted": fitted}
         scan = scan_of(X, y, sample_weight)
+        earlier = None if fitted is None else self._about.target
+        self._about = About(target_name(y, scan) or earlier)
         if scan is None:
             target = read_target(y) if self._supervised(y) else None
             return open_table(self, X, target, sample_weight, **options)

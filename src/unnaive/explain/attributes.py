@@ -30,6 +30,14 @@ from unnaive.table import Column, Schema
 
 State = Literal["missing", "value", "unseen"]
 VALUE: State = "value"
+# Why an attribute has no evidence.
+NO_VALUE = "the training rows have no value there"
+UNCUT = (
+    "numbers that are not cut, because no cut tells classes apart by enough to pay for itself in "
+    "description length (MDL); numeric='frequency' keeps intervals anyway, and "
+    "UnnaiveBayesClassifier finds weak effects and those of two columns together"
+)
+ALIKE = "all values are treated alike"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -71,6 +79,8 @@ class AttributeEvidence(Facts):
         Of the labels, before any attribute.
     labels : tuple of str
         The labels as text.
+    reason : str
+        Why there is no evidence; empty where there is some.
     """
 
     name: str
@@ -90,6 +100,7 @@ class AttributeEvidence(Facts):
     shares: NDArray[np.float64]
     log_prior: NDArray[np.float64]
     labels: tuple[str, ...]
+    reason: str = ""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -121,6 +132,8 @@ class AttributeEvidence(Facts):
         }
 
     def _title(self) -> str:
+        if self.reason:
+            return f"No evidence of {self.name!r}: {self.reason}"
         return f"Evidence of {self.name!r}: {counted(len(self), 'value')}, {self.form}"
 
 
@@ -155,8 +168,17 @@ def attribute_evidence(
             high=zeros,
             counts=counts,
             shares=slot_shares(counts, zeros),
+            reason=_reason(column, term),
         )
     return make(**_table(part, column, j, term, level))
+
+
+def _reason(column: Column, term: TableTerm | None) -> str:
+    """Why a column has no evidence."""
+    if column.kind == "empty":
+        return NO_VALUE
+    uncut = term is not None and isinstance(term.coder, Bins) and term.coder.size == 1
+    return UNCUT if uncut else ALIKE
 
 
 def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) -> dict[str, Any]:
@@ -171,7 +193,7 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
         kept = coder.size + 2
         raw = (None, *coder.values, *coder.rare[:1], None)
         states = ["missing", *([VALUE] * coder.size), "unseen"]
-    values = slot_words(coder, column.family)[:kept]
+    values = slot_words(coder, column)[:kept]
     logs, counts = logs[:kept], counts[:kept]
     weights = weigh(logs, part.scorer.log_prior)
     down = up = np.full(weights.shape, np.nan)

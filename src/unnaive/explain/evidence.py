@@ -70,6 +70,14 @@ class PartEvidence(Facts):
             f"{counted(len(self.labels), 'class', 'classes')}"
         )
 
+    def reasons(self) -> dict[str, list[str]]:
+        """Names of the attributes without evidence, by why they have none."""
+        found: dict[str, list[str]] = {}
+        for attribute in self.attributes:
+            if attribute.reason:
+                found.setdefault(attribute.reason, []).append(attribute.name)
+        return found
+
     def ranked(self) -> list[AttributeEvidence]:
         """The attributes, the most important first."""
         return sorted(self.attributes, key=lambda attribute: -attribute.importance)

@@ -75,7 +75,7 @@ def pair_name(first: str, second: str) -> str:
 
 def pair_evidence(part: Part, schema: Schema, term: PairTerm) -> PairEvidence:
     """The facts of one pair of a part."""
-    first, second = (slot_words(coder, schema[position].family) for position, coder in term.columns)
+    first, second = (slot_words(coder, schema[position]) for position, coder in term.columns)
     return PairEvidence(
         (schema.label(term.first), schema.label(term.second)),
         term,

@@ -315,7 +315,7 @@ def _phrases(
     name = schema.label(j)
     if isinstance(coder, Bins) and coder.size > 1:
         slots = column_slots(block.take(rows), j, coder).astype(np.intp)
-        texts = list(slot_words(coder, schema[j].family))
+        texts = list(slot_words(coder, schema[j]))
         texts[0] = "is missing"
         return slots, [f"{name} {text}" for text in texts]
     return values[0], [f"{name} is {text}" for text in values[1]]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import TableTerm
+from unnaive.counts.information import information_of
 from unnaive.encode.coding import column_slots
 from unnaive.explain.parts import Reading
 from unnaive.table.kept import KeptBlock
@@ -56,15 +57,7 @@ def repeated_evidence(
 
 
 def information(codes: NDArray[np.intp], groups: NDArray[np.intp]) -> float:
-    """Mutual information of two codes in nats, corrected for the cells that rows are spread over.
-
-    The correction is Miller and Madow's: half the number of cells beyond one, over the rows.
-    """
-    n, width = len(codes), int(groups.max()) + 1
-    joint = np.bincount(codes * width + groups)
-    return _entropy(np.bincount(codes), n) + _entropy(np.bincount(groups), n) - _entropy(joint, n)
-
-
-def _entropy(counts: NDArray[np.intp], n: int) -> float:
-    present = counts[counts > 0]
-    return float(np.log(n) - present @ np.log(present) / n + (len(present) - 1) / (2.0 * n))
+    """Mutual information of two codes in nats."""
+    width = int(groups.max()) + 1
+    joint = np.bincount(codes * width + groups, minlength=(int(codes.max()) + 1) * width)
+    return information_of(joint.reshape(-1, width))

@@ -11,7 +11,9 @@ from unnaive.answer import Answer, BayesTree, ClassTree
 from unnaive.answer.tree import Tree
 from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
+from unnaive.discretize.words import whole_edges
 from unnaive.encode import Categories
+from unnaive.models.wrapped import look_inside
 from unnaive.table import Schema
 
 MOST_INDENTED = 50  # deeper nodes say their depth: the text of a chain grows with its nodes alone
@@ -69,6 +71,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
 def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:
     """A fitted model's answer and the tree in it; ``what`` begins the error message."""
     check_is_fitted(model)
+    model = look_inside(model).model
     answer = getattr(model, "answer_", None)
     tree = answer.tree if isinstance(answer, Answer) else None
     if tree is None or not isinstance(answer, Answer):
@@ -86,9 +89,23 @@ def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
     if isinstance(coder, Categories):
         return f"{name} = {coder.name(tree.value(node))}"
     place = tree.child_number(node)
-    edges = cut_names(tree.cuts(parent), column.family, decimals)
+    cuts = tree.cuts(parent)
+    whole = whole_edges(cuts, column)
+    if whole is not None:
+        return _whole_test(name, place, *whole)
+    edges = cut_names(cuts, column.family, decimals)
     if place == 0:
         return f"{name} <= {edges[0]}"
     if place == len(edges):
         return f"{name} > {edges[-1]}"
     return f"{edges[place - 1]} < {name} <= {edges[place]}"
+
+
+def _whole_test(name: str, place: int, last: list[int], first: list[int]) -> str:
+    """The test of a column of whole numbers, by the first and last of them."""
+    if place == 0:
+        return f"{name} <= {last[0]}"
+    if place == len(last):
+        return f"{name} >= {first[-1]}"
+    low, high = first[place - 1], last[place]
+    return f"{name} = {low}" if low == high else f"{low} <= {name} <= {high}"

@@ -95,6 +95,11 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         return True
 
     @property
+    def target_name(self) -> str | None:
+        """The column with the labels, where y had a name; None otherwise."""
+        return self._about.target
+
+    @property
     def decision(self) -> Decision | None:
         """How `predict` chooses a class by its probabilities; None: the most probable one."""
         return self.answer_.decision

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from unnaive.estimator import AdditiveEstimator
+from unnaive.estimator.about import About
 
 
 def merge(models: Iterable[Any]) -> Any:
@@ -50,7 +51,9 @@ def merge(models: Iterable[Any]) -> Any:
         if type(model) is not type(first):
             raise TypeError(f"cannot merge {type(first).__name__} with {type(model).__name__}.")
         _check_same_parameters(first, model)
-    return clone(first)._merge(models)
+    merged = clone(first)._merge(models)
+    merged._about = About(first._about.target)
+    return merged
 
 
 def _check_same_parameters(a: Any, b: Any) -> None:

@@ -58,7 +58,8 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         on what single columns leave, in each bag three times as many as there are columns, and
         keeps those that held-out rows gain by. A whole number is so many pairs, the strongest; a
         fraction such as 0.5 or 2.0 is a multiple of the number of columns; a list names pairs, as
-        in ``[("age", "city")]``. 0 is none.
+        in ``[("age", "city")]``. 0 is none. In tables of more than 128 columns, pairs are looked
+        for among the 128 columns that tell most about the class by themselves.
     n_bags : int, default=8
         Models that are averaged. Each holds out the rows that no other does, one in
         ``max(n_bags, 8)``.

@@ -73,9 +73,12 @@ def look_inside(model: Any) -> Inside:
         check_is_fitted(model)
         inner = look_inside(model.calibrated_classifiers_[0].estimator)
         if _is_ours(inner.model):
+            name = type(inner.model).__name__
+            calibrates = "calibration" in inner.model.get_params(deep=False)
+            option = ", with calibration='slope'" if calibrates else ""
             raise TypeError(
                 "CalibratedClassifierCV changes probabilities in a way that evidence cannot show; "
-                f"use a {type(inner.model).__name__} by itself, or pass one of those inside it: "
+                f"use a {name} by itself{option}, or pass one of those inside it: "
                 "model.calibrated_classifiers_[0].estimator."
             )
     if isinstance(model, FrozenEstimator):

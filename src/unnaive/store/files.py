@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.estimator.about import About, moment_text
 from unnaive.models.wrapped import look_inside
 from unnaive.pack import PackError, read_pack, write_pack
 from unnaive.pack.container import AnyFile, write_parts
@@ -29,7 +32,7 @@ class ModelFileError(PackError):
     """A file that is no model, or a model that cannot be kept in a file."""
 
 
-def save(model: Any, path: AnyFile) -> None:
+def save(model: Any, path: AnyFile, *, trained: datetime | None = None) -> None:
     """Write a fitted model to a file that `load` reads again.
 
     The file holds numbers and text, never code. It is small: logarithms and counts are packed, and
@@ -43,6 +46,9 @@ def save(model: Any, path: AnyFile) -> None:
         inside is saved, with the threshold as its decision.
     path : path or binary file
         Usually with the ending ``.unv``.
+    trained : datetime or None, default=None
+        When the model was trained, for ``unnaive show``; the command writes it. None: as the file
+        that the model came from said. Without it, models that learned the same have the same file.
 
     Raises
     ------
@@ -76,6 +82,11 @@ def save(model: Any, path: AnyFile) -> None:
     try:
         model = look_inside(model).alone("saved")
         content = {"unnaive": release(), "model": MODELS.pack(model, BaseEstimator, "model")}
+        about = getattr(model, "_about", About())
+        if trained is not None:
+            about = replace(about, trained=moment_text(trained))
+        if about != About():
+            content["about"] = MODELS.pack(about, About, "about")
         write_pack(file, content, kind=KIND, version=FORMAT)
         file.seek(0)
         _read(file, max_bytes=sys.maxsize)  # what is saved can be loaded
@@ -122,9 +133,12 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
 
 def _read(path: AnyFile, max_bytes: int | None) -> Any:
     version, content = read_pack(path, kind=KIND, version=FORMAT, max_bytes=max_bytes)
-    if not isinstance(content, dict) or content.keys() != {"unnaive", "model"}:
+    if not isinstance(content, dict) or content.keys() - {"about"} != {"unnaive", "model"}:
         raise PackError("the file holds no model.")
+    about = MODELS.unpack(content["about"], About, "about") if "about" in content else About()
     node = upgrade(content["model"]) if version < FORMAT else content["model"]
     model = MODELS.unpack(node, BaseEstimator, "model")
     check_is_fitted(model)
+    if about != About():
+        model._about = about
     return model

@@ -24,6 +24,7 @@ from unnaive.answer.nodes import (
     Vote,
 )
 from unnaive.bayes.calibrate import Calibration
+from unnaive.estimator.about import About
 from unnaive.estimator.registry import estimators
 from unnaive.pack import Objects, PackError
 from unnaive.pack.known import LEARNED
@@ -193,5 +194,5 @@ class Models(Objects):
 
 MODELS = Models(
     *LEARNED, Answer, Decision, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters,
-    Calibrated, Calibration, BayesTree, KernelTree, ClassTree, ClassForest, Pool,
+    Calibrated, Calibration, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About,
 )  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Native = Any  # a NumPy array of one column, or a narwhals Series
+LONGEST_ORDER = 65_534  # categories, the most that 16-bit codes of a model can name
 
 
 class RawCodes(NamedTuple):
@@ -88,6 +89,22 @@ def read_categorical(column: Native, what: object = "a column") -> RawCodes:
         return read_dictionary(column) if isinstance(column, nw.Series) else _codes_of_array(column)
     except OverflowError:
         raise beyond_time(what) from None
+
+
+def order_of(column: Native) -> tuple[Any, ...]:
+    """The categories of a column whose type orders them, in that order; else none."""
+    if not isinstance(column, nw.Series) or column.dtype not in (nw.Categorical, nw.Enum):
+        return ()
+    native = column.to_native()
+    if column.implementation.is_polars():
+        values = native.dtype.categories.to_list() if column.dtype == nw.Enum else []
+    elif hasattr(getattr(native, "dtype", None), "categories"):
+        values = native.dtype.categories.tolist() if native.dtype.ordered else []
+    else:  # a dictionary of pyarrow, in a pandas column or not
+        array = native.array.__arrow_array__() if hasattr(native, "array") else native
+        values = _dictionary_pyarrow(array).values if array.type.ordered else []
+    plain = tuple(dict.fromkeys(_plain(v) for v in values if not is_missing(v)))
+    return plain if len(plain) <= LONGEST_ORDER else ()
 
 
 def read_labels(column: nw.Series[Any]) -> NDArray[Any] | RawCodes:

@@ -216,6 +216,9 @@ class SummedBlock(Block):
             self._sums[j] = self._sum_codes(raw)
         return raw
 
+    def order(self, j: int) -> tuple[Any, ...]:
+        return self._whole.order(j)
+
     def _sum_codes(self, raw: RawCodes) -> int:
         hashes = np.append(hash_values(raw.values), np.uint64(0))
         return int(_sum_codes(raw.codes, hashes, self._first, self._keys))

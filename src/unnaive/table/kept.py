@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,6 +61,9 @@ class KeptBlock(Block):
         if j in self._gone:  # the largest code means missing
             codes = np.full(self.n_rows, np.iinfo(codes.dtype).max, dtype=codes.dtype)
         return RawCodes(read_only(codes), raw.values)
+
+    def order(self, j: int) -> tuple[Any, ...]:
+        return self._whole.order(j)
 
     def take(self, rows: NDArray[np.intp]) -> KeptBlock:
         """Some of the rows, in any order, as often as asked."""

@@ -36,11 +36,17 @@ class Column:
     ``family`` says what kind of values the data hold, ``kind`` how they are used: a column of
     numbers may be used as categories. A column without a single value is ``"empty"`` and takes
     the kind of the first part of the table that has values.
+
+    ``order`` lists the categories of a type that orders them; it is empty where none does, and
+    None where parts of the data have different orders, which counts as no order. ``whole`` says
+    that every number the model was fitted on is a whole one.
     """
 
     name: Any
     kind: Kind
     family: Family
+    order: tuple[Any, ...] | None = ()
+    whole: bool = False
 
     def __str__(self) -> str:
         return f"column {self.name!r}"
@@ -52,19 +58,30 @@ class Column:
         expect(
             self.kind in allowed, f"{self} holds {FAMILY_WORDS[self.family]}, but is {self.kind}."
         )
+        expect(not self.order or self.kind == "categorical", f"{self} is {self.kind}, but ordered.")
+        distinct = len(set(self.order or ())) == len(self.order or ())
+        expect(distinct, f"{self} lists a category twice in its order.")
 
     def __add__(self, other: Column) -> Column:
         if "empty" in (self.family, other.family):
             # A part without a value has no say, unless it was declared categorical.
             typed = other if self.family == "empty" else self
             declared = "categorical" in (self.kind, other.kind) and typed.family == "empty"
-            return Column(self.name, "categorical" if declared else typed.kind, typed.family)
+            kind: Kind = "categorical" if declared else typed.kind
+            return Column(self.name, kind, typed.family, _common_order(self, other))
         if self.family != other.family or self.kind != other.kind:
             raise ValueError(
                 f"{self} holds {FAMILY_WORDS[self.family]} in one part of the data and "
                 f"{FAMILY_WORDS[other.family]} in another; convert it to one type."
             )
-        return self
+        return Column(self.name, self.kind, self.family, _common_order(self, other))
+
+
+def _common_order(first: Column, second: Column) -> tuple[Any, ...] | None:
+    """The order of two parts: a part without one has no say, two different ones are none."""
+    if second.order in (first.order, ()):
+        return first.order
+    return second.order if first.order == () else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +116,11 @@ class Schema:
         return str(self.columns[j].name) if self.named else f"x{j}"
 
     @property
+    def kinds(self) -> list[tuple[Any, Kind, Family]]:
+        """How columns are read, which does not depend on the values of rows."""
+        return [(c.name, c.kind, c.family) for c in self.columns]
+
+    @property
     def numeric(self) -> frozenset[int]:
         """Positions of the columns that are used as numbers."""
         return frozenset(j for j, c in enumerate(self.columns) if c.kind == "numeric")
@@ -113,6 +135,13 @@ class Schema:
                 raise ValueError(f"{a} of one table stands where the other has {b}.")
         columns = tuple(a + b for a, b in zip(self.columns, other.columns, strict=True))
         return Schema(columns, self.named)
+
+
+def join_schemas(schemas: Sequence[Schema]) -> Schema:
+    """What several models know of the same rows: not all of them look at every number."""
+    columns = zip(*schemas, strict=True)
+    joined = (next((c for c in each if c.whole), each[0]) for each in columns)
+    return Schema(tuple(joined), schemas[0].named)
 
 
 def resolve_kinds(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.compile import read_only
-from unnaive.table.codes import Native, RawCodes, read_categorical
+from unnaive.table.codes import Native, RawCodes, order_of, read_categorical
 from unnaive.table.columns import read_numeric
 from unnaive.table.passes import CODING, COUNTING, Hook
 from unnaive.table.schema import Schema
@@ -94,6 +94,10 @@ class Block:
         """Codes and values of one categorical column."""
         codes, values = read_categorical(column_of(self._columns, j), self.schema[j])
         return RawCodes(read_only(codes), values)
+
+    def order(self, j: int) -> tuple[Any, ...]:
+        """The values of one categorical column in the order that its type declares; else none."""
+        return order_of(column_of(self._columns, j))
 
     def native(self) -> Any:
         """The rows as a table of the kind they came as, or an array."""

@@ -43,7 +43,8 @@ class Contents:
         self.schema = self.block.schema
         self.names = [self.schema.label(j) for j in range(len(self.schema))]
         self.class_names = list(label_names(model.classes_))
-        self.title = words.title_of(self.class_names, y) if title is None else str(title)
+        known = words.title_of(self.class_names, y, model.target_name)
+        self.title = known if title is None else str(title)
         blank: Coders = [None] * len(self.names)
         self.coders = list(blank if self.foreign else coders_of(self.answer.root))
         self.rows = PageRows.of(self.block, self.coders)

@@ -14,6 +14,7 @@ from unnaive.explain.quality import Quality
 
 MOST_POINTS = 200  # of a curve
 STEPS = 200  # of the slider
+MOST_SIDES = 20  # classes with a slider
 
 
 def curve_data(facts: Quality) -> list[dict[str, Any]]:
@@ -50,10 +51,12 @@ def _spread(curve: ScoreCurve) -> NDArray[np.intp]:
 
 
 def decision_data(facts: Quality) -> dict[str, Any] | None:
-    """Rows above every step of a threshold, for either of two classes."""
-    if len(facts.curves) != 2 or not all(curve.positives for curve in facts.curves):
+    """Rows above every step of a threshold, for each class against the others."""
+    n = len(facts.curves)
+    if not 2 <= n <= MOST_SIDES or not all(curve.positives for curve in facts.curves):
         return None
-    decision, grid = facts.decision, np.linspace(0.0, 1.0, STEPS + 1)
+    # Costs of more than two classes are no threshold: each is then looked at by itself.
+    decision, grid = facts.decision if n == 2 else None, np.linspace(0.0, 1.0, STEPS + 1)
     positive = 1 if decision is None else decision.positive
     threshold = 0.5
     if decision is not None and decision.threshold is not None:
@@ -73,7 +76,7 @@ def decision_data(facts: Quality) -> dict[str, Any] | None:
                 "negatives": curve.negatives,
             }
         )
-    costs = np.ones((2, 2)) - np.eye(2) if decision is None else decision.costs
+    costs = np.ones((n, n)) - np.eye(n) if decision is None else decision.costs
     costs = costs - np.diag(costs)[:, None]
     return {"positive": positive, "sides": sides, "costs": costs.tolist()}
 

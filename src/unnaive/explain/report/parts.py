@@ -68,6 +68,8 @@ def _attribute(attribute: AttributeEvidence, full: bool) -> dict[str, Any]:
         "high": _thousandths(np.where(np.isnan(attribute.high), attribute.weights, attribute.high)),
         "counts": _counts(attribute.counts),
     }
+    if attribute.reason:
+        data["reason"] = attribute.reason
     if full:
         data |= {"logs": pack_short(attribute.logs), "shares": pack_short(attribute.shares)}
         if attribute.form == "density":  # shares are then densities, for drawing

@@ -52,9 +52,9 @@ def scorecard_words(card: Scorecard) -> str:
     )
 
 
-def title_of(names: Sequence[str], y: Any) -> str:
-    """The target and its classes."""
-    target = getattr(y, "name", None)
+def title_of(names: Sequence[str], y: Any, known: str | None) -> str:
+    """The target, by the name that y has or that is known from training, and its classes."""
+    target = getattr(y, "name", None) or known
     short = [shortened(name, LONG) for name in names[:3]]
     what = f"{len(names)} classes"
     if len(names) <= 3:

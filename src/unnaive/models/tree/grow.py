@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import validate
 from unnaive.common.threads import in_threads
+from unnaive.counts.information import most_informative
 from unnaive.discretize import part_kernels
 from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
@@ -20,6 +21,7 @@ from unnaive.models.tree.decided import Decided, Test
 from unnaive.models.tree.view import View
 from unnaive.table.storage import Storage
 
+CANDIDATES = 128  # attributes that a node judges
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 # Coarse slots, rows x attributes, and numbers of values.
 Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
@@ -250,7 +252,7 @@ class Grower:
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
     ) -> Split | None:
         """The best question, if it is significantly better than none."""
-        attributes = range(len(self.sizes))
+        attributes = self._candidates(view, n_jobs)
         judged = in_threads(lambda j: self._judge(view, right, j), attributes, n_jobs)
         splits = [split for split in judged if split is not None]
         if not splits:
@@ -258,6 +260,27 @@ class Grower:
         node.candidates = {split.test.attribute: split.utility for split in splits}
         best = max(splits, key=lambda split: split.utility)  # the first of equals
         return best if self._is_better(node, best) else None
+
+    def _candidates(self, view: View, n_jobs: int | None) -> Sequence[int]:
+        """Attributes to judge: of very many, those whose question tells most about the classes.
+
+        Judging one takes as long as all attributes of all rows: judging all of thousands would
+        take hours.
+        """
+        everyone = range(len(self.sizes))
+        if len(everyone) <= CANDIDATES:
+            return everyone
+        tables = in_threads(lambda j: self._class_table(view, j), everyone, n_jobs)
+        return most_informative(list(tables), CANDIDATES)
+
+    def _class_table(self, view: View, j: int) -> NDArray[Any] | None:
+        """Weight of the rows by their answer to attribute j's question, and class."""
+        test = self._test(view, j)
+        if test is None:
+            return None
+        cells = (self._child(view, test) + 1).astype(np.intp) * view.n_classes + view.groups
+        size = (test.n_children + 1) * view.n_classes
+        return np.bincount(cells, view.weight, minlength=size).reshape(-1, view.n_classes)
 
     def _is_better(self, node: Node, split: Split) -> bool:
         """Whether a split cuts the node's error by enough."""

@@ -5,11 +5,12 @@ U.decided = (rule, p) => {
   return expected.indexOf(Math.min(...expected));
 };
 
-// The threshold of two classes: what is decided, what that costs, and how both change as it moves.
+// The threshold of a class against the other, or all others: what is decided, what that costs, and how both change as it moves.
 U.decide = (place, data, classes) => {
   const state = { positive: data.positive, step: data.sides[data.positive].start };
-  const names = () => [classes[1 - state.positive], classes[state.positive]];
-  const costs = [data.costs[1 - data.positive][data.positive], data.costs[data.positive][1 - data.positive]];
+  const two = classes.length === 2;
+  const names = () => [two ? classes[1 - state.positive] : "all others", classes[state.positive]];
+  const costs = two ? [data.costs[1 - data.positive][data.positive], data.costs[data.positive][1 - data.positive]] : [1, 1];
 
   // Figures at a step: from the weight of the rows with at least that probability.
   const figures = (step) => {
@@ -26,9 +27,9 @@ U.decide = (place, data, classes) => {
 
   const slider = U.el("input", { type: "range", id: "threshold", min: 0, step: 1, oninput: () => { state.step = Number(slider.value); show(); } });
   const choice = U.select(classes, state.positive, (k) => {
-    const threshold = 1 - figures(state.step).threshold;
+    const threshold = two ? 1 - figures(state.step).threshold : figures(state.step).threshold;
     state.positive = k;
-    costs.reverse();
+    if (two) costs.reverse();
     inputs.forEach((input, i) => { input.value = costs[i]; });
     state.step = nearest(threshold);
     show();

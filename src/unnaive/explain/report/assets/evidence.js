@@ -17,7 +17,7 @@ U.evidence = (place, data) => {
   };
 
   const grid = U.el("div", { class: "attributes" });
-  const more = U.el("p", {}), rest = U.el("p", { class: "small" }), about = U.el("p", { class: "small" }), chips = U.el("div", { class: "chips", role: "group", "aria-label": "classes" });
+  const more = U.el("p", {}), rest = U.el("div", { class: "small" }), about = U.el("p", { class: "small" }), chips = U.el("div", { class: "chips", role: "group", "aria-label": "classes" });
 
   const color = (c, n) => {
     if (n <= 8) return U.color(c, n);
@@ -132,8 +132,9 @@ U.evidence = (place, data) => {
       more.append(U.el("button", { type: "button", onclick: () => { state.all = true; render(); } }, `Show all ${informative.length} attributes`));
     }
     if (!matching.length) more.append("No attribute or value has this in its name.");
-    U.refill(rest, without.length ? ["No evidence, as the model treats all their values alike: ",
-      without.flatMap((j, k) => [k ? ", " : "", U.name(now.attributes[j].name)])].flat() : null);
+    const reasons = [...new Set(without.map((j) => now.attributes[j].reason))];
+    U.refill(rest, reasons.length ? reasons.map((reason) => U.el("p", {}, "No evidence of ",
+      without.filter((j) => now.attributes[j].reason === reason).flatMap((j, k) => [k ? ", " : "", U.name(now.attributes[j].name)]), `: ${reason}.`)) : null);
     const weighted = ["gate", "expert"].includes(now.role) ? ", weighted by responsibility in all sweeps" : "";
     about.replaceChildren(`Bars reach \u00b1${U.number(reach, 2)} log odds, a factor of ${U.number(Math.exp(reach), 2)} in the odds. `,
       Number.isFinite(now.weight) ? `Training rows of this part: ${U.count(now.weight)}${weighted}.` : "");

@@ -5,6 +5,8 @@ U.tree = (place, data, routing, choose) => {
   const color = (c) => (data.owner ? U.color(data.owner[c], data.classes.length) : U.color(c, n));
   const weights = U.array(tree.weight), nodes = routing.attribute.length;
   const WIDE = 262, HIGH = 42, BAR = 52, AT_FIRST = 30, LETTERS = 30;
+  // A phone begins with the root and its children; no tree begins with smaller text than this.
+  const NARROW = 560, READABLE = 0.6;
   const weightsAt = (node) => weights.subarray(node * n, (node + 1) * n);
   const weightOf = (node) => U.sum(weightsAt(node));
   const open = new Set();
@@ -233,8 +235,9 @@ U.tree = (place, data, routing, choose) => {
       U.el("small", {}, "Click a node to open or close it; arrow keys walk the tree.")),
     U.el("div", { class: "tree-pane" }, view, side));
   openSome();
+  if (view.clientWidth < NARROW) openTo(1);
+  zoom = Math.max(READABLE, Math.min(1, (view.clientWidth - 4) / lay()[0]));
   home();
-  if (view.scrollWidth > view.clientWidth && view.scrollWidth < 1.5 * view.clientWidth) fit();
   describe();
   return {
     pick: (node) => pick(node, false),
