@@ -53,8 +53,9 @@ CONFIGURATIONS: dict[str, dict[str, Make]] = {
     "wang": {
         "C4.5": _release_8,
         "NBTree": _nbtree,
+        # Maximum likelihood (equation 7), as in NBTree: the same alpha for both.
         "Flexible NBTree": lambda seed: FlexibleNBTreeClassifier(
-            significance=None, calibration="none", random_state=seed
+            bandwidth="cv", alpha=0, significance=None, calibration="none", random_state=seed
         ),
     },
     "vilalta": {

@@ -29,7 +29,6 @@ def twin_of(model, X, y, weights, folds):
         int(folds.max()) + 1,
         model.alpha,
         model.significance,
-        ranges=[(d[0], d[-1]) for d in domains],
         floor=FLOOR,
         bandwidth=None if model.bandwidth == "cv" else model.bandwidth,
         select=model.select,
@@ -81,7 +80,7 @@ def test_some_of_these_trees_split_numbers_into_three_or_more():
     assert widest >= 2
 
 
-@pytest.mark.parametrize("bandwidth", ["cv", "silverman", 0.5])
+@pytest.mark.parametrize("bandwidth", ["conditional", "cv", "silverman", 0.5])
 @pytest.mark.parametrize("missing", ["skip", "value"])
 def test_one_leaf_is_kernel_naive_bayes(bandwidth, missing):
     X, y = mixed_table(300)
@@ -158,7 +157,10 @@ def test_class_weights_reach_the_tree():
     ("parameters", "words"),
     [
         ({"select": "best"}, "select must be 'delta' or 'utility'; got 'best'"),
-        ({"bandwidth": 0}, "bandwidth must be 'cv', 'silverman' or a positive number; got 0"),
+        (
+            {"bandwidth": 0},
+            "bandwidth must be 'conditional', 'cv', 'silverman' or a positive number; got 0",
+        ),
         ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
         ({"cv": 1}, "cv must be 2 folds or more; got 1"),
     ],
