@@ -66,7 +66,7 @@ def cross_entropy(rows, weights, h):
     gone = np.minimum(weights, 1.0)
     others = weights[None, :] - np.diag(gone)
     z = (rows[:, None] - rows[None, :]) / h
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         logs = logsumexp(-0.5 * z * z, axis=1, b=others)
         logs -= np.log((weights.sum() - gone) * h * math.sqrt(2 * math.pi))
     there = others.max(axis=1) > 0
