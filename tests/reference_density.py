@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import logsumexp
@@ -80,6 +81,11 @@ def cross_entropies(classes):
 
 def best_factor(classes):
     """The first factor of least cross-entropy; equal but for rounding is equal."""
+    return _best_factor(tuple((tuple(x), tuple(w)) for x, w in classes))
+
+
+@lru_cache(maxsize=4096)  # twins of trees ask for the same rows again and again
+def _best_factor(classes):
     found = np.round(cross_entropies(classes), 9).tolist()
     return CANDIDATES[found.index(min(found))]
 

@@ -66,6 +66,21 @@ def test_the_tree_is_the_twins_node_for_node(seed):
     compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
 
 
+@pytest.mark.parametrize("stop", ["or", "and"])
+def test_both_readings_of_the_stopping_rule(stop):
+    """Noise cannot be told apart: "or" leaves one leaf, "and" splits while nodes are large."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"t": rng.choice(list("pqr"), 200), "u": rng.choice(list("vw"), 200)})
+    y = rng.integers(0, 2, 200)
+    tree = FlexibleNBTreeClassifier(stop=stop, significance=None, random_state=0).fit(X, y).tree_
+    if stop == "or":
+        assert tree.n_nodes == 1
+    for node in range(tree.n_nodes):
+        path_ends = tree.attribute[node] < 0
+        if stop == "and" and path_ends and tree.utility[node] < 1:
+            assert tree.weight[node] <= 30 or tree.depth[node] == 2  # both columns are asked
+
+
 def test_some_of_these_trees_split_numbers_into_three_or_more():
     widest = 0
     for seed in range(12):
@@ -124,7 +139,8 @@ def test_evidence_of_the_leaf_adds_up_and_gaps_stop_at_their_node():
 
 def test_factors_of_the_nodes_are_kept():
     data = load_iris()
-    tree = FlexibleNBTreeClassifier(random_state=0).fit(data.data, data.target).tree_
+    model = FlexibleNBTreeClassifier(bandwidth="cv", random_state=0)
+    tree = model.fit(data.data, data.target).tree_
     assert ((tree.factor >= 0.2) & (tree.factor <= 0.8)).all()
 
 

@@ -29,23 +29,14 @@ def conditional_widths(
     given their values (conditional likelihood), each row left out of its own class. ``weight`` is
     the n of each class, and of all together.
     """
-    units = deviation(positions, counts.sum(axis=0)) * weight**EXPONENT
+    units = deviation(positions, counts.sum(axis=0)) * np.maximum(weight, 1.0) ** EXPONENT
     widths = np.maximum(FACTORS[:, None] * units, narrowest)
     if (counts.sum(axis=1) > 0).sum() < 2:  # nothing to tell apart
         chosen: NDArray[np.float64] = widths[len(FACTORS) // 2]
         return chosen
-    places, rows, step = positions, counts, 0.0
-    if len(positions) > DIRECT:
-        places, rows, step = _on_lattice(positions, counts, widths.min() / PER_WIDTH)
-    spectrum = np.fft.rfft(rows, _length(places, widths, step), axis=1) if step else np.empty(0)
-    likelihood = np.empty(len(widths))
-    for k, tried in enumerate(widths):
-        sums = np.empty(rows.shape)
-        if step:
-            _convolve(spectrum, tried[:-1], step, sums)
-        else:
-            kernels.add_cell_kernels(places, rows, tried, floor, sums)
-        likelihood[k] = kernels.log_class_shares(sums, rows, tried, floor)
+    few = len(positions) <= DIRECT
+    given = (positions, counts, widths, floor)
+    likelihood = _one_by_one(*given) if few else _on_lattice(*given)
     best: NDArray[np.float64] = widths[_first_of_best(likelihood)].copy()
     return best
 
@@ -69,31 +60,43 @@ def fast_length(n: float) -> int:
     return whole * 3 // 4 if n <= whole * 3 // 4 else whole
 
 
+def _one_by_one(
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float64]:
+    """Conditional log likelihood under each of several widths, by sums over pairs of cells."""
+    likelihood, sums = np.empty(len(widths)), np.empty(counts.shape)
+    for k, tried in enumerate(widths):
+        kernels.add_cell_kernels(positions, counts, tried, floor, sums)
+        likelihood[k] = kernels.log_class_shares(sums, counts, tried, floor)
+    return likelihood
+
+
 def _on_lattice(
-    positions: NDArray[np.float64], counts: NDArray[np.float64], step: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Rows rounded to the nodes of a lattice: a row's own share is then exactly one at its node."""
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.float64]:
+    """The same of rows rounded to the nodes of a lattice, by one convolution per class and width.
+
+    A row's own share is then exactly one at its node.
+    """
+    step = float(widths.min()) / PER_WIDTH
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
     rows = np.zeros((len(counts), int(nodes[-1]) + 1))
     for own, out in zip(counts, rows, strict=True):
         out[:] = np.bincount(nodes, own, len(out))
-    return np.arange(rows.shape[1]) * step, rows, step
-
-
-def _length(places: NDArray[np.float64], widths: NDArray[np.float64], step: float) -> int:
-    """Nodes of a circle so long that its ends do not meet."""
-    return fast_length(len(places) + 8.0 * widths.max() / step)
-
-
-def _convolve(
-    spectrum: NDArray[np.complex128],
-    widths: NDArray[np.float64],
-    step: float,
-    sums: NDArray[np.float64],
-) -> None:
-    """Kernels of each class's rows added at all nodes (OUT)."""
-    size = spectrum.shape[1]
-    wave = (np.pi / (size - 1)) * np.arange(size)
-    for own, h, out in zip(spectrum, widths.tolist(), sums, strict=True):
-        out[:] = np.fft.irfft(own * np.exp(-0.5 * (wave * (h / step)) ** 2))[: len(out)]
-    sums /= step
+    # The lattice is a circle, so long that its ends do not meet.
+    spectrum = np.fft.rfft(rows, fast_length(rows.shape[1] + 8.0 * widths.max() / step), axis=1)
+    wave = (np.pi / (spectrum.shape[1] - 1)) * np.arange(spectrum.shape[1])
+    likelihood, sums = np.empty(len(widths)), np.empty(rows.shape)
+    for k, tried in enumerate(widths):
+        for c, h in enumerate(tried[:-1].tolist()):
+            tones = np.exp(-0.5 * (wave * (h / step)) ** 2)
+            sums[c] = np.fft.irfft(spectrum[c] * tones)[: rows.shape[1]]
+        sums /= step
+        likelihood[k] = kernels.log_class_shares(sums, rows, tried, floor)
+    return likelihood
