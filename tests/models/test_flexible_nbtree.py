@@ -81,6 +81,17 @@ def test_both_readings_of_the_stopping_rule(stop):
             assert tree.weight[node] <= 30 or tree.depth[node] == 2  # both columns are asked
 
 
+def test_a_number_that_is_constant_in_a_node_says_nothing_there():
+    rng = np.random.default_rng(0)
+    t, z = rng.choice(list("pq"), 400), rng.normal(size=400)
+    y = ((t == "p") ^ (z > 0)).astype(int)
+    X = pd.DataFrame({"t": t, "x": np.where(t == "p", 1.0, rng.normal(size=400)), "z": z})
+    model = FlexibleNBTreeClassifier(select="utility", random_state=0).fit(X, y)
+    assert model.tree_.attribute[0] == 0
+    bars = model.evidence(X.assign(x=5.0)).bars
+    assert (bars[t == "p", 1] == 0).all()
+
+
 def test_some_of_these_trees_split_numbers_into_three_or_more():
     widest = 0
     for seed in range(12):
