@@ -38,9 +38,11 @@ def pessimistic(n, errors, confidence):
 
 
 class C45:
-    def __init__(self, kinds, domains, classes, n_rows, *, confidence=0.25, min_rows=2.0):
+    def __init__(
+        self, kinds, domains, classes, n_rows, *, confidence=0.25, min_rows=2.0, release=8
+    ):
         self.kinds, self.domains, self.classes = kinds, domains, classes
-        self.confidence, self.min_rows = confidence, min_rows
+        self.confidence, self.min_rows, self.release = confidence, min_rows, release
         many = [k == "nominal" and len(d) >= 0.3 * n_rows for k, d in zip(kinds, domains)]
         self.ordinary = [True] * len(kinds) if all(many) else [not m for m in many]
 
@@ -83,31 +85,47 @@ class C45:
             after = sum(bits(weights_of(part, self.classes)) for part in parts)
             test = {"attribute": j, "values": values, "gain": (before - after) / n}
         else:
-            best, tries = None, 0
-            total = sum(w for _, _, w in known)
-            least = min(max(0.1 * total / len(self.classes), self.min_rows), 25.0)
-            values = sorted({row[0][j] for row in known})
-            for below, above in pairwise(values):
-                parts = [
-                    [r for r in known if r[0][j] <= below],
-                    [r for r in known if r[0][j] > below],
-                ]
-                if min(sum(w for _, _, w in part) for part in parts) < least:
-                    continue
-                tries += 1
-                after = sum(bits(weights_of(part, self.classes)) for part in parts)
-                if best is None or after < best[0] - 1e-9:
-                    best = (after, below, above, parts)
-            gain = 0.0 if best is None else before - best[0] - log2(tries)
-            if gain <= 1e-9:
+            best = self.threshold(rows, known, j)
+            if best is None:
                 return None
-            middle = 0.5 * best[1] + 0.5 * best[2]
+            gain, below, above, parts = best
+            middle = 0.5 * below + 0.5 * above
             threshold = max(v for v in self.domains[j] if v <= middle)
-            parts = best[3]
             test = {"attribute": j, "threshold": threshold, "gain": gain / n}
         unknown = [row for row in rows if row[0][j] is None]
         test["info"] = bits([sum(w for _, _, w in part) for part in [*parts, unknown]]) / n
         return test
+
+    def threshold(self, rows, known, j):
+        """Gain, neighbouring values and sides of the best threshold, or None.
+
+        Release 8 takes the greatest gain and lets it pay for the choice; release 7 the greatest
+        gain ratio among thresholds of at least average gain, for nothing.
+        """
+        total = sum(w for _, _, w in known)
+        n = sum(w for _, _, w in rows)
+        least = min(max(0.1 * total / len(self.classes), self.min_rows), 25.0)
+        tried = []
+        for below, above in pairwise(sorted({row[0][j] for row in known})):
+            parts = [[r for r in known if r[0][j] <= below], [r for r in known if r[0][j] > below]]
+            sizes = [sum(w for _, _, w in part) for part in parts]
+            if min(sizes) < least:
+                continue
+            after = sum(bits(weights_of(part, self.classes)) for part in parts)
+            gain = bits(weights_of(known, self.classes)) - after
+            tried.append((gain, bits([*sizes, n - total]), below, above, parts))
+        if not tried:
+            return None
+        if self.release == 8:
+            most = max(gain for gain, *_ in tried)
+            gain, _, *where = next(t for t in tried if t[0] > most - 1e-9)
+            gain -= log2(len(tried))
+        else:
+            average = sum(gain for gain, *_ in tried) / len(tried)
+            fair = [t for t in tried if t[0] >= average - 1e-3 * n and t[1] > 1e-3 * n]
+            most = max((t[0] / t[1] for t in fair), default=0.0)
+            gain, _, *where = next((t for t in fair if t[0] / t[1] > most - 1e-12), tried[0])
+        return None if gain <= 1e-9 else (gain, *where)
 
     def send(self, rows, test):
         """Rows of each child, unknown ones in shares, and rows whose value has no child."""

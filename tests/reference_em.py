@@ -71,6 +71,16 @@ def deal(keys, weights, seed: int, n_folds: int):
     return held
 
 
+def random_shares(rows, seed: int, start: int, n: int):
+    """The weight of each row in each component: even draws over their sum, by the row's values."""
+    stages = [splitmix(seed, (start << 32) + k) for k in range(n)]
+    parts = []
+    for row in rows:
+        draws = [((splitmix(stage, row["key"]) >> 11) + 0.5) * 2.0**-53 for stage in stages]
+        parts.append([row["weight"] * round(d / sum(draws) * 2**20) / 2**20 for d in draws])
+    return parts
+
+
 class Mixture:
     """EM from given centres. Rows are dicts with standardized ``numbers`` (NaN missing) and
     ``slots`` (0 missing), and weigh ``weight``.
@@ -127,6 +137,10 @@ class Mixture:
             logs = self.joint(row)
             top = [math.exp(x - max(logs)) for x in logs]
             parts.append([row["weight"] * round(t / sum(top) * 2**20) / 2**20 for t in top])
+        self.estimate(parts)
+
+    def estimate(self, parts) -> None:
+        """Parameters from the weight of each row in each component."""
         k_all = range(len(self.share))
         sums = [sum(p[k] for p in parts) for k in k_all]
         whole = sum(sums) + self.prior_alpha * len(sums)

@@ -15,11 +15,8 @@ import reference_density
 
 
 class FlexibleNBTree(reference.NBTree):
-    def __init__(self, *given, ranges, floor, bandwidth=None, select="utility", **named):
+    def __init__(self, *given, floor, bandwidth=None, select="utility", **named):
         super().__init__(*given, **named)
-        self.ranges = ranges  # smallest and largest value of each number in the whole table
-        # Narrowest kernels of each number: by the values of the whole table.
-        self.least = [reference_density.narrowest(values) for values in self.domains]
         self.floor, self.bandwidth, self.select = floor, bandwidth, select
 
     def asked(self, data):
@@ -55,26 +52,26 @@ class FlexibleNBTree(reference.NBTree):
         return reference_density.measure(values, labels, weights, best)
 
     def density(self, data, j):
-        """Kernels of one number at a node: positions, labels, weights, folds, widths."""
-        low, high = self.ranges[j]
+        """Kernels of one number at a node: positions, labels, weights, folds, widths, range."""
         there = [(x[j], label, w, f) for x, label, w, f in data if x[j] is not None]
-        if not there or high == low:
+        if len({v for v, *_ in there}) < 2:
             return None
         values, labels, weights, folds = (np.array(v) for v in zip(*there, strict=True))
+        low, high, least = values.min(), values.max(), reference_density.narrowest(values)
         p = reference_density.scaled(values, low, high)
         names = sorted(set(labels.tolist()))
         classes = [(p[labels == k], weights[labels == k].astype(float)) for k in names]
-        c = self.bandwidth or reference_density.best_factor(classes, self.floor, self.least[j])
+        c = self.bandwidth or reference_density.best_factor(classes)
         widths = {
-            k: reference_density.width(c, w.sum(), self.least[j])
+            k: reference_density.width(c, w.sum(), least)
             for k, (_, w) in zip(names, classes, strict=True)
         }
-        widths[None] = reference_density.width(c, weights.sum(), self.least[j])
-        return p, labels, weights.astype(float), folds, widths
+        widths[None] = reference_density.width(c, weights.sum(), least)
+        return p, labels, weights.astype(float), folds, widths, (low, high)
 
     def log_density(self, kernels, at, label, without=None):
         """Log density of a class at positions, without the rows of one fold."""
-        p, labels, weights, folds, widths = kernels
+        p, labels, weights, folds, widths, _ = kernels
         rest = np.ones(len(p), dtype=bool) if without is None else folds != without
         own = rest & (labels == label)
         h = widths[label] if own.any() else widths[None]
@@ -85,7 +82,7 @@ class FlexibleNBTree(reference.NBTree):
 
     def most_probable(self, data, j, at):
         kernels, totals = self.density(data, j), self.totals(data)
-        q = reference_density.scaled(at, *self.ranges[j])
+        q = reference_density.scaled(at, *kernels[5])
         names = sorted(totals)
         scores = [self.log_density(kernels, q, k) + math.log(totals[k]) for k in names]
         return [names[k] for k in np.argmax(scores, axis=0)]
@@ -132,7 +129,7 @@ class FlexibleNBTree(reference.NBTree):
                     if self.kinds[j] == "nominal":
                         score += self.log_frequency(others, j, value, c)
                     elif numbers[j] is not None and c in numbers[j][4]:
-                        at = reference_density.scaled([value], *self.ranges[j])
+                        at = reference_density.scaled([value], *numbers[j][5])
                         score += float(self.log_density(numbers[j], at, c, fold)[0])
                 scores.append(score)
             out.append(self.classes[scores.index(max(scores))] == label)

@@ -67,6 +67,7 @@ TRANSFORMERS = [
 ]
 CLUSTERERS = [
     LatentClassClusterer(random_state=0),
+    LatentClassClusterer(3, n_init=1, init="random", random_state=1),
     LatentClassClusterer(3, n_init=2, prior_alpha=0.5, min_variance=0.01, random_state=1, n_jobs=2),
 ]
 # Evidence of columns and pairs; the second holds out no rows.

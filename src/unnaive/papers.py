@@ -30,7 +30,12 @@ _WIERING: dict[str, Any] = {"numeric": "sigma", "alpha": 0.1, "prior_alpha": 0.1
 _ELKAN: dict[str, Any] = {"numeric": "width", "n_bins": 10, "alpha": 1}
 
 
-def _c45(_: Any) -> C45Classifier:
+def _release_7(_: Any) -> C45Classifier:
+    """C4.5 before 1996: thresholds by gain ratio, which do not pay for being chosen."""
+    return C45Classifier(threshold_penalty=False, thresholds="gain_ratio", alpha=0)
+
+
+def _release_8(_: Any) -> C45Classifier:
     return C45Classifier(alpha=0)
 
 
@@ -40,12 +45,17 @@ def _nbtree(seed: Any) -> NBTreeClassifier:
 
 
 CONFIGURATIONS: dict[str, dict[str, Make]] = {
-    "kohavi": {"C4.5": _c45, "NB": lambda _: NaiveBayesClassifier(alpha=0), "NBTree": _nbtree},
-    "wang": {
-        "C4.5": _c45,
+    "kohavi": {
+        "C4.5": _release_7,
+        "NB": lambda _: NaiveBayesClassifier(alpha=0),
         "NBTree": _nbtree,
+    },
+    "wang": {
+        "C4.5": _release_8,
+        "NBTree": _nbtree,
+        # Maximum likelihood (equation 7), as in NBTree: the same alpha for both.
         "Flexible NBTree": lambda seed: FlexibleNBTreeClassifier(
-            significance=None, calibration="none", random_state=seed
+            bandwidth="cv", alpha=0, significance=None, calibration="none", random_state=seed
         ),
     },
     "vilalta": {
@@ -75,7 +85,7 @@ CONFIGURATIONS: dict[str, dict[str, Make]] = {
         "boosted NB": lambda seed: BoostedNaiveBayesClassifier(
             algorithm="m1", calibration="none", random_state=seed, **_ELKAN
         ),
-        "C4.5": _c45,
+        "C4.5": _release_8,
     },
 }
 

@@ -58,7 +58,7 @@ def test_every_column_of_a_mixed_table_is_measured():
     assert "delta=" in repr(found[0])
     small = bayes_measure(X, y, sample_weight=np.full(400, 1e-3))
     np.testing.assert_allclose([m.delta for m in small], list(deltas.values()), atol=1e-12)
-    with pytest.raises(ValueError, match="bandwidth must be 'cv'"):
+    with pytest.raises(ValueError, match="bandwidth must be 'conditional'"):
         bayes_measure(X, y, bandwidth="none")
 
 
@@ -86,5 +86,5 @@ def test_bayes_cuts_find_where_the_class_turns():
         Discretizer("bayes").fit(x[:, None])
     with pytest.raises(ValueError, match="method 'bayes' requires y to be passed"):
         Discretizer({0: "bayes"}).fit(x[:, None])
-    with pytest.raises(ValueError, match="bandwidth must be 'cv'"):
+    with pytest.raises(ValueError, match="bandwidth must be 'conditional'"):
         Discretizer("bayes", bandwidth=0).fit(x[:, None], y)

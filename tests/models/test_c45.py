@@ -77,17 +77,41 @@ def test_a_threshold_pays_for_the_choice_among_those_tried():
     middle gains 8 bits for 8 rows; naming it costs log2(5).
     """
     counts = np.repeat(np.eye(2), 4, axis=0)
-    gained, left, at, tries = best_threshold(counts, counts.sum(axis=0), 8.0, 2.0, NO_TABLE)
+    gained, left, at, tries = best_threshold(
+        counts, counts.sum(axis=0), 8.0, 8.0, 2.0, False, NO_TABLE
+    )
     assert (gained, left, at, tries) == (8.0, 4.0, 3, 5)
-    assert judge_number(counts, 8.0, 2.0, True, NO_TABLE) == ((8 - math.log2(5)) / 8, 1.0, 3)
-    assert judge_number(counts, 8.0, 2.0, False, NO_TABLE) == (1.0, 1.0, 3)
+    assert judge_number(counts, 8.0, 2.0, True, False, NO_TABLE) == ((8 - math.log2(5)) / 8, 1.0, 3)
+    assert judge_number(counts, 8.0, 2.0, False, False, NO_TABLE) == (1.0, 1.0, 3)
+
+
+def test_release_7_takes_the_threshold_of_best_ratio_among_those_of_average_gain():
+    """Worked from the definition: gains of all cuts, then ratios of those at or above average."""
+    classes = np.array([1, 1, 0, 0, 0, 1, 0, 0])
+    counts = np.stack([1 - classes, classes], axis=1).astype(float)
+
+    def bits(*n):
+        return sum(n) * math.log2(sum(n)) - sum(k * math.log2(k) for k in n if k)
+
+    gains = {
+        k: bits(5, 3)
+        - bits((classes[:k] == 0).sum(), classes[:k].sum())
+        - bits((classes[k:] == 0).sum(), classes[k:].sum())
+        for k in range(2, 7)
+    }
+    average = sum(gains.values()) / 5
+    ratios = {k: g / bits(k, 8 - k) for k, g in gains.items() if g >= average - 1e-3 * 8}
+    best = max(ratios, key=ratios.get)
+    gain, info, at = judge_number(counts, 8.0, 2.0, False, True, NO_TABLE)
+    assert at == best - 1
+    assert gain / info == pytest.approx(ratios[best])
 
 
 def test_a_threshold_that_cannot_pay_is_no_test():
     """Of 20 alternating classes the best cut gains less than log2(17) bits."""
     counts = np.tile(np.eye(2), (10, 1))
-    assert judge_number(counts, 20.0, 2.0, False, NO_TABLE)[2] >= 0
-    assert judge_number(counts, 20.0, 2.0, True, NO_TABLE)[2] == -1
+    assert judge_number(counts, 20.0, 2.0, False, False, NO_TABLE)[2] >= 0
+    assert judge_number(counts, 20.0, 2.0, True, False, NO_TABLE)[2] == -1
 
 
 def test_sides_of_a_threshold_hold_a_tenth_of_a_class_but_at_most_25_rows():
@@ -96,7 +120,7 @@ def test_sides_of_a_threshold_hold_a_tenth_of_a_class_but_at_most_25_rows():
         classes = np.zeros(n)
         classes[: least - 1] = 1  # the purest cut leaves one row too few on the left
         counts = np.stack([1 - classes, classes], axis=1)
-        assert judge_number(counts, float(n), 2.0, True, NO_TABLE)[2] == least - 1
+        assert judge_number(counts, float(n), 2.0, True, False, NO_TABLE)[2] == least - 1
 
 
 def test_thresholds_are_values_of_the_training_set():
@@ -293,6 +317,21 @@ def test_the_tree_is_the_slow_twins(seed):
     assert compare(C45Classifier(prune=False).fit(X, y).tree_, 0, twin.collapse(twin.grow(rows)))
     tree = C45Classifier().fit(X, y).tree_
     assert compare(tree, 0, twin.tree(rows)) == tree.n_nodes
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_tree_of_release_7_is_the_slow_twins(seed):
+    X, y = made_table(seed)
+    twin, rows = twin_of(X, y, release=7)
+    model = C45Classifier(threshold_penalty=False, thresholds="gain_ratio")
+    tree = model.fit(X, y).tree_
+    assert compare(tree, 0, twin.tree(rows)) == tree.n_nodes
+
+
+def test_thresholds_of_another_kind_are_named():
+    X, y = made_table(0)
+    with pytest.raises(ValueError, match=r"thresholds must be 'gain' or 'gain_ratio'; got 'best'"):
+        C45Classifier(thresholds="best").fit(X, y)
 
 
 def test_twins_meet_raised_branches_and_large_trees():

@@ -29,7 +29,6 @@ def twin_of(model, X, y, weights, folds):
         int(folds.max()) + 1,
         model.alpha,
         model.significance,
-        ranges=[(d[0], d[-1]) for d in domains],
         floor=FLOOR,
         bandwidth=None if model.bandwidth == "cv" else model.bandwidth,
         select=model.select,
@@ -67,6 +66,31 @@ def test_the_tree_is_the_twins_node_for_node(seed):
     compare(model.tree_, 0, twin_of(model, X, y, weights, folds))
 
 
+def test_both_readings_of_the_stopping_rule():
+    """No split cuts the error by all of it: "or" leaves one leaf, "and" splits large nodes."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"t": rng.choice(list("pqr"), 200), "u": rng.choice(list("vw"), 200)})
+    y = rng.integers(0, 2, 200)
+    given = {"min_error_reduction": 1.0, "significance": None, "random_state": 0}
+    assert FlexibleNBTreeClassifier(stop="or", **given).fit(X, y).tree_.n_nodes == 1
+    tree = FlexibleNBTreeClassifier(stop="and", **given).fit(X, y).tree_
+    assert tree.n_nodes > 1
+    for node in np.flatnonzero(tree.attribute < 0):
+        asked_all = tree.depth[node] == 2
+        assert tree.weight[node] <= 30 or asked_all or tree.utility[node] == 1
+
+
+def test_a_number_that_is_constant_in_a_node_says_nothing_there():
+    rng = np.random.default_rng(0)
+    t, z = rng.choice(list("pq"), 400), rng.normal(size=400)
+    y = ((t == "p") ^ (z > 0)).astype(int)
+    X = pd.DataFrame({"t": t, "x": np.where(t == "p", 1.0, rng.normal(size=400)), "z": z})
+    model = FlexibleNBTreeClassifier(select="utility", random_state=0).fit(X, y)
+    assert model.tree_.attribute[0] == 0
+    bars = model.evidence(X.assign(x=5.0)).bars
+    assert (bars[t == "p", 1] == 0).all()
+
+
 def test_some_of_these_trees_split_numbers_into_three_or_more():
     widest = 0
     for seed in range(12):
@@ -81,7 +105,7 @@ def test_some_of_these_trees_split_numbers_into_three_or_more():
     assert widest >= 2
 
 
-@pytest.mark.parametrize("bandwidth", ["cv", "silverman", 0.5])
+@pytest.mark.parametrize("bandwidth", ["conditional", "cv", "silverman", 0.5])
 @pytest.mark.parametrize("missing", ["skip", "value"])
 def test_one_leaf_is_kernel_naive_bayes(bandwidth, missing):
     X, y = mixed_table(300)
@@ -125,7 +149,8 @@ def test_evidence_of_the_leaf_adds_up_and_gaps_stop_at_their_node():
 
 def test_factors_of_the_nodes_are_kept():
     data = load_iris()
-    tree = FlexibleNBTreeClassifier(random_state=0).fit(data.data, data.target).tree_
+    model = FlexibleNBTreeClassifier(bandwidth="cv", random_state=0)
+    tree = model.fit(data.data, data.target).tree_
     assert ((tree.factor >= 0.2) & (tree.factor <= 0.8)).all()
 
 
@@ -158,7 +183,10 @@ def test_class_weights_reach_the_tree():
     ("parameters", "words"),
     [
         ({"select": "best"}, "select must be 'delta' or 'utility'; got 'best'"),
-        ({"bandwidth": 0}, "bandwidth must be 'cv', 'silverman' or a positive number; got 0"),
+        (
+            {"bandwidth": 0},
+            "bandwidth must be 'conditional', 'cv', 'silverman' or a positive number; got 0",
+        ),
         ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
         ({"cv": 1}, "cv must be 2 folds or more; got 1"),
     ],

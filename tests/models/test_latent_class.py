@@ -88,6 +88,39 @@ def test_every_step_is_the_twins(seed):
     np.testing.assert_allclose(model.lower_bounds_, bounds, rtol=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_random_starts_are_the_twins_shares(seed):
+    """Every row belongs to all clusters, in shares drawn from its values; then steps of EM."""
+    X, _ = planted(60, seed, gaps=0.1 * (seed % 2))
+    X = pd.concat([X, X[:5]], ignore_index=True)
+    weights = np.random.default_rng(seed).integers(1, 4, len(X))
+    k = 2 + seed % 3
+    model = LatentClassClusterer(
+        k, n_init=1, init="random", max_iter=6, tol=0, random_state=seed
+    ).fit(X, sample_weight=weights)
+    rows, shares = twin_rows(X, weights)
+    drawn = int(check_random_state(seed).randint(2**31 - 1))
+    first = reference_em.centres(rows, drawn, 0, k)
+    twin = reference_em.Mixture(rows, first, shares, model.alpha, 0.0, model.min_variance)
+    twin.estimate(reference_em.random_shares(rows, drawn, 0, k))
+    bounds = []
+    for _ in range(len(model.lower_bounds_)):
+        bounds.append(twin.objective())
+        twin.step()
+    np.testing.assert_allclose(model.lower_bounds_, bounds, rtol=1e-9)
+
+
+def test_random_starts_find_planted_clusters():
+    X, label = planted(400, 1)
+    model = LatentClassClusterer(len(set(label)), init="random", random_state=0).fit(X)
+    assert adjusted_rand_score(label, model.labels_) > 0.8
+
+
+def test_a_start_of_another_kind_is_named():
+    with pytest.raises(ValueError, match=r"init must be 'far' or 'random'; got 'k-means'"):
+        LatentClassClusterer(2, init="k-means").fit([[1.0], [2.0]])
+
+
 def test_the_best_of_several_starts_is_kept():
     X, _ = planted(200, 3)
     one = [
@@ -122,6 +155,7 @@ LAW = settings(max_examples=40, deadline=None, suppress_health_check=list(Health
 CONFIGURATIONS = [
     LatentClassClusterer(cv=3, random_state=0),
     LatentClassClusterer(3, n_init=2, random_state=0),
+    LatentClassClusterer(cv=3, n_init=1, init="random", random_state=0),
 ]
 
 

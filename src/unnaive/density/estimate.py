@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from unnaive.common.checks import FINITE, check_values, expect
 from unnaive.density import kernels
-from unnaive.density.widths import choose_widths, fast_length, places_of
+from unnaive.density.conditional import fast_length
+from unnaive.density.widths import choose_widths, places_of
 from unnaive.encode import Grid
 
 NODES = 4.0  # per width and unit of reach: straight lines between them are off by less than 0.01
@@ -20,12 +21,13 @@ NOISE = 1e-13  # of a class's peak: less than this is rounding
 FEW = 1 << 15  # kernels times nodes that are quicker added one by one
 # Added to every class's density everywhere, where rows spread evenly over the range have one: far
 # away all classes are alike, so that the prior decides.
-FLOOR = 0.1
+FLOOR = 0.01
 NARROWEST = 1 / 4096  # of the range: narrower kernels would need too long tables
 # Narrowest width, of the mean gap between neighbouring values. Where values repeat (whole numbers,
 # two values), narrower kernels tell nothing, and a larger class would seem denser for having them.
 GAP = 1 / 6
 SMALLEST_RANGE = 1e-280  # below this, a column is constant
+SMALLEST_SHARE = 2.0**-30  # of the column's range: below this, some of its rows are all alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,17 @@ class Scale:
     @classmethod
     def of(cls, grid: Grid) -> Scale | None:
         """The scale of a column's grid; None where all values are alike."""
-        half_range = float(0.5 * grid.high[-1] - 0.5 * grid.low[0]) if grid.size else 0.0
-        if half_range <= SMALLEST_RANGE:
+        return cls.of_cells(grid, np.arange(grid.size)) if grid.size else None
+
+    @classmethod
+    def of_cells(cls, grid: Grid, cells: NDArray[np.intp]) -> Scale | None:
+        """The scale of some cells of a grid, ascending; None where their values are alike."""
+        low, high = float(grid.low[cells[0]]), float(grid.high[cells[-1]])
+        half_range = 0.5 * high - 0.5 * low
+        whole = float(0.5 * grid.high[-1] - 0.5 * grid.low[0])
+        if half_range <= max(SMALLEST_RANGE, SMALLEST_SHARE * whole):
             return None
-        narrowest = max(GAP / max(grid.size - 1, 1), NARROWEST)
-        return cls(float(grid.low[0]), half_range, narrowest)
+        return cls(low, half_range, max(GAP / max(len(cells) - 1, 1), NARROWEST))
 
     def check(self) -> None:
         """Refuse what is no range of a column."""
@@ -74,7 +82,8 @@ class Densities:
     widths : array of shape (classes,)
         Widths of the kernels.
     factor : float
-        The c of width = c / sqrt(n), NaN where another rule made the widths.
+        The c of width = c / sqrt(n) in units of the range of the rows, NaN where another rule made
+        the widths.
     start, per_step : arrays of shape (classes,)
         Position of each class's first node, and nodes per unit.
     first, last : arrays of shape (classes,)
@@ -115,6 +124,25 @@ class Densities:
         )
         return out
 
+    def on(self, scale: Scale) -> Densities:
+        """The same densities with positions and widths in units of another scale."""
+        if scale == self.scale:
+            return self
+        ratio = self.scale.half_range / scale.half_range
+        offset = (0.5 * self.scale.low - 0.5 * scale.low) / scale.half_range
+        return replace(
+            self,
+            scale=scale,
+            widths=self.widths * ratio,
+            start=self.start * ratio + offset,
+            per_step=self.per_step / ratio,
+        )
+
+    @property
+    def floors(self) -> NDArray[np.float64]:
+        """What each class's density has everywhere, in units of the scale: its tables' ends."""
+        return np.exp(self.logs[self.first] + self.scale.log_range)
+
     def without_one(self, rows: NDArray[np.float64]) -> Densities:
         """The densities at each class's own values, if one row with the value were not there.
 
@@ -131,11 +159,15 @@ class Densities:
 def logs_without_one(
     logs: NDArray[np.float64], rows: float, width: float, log_range: float
 ) -> NDArray[np.float64]:
-    """A table of log densities without the kernel of one row, which stands at each node in turn."""
+    """A table of log densities without the kernel of one row, which stands at each node in turn.
+
+    The ends of the table have no kernel, only what is added everywhere.
+    """
     peak = 1.0 / (kernels.ROOT_2_PI * width)
-    whole = np.exp(logs + log_range) - FLOOR
+    floor = math.exp(logs[0] + log_range)
+    whole = np.exp(logs + log_range) - floor
     left = np.maximum(rows * whole - peak, 0.0) / max(rows - 1.0, 1.0)
-    return np.log(left + FLOOR) - log_range
+    return np.log(left + floor) - log_range
 
 
 def check_tables(

@@ -11,6 +11,8 @@ from unnaive.common.compile import kernel
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 _NEGLIGIBLE = 1e-5  # of the floor: rows so far away that they add no more are left out
+_FAR = 50.0  # squared widths beyond the nearest row: kernels there are 1e-11 of its own
+_ROUNDING = 1e-11  # of a convolution's largest sum: less than this may be rounding
 
 
 @kernel
@@ -36,95 +38,179 @@ def _close_pairs(positions: NDArray[np.float64], reach: float, most: int) -> int
 
 
 @kernel
+def _log_among_others(
+    places: NDArray[np.float64], weight: NDArray[np.float64], a: int, h: float
+) -> float:
+    """Log of the sum of kernels of width h around all rows but one that stands at place a.
+
+    places (IN) ascending, with their weights (IN). The nearest row is taken out of the sum, so that
+    it is never 0, however far the others are. -inf if there is no other row.
+    """
+    n = len(places)
+    nearest = np.inf
+    if weight[a] > 1.0:
+        nearest = 0.0
+    else:
+        if a > 0:
+            nearest = places[a] - places[a - 1]
+        if a + 1 < n:
+            nearest = min(nearest, places[a + 1] - places[a])
+    if nearest == np.inf:
+        return -np.inf
+    least = (nearest / h) ** 2
+    total = max(weight[a] - 1.0, 0.0)
+    for b in range(a - 1, -1, -1):
+        z = ((places[a] - places[b]) / h) ** 2 - least
+        if z > _FAR:
+            break
+        total += weight[b] * math.exp(-0.5 * z)
+    for b in range(a + 1, n):
+        z = ((places[b] - places[a]) / h) ** 2 - least
+        if z > _FAR:
+            break
+        total += weight[b] * math.exp(-0.5 * z)
+    return math.log(total) - 0.5 * least
+
+
+@kernel
 def leave_one_out(
     positions: NDArray[np.float64],
     counts: NDArray[np.float64],
     factors: NDArray[np.float64],
     units: NDArray[np.float64],
-    narrowest: float,
     most: float,
-    floor: float,
     out: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
     """Add the log density of every row among the others of its class, for each factor (OUT).
 
     positions (IN) of cells, ascending, with counts (IN) classes x cells; a class's width is a
-    factor (IN) times its unit (IN), and never less than the narrowest. One row is left out: a
-    weight of one, or all that is there.
+    factor (IN) times its unit (IN). One row is left out: a weight of one, or all that is there; a
+    class of one row has no others and adds nothing.
     Returns which classes were passed over: those with more pairs than ``most`` for each width that
     their rows span.
     """
     n_classes, n_cells = counts.shape
     passed_over = np.zeros(n_classes, dtype=np.bool_)
-    own = np.empty(n_cells)
+    places = np.empty(n_cells)
     weight = np.empty(n_cells)
-    sums = np.empty(n_cells)
     for c in range(n_classes):
         n = 0
         for i in range(n_cells):
             if counts[c, i] > 0.0:
-                own[n], weight[n] = positions[i], counts[c, i]
+                places[n], weight[n] = positions[i], counts[c, i]
                 n += 1
         if n == 0:
             continue
         whole = weight[:n].sum()
-        widest = max(factors[-1] * units[c], narrowest)
-        reach = widest * reach_of(widest, floor)
-        few = int(most * (own[n - 1] - own[0] + reach) / max(factors[0] * units[c], narrowest))
-        if _close_pairs(own[:n], reach, few) > few:
+        reach = math.sqrt(_FAR) * factors[-1] * units[c]
+        few = int(most * (places[n - 1] - places[0] + reach) / (factors[0] * units[c]))
+        if _close_pairs(places[:n], reach, few) > few:
             passed_over[c] = True
             continue
-        last = 0.0
         for k in range(len(factors)):
-            h = max(factors[k] * units[c], narrowest)
-            if k > 0 and h == narrowest:
-                out[k] += last
-                continue
-            reach = h * reach_of(h, floor)
-            for a in range(n):
-                sums[a] = max(weight[a] - 1.0, 0.0)
-            first = 0
-            for b in range(n):
-                while own[b] - own[first] > reach:
-                    first += 1
-                for a in range(first, b):
-                    z = (own[b] - own[a]) / h
-                    close = math.exp(-0.5 * z * z)
-                    sums[a] += weight[b] * close
-                    sums[b] += weight[a] * close
-            last = 0.0
+            h = factors[k] * units[c]
             for a in range(n):
                 others = whole - min(weight[a], 1.0)
-                density = sums[a] / (others * h * ROOT_2_PI) if others > 0.0 else 0.0
-                last += weight[a] * math.log(density + floor)
-            out[k] += last
+                log = _log_among_others(places[:n], weight[:n], a, h) if others > 0.0 else -np.inf
+                if log > -np.inf:
+                    out[k] += weight[a] * (log - math.log(others * h * ROOT_2_PI))
     return passed_over
 
 
 @kernel
 def add_logs(
     sums: NDArray[np.float64],
+    places: NDArray[np.float64],
     weight: NDArray[np.float64],
     widths: NDArray[np.float64],
     step: float,
-    floor: float,
     out: NDArray[np.float64],
 ) -> None:
-    """`leave_one_out` (OUT) of the weight (IN) at nodes, given sums of kernels there (IN).
+    """`leave_one_out` (OUT) of the weight (IN) at places (IN), given sums of kernels there (IN).
 
-    sums: widths x nodes, of kernels that are one in all over the nodes.
+    sums: widths x places, of kernels that are one in all over the nodes of a lattice, as a
+    convolution gives them. Where so little is left without the row that rounding may have made it,
+    kernels are added one by one.
     """
     whole = weight.sum()
     for k in range(len(widths)):
-        peak = step / (widths[k] * ROOT_2_PI)  # a row's own share at its node
+        h = widths[k]
+        peak = step / (h * ROOT_2_PI)  # a row's own share at its node
         total = 0.0
-        for m in range(len(weight)):
-            if weight[m] > 0.0:
-                gone = min(weight[m], 1.0)
-                rest = sums[k, m] - gone * peak
-                density = rest / ((whole - gone) * step) if rest > 0.0 and whole > gone else 0.0
-                total += weight[m] * math.log(density + floor)
+        for m in range(len(places)):
+            gone = min(weight[m], 1.0)
+            if whole <= gone:
+                continue
+            rest = sums[k, m] - gone * peak
+            if rest > _ROUNDING * whole * peak:
+                log = math.log(rest / step)
+            else:
+                log = _log_among_others(places, weight, m, h) - math.log(h * ROOT_2_PI)
+            if log > -np.inf:
+                total += weight[m] * (log - math.log(whole - gone))
         out[k] = total
+
+
+@kernel
+def add_cell_kernels(
+    positions: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+    sums: NDArray[np.float64],
+) -> None:
+    """Kernels of each class's rows added at the cells themselves: classes x cells (OUT).
+
+    positions (IN) of cells, ascending; counts (IN) classes x cells; widths (IN) of the classes.
+    """
+    sums[:] = 0.0
+    n_classes, n_cells = counts.shape
+    for c in range(n_classes):
+        h = widths[c]
+        reach = h * reach_of(h, floor)
+        peak = 1.0 / (h * ROOT_2_PI)
+        first = 0
+        for b in range(n_cells):
+            if counts[c, b] <= 0.0:
+                continue
+            while positions[b] - positions[first] > reach:
+                first += 1
+            for a in range(first, n_cells):
+                if positions[a] - positions[b] > reach:
+                    break
+                z = (positions[b] - positions[a]) / h
+                sums[c, a] += counts[c, b] * peak * math.exp(-0.5 * z * z)
+
+
+@kernel
+def log_class_shares(
+    sums: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    widths: NDArray[np.float64],
+    floor: float,
+) -> float:
+    """Log probability of all rows' classes given their values, each row left out of its class.
+
+    sums (IN) of kernels and counts (IN), classes x cells; widths (IN) of the classes.
+    """
+    n_classes, n_cells = counts.shape
+    totals = np.zeros(n_classes)
+    for c in range(n_classes):
+        totals[c] = counts[c].sum()
+    found = 0.0
+    for a in range(n_cells):
+        every = 0.0
+        for c in range(n_classes):
+            every += max(sums[c, a], 0.0) + floor * totals[c]
+        for c in range(n_classes):
+            gone = min(counts[c, a], 1.0)
+            others = totals[c] - gone
+            if counts[c, a] <= 0.0 or others <= 0.0:
+                continue
+            whole = max(sums[c, a], 0.0) + floor * totals[c]
+            rest = max(sums[c, a] - gone / (widths[c] * ROOT_2_PI), 0.0) + floor * others
+            found += counts[c, a] * math.log(rest / (every - whole + rest))
+    return found
 
 
 @kernel

@@ -66,7 +66,7 @@ def bayes_measure(
     X : table of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,) or None, default=None
-    bandwidth : {"cv", "silverman"} or float, default="cv"
+    bandwidth : {"conditional", "cv", "silverman"} or float, default="cv"
         Widths of the kernels, as in `NaiveBayesClassifier`.
     categorical_features : "from_dtype" or array-like, default="from_dtype"
     n_jobs : int or None, default=None

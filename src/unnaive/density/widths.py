@@ -1,6 +1,7 @@
-"""How wide kernels are: Wang and Yuan's leave-one-out search, Silverman's rule, or a number.
+"""How wide kernels are: by what the classes of rows say, by leave-one-out, by rule, or a number.
 
-Positions and widths are in units of the column's range, from its smallest value to its largest.
+Positions and widths are in units of the range of the rows at hand, from the smallest value to the
+largest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.density import kernels
+from unnaive.density.conditional import conditional_widths, deviation, fast_length
 
 # Ascending positions of a class's rows, and their weights.
 Places: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -21,19 +23,21 @@ CANDIDATES = np.arange(20, 81) / 100  # the factors c that "cv" tries: a width i
 OCTAVES = (slice(0, 20), slice(20, 61))  # wider kernels need fewer nodes
 LATTICES = (16, 8, 4, 3)  # nodes in the narrowest width of an octave: many, while they are quick
 QUICK = 4096
+REACH = 8.0  # widths between the ends of a lattice, which is a circle
 TOGETHER = 8  # candidates at a time: their sums stay in cache
 
 
 def check_bandwidth(bandwidth: Any) -> None:
     """Refuse what is neither a rule nor a factor."""
     if isinstance(bandwidth, str):
-        right = bandwidth in ("cv", "silverman")
+        right = bandwidth in ("conditional", "cv", "silverman")
     else:
         real = isinstance(bandwidth, numbers.Real) and not isinstance(bandwidth, bool)
         right = real and 0 < bandwidth < np.inf
     if not right:
         raise ValueError(
-            f"bandwidth must be 'cv', 'silverman' or a positive number; got {bandwidth!r}."
+            "bandwidth must be 'conditional', 'cv', 'silverman' or a positive number; "
+            f"got {bandwidth!r}."
         )
 
 
@@ -47,35 +51,33 @@ def choose_widths(
     """Width of each class's kernels, then that of all rows together; and the factor c they share.
 
     ``positions`` of cells, ascending, with ``counts`` of classes (classes x cells). The factor is
-    NaN under Silverman's rule. A class without rows has the width of all.
+    NaN where widths are not c / sqrt(n). A class without rows has the width of all. No width is
+    less than the narrowest, whatever the rule says.
     """
     totals = counts.sum(axis=1)
     weight = np.append(np.where(totals > 0, totals, totals.sum()), totals.sum())
     if bandwidth == "silverman":
         return np.maximum(_silverman(positions, counts, weight), narrowest), np.nan
-    cv = bandwidth == "cv"
-    c = best_factor(positions, counts, floor, narrowest) if cv else float(bandwidth)
+    if bandwidth == "conditional":
+        return conditional_widths(positions, counts, weight, floor, narrowest), np.nan
+    c = best_factor(positions, counts) if bandwidth == "cv" else float(bandwidth)
     return np.maximum(c / np.sqrt(weight), narrowest), c
 
 
-def best_factor(
-    positions: NDArray[np.float64], counts: NDArray[np.float64], floor: float, narrowest: float
-) -> float:
+def best_factor(positions: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
     """The factor under which rows are most probable among the others; the first of equals.
 
-    Pair by pair where few rows of a class are close to each other, else on a lattice.
+    Wang and Yuan's formula as it stands: nothing is added to the densities. Pair by pair where few
+    rows of a class are close to each other, else on a lattice.
     """
     likelihood = np.zeros(len(CANDIDATES))
     units = 1 / np.sqrt(np.maximum(counts.sum(axis=1), np.finfo(float).tiny))
     pairs = 2.0 * LATTICES[0]
-    crowded = kernels.leave_one_out(
-        positions, counts, CANDIDATES, units, narrowest, pairs, floor, likelihood
-    )
+    crowded = kernels.leave_one_out(positions, counts, CANDIDATES, units, pairs, likelihood)
     for own, unit in zip(counts[crowded], units[crowded], strict=True):
         there, weight = places_of(positions, own)
         for octave in OCTAVES:
-            widths = np.maximum(CANDIDATES[octave] * unit, narrowest)
-            likelihood[octave] += _on_lattice(there, weight, widths, floor)
+            likelihood[octave] += _on_lattice(there, weight, CANDIDATES[octave] * unit)
     return float(CANDIDATES[likelihood.argmax()])
 
 
@@ -86,30 +88,28 @@ def places_of(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> Pl
 
 
 def _on_lattice(
-    positions: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    widths: NDArray[np.float64],
-    floor: float,
+    positions: NDArray[np.float64], weight: NDArray[np.float64], widths: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Leave-one-out log likelihood of rows rounded to the nodes of a lattice, for each width.
 
     All sums are one convolution per width. A row's own share is exactly one at its node, which
     is why rows are rounded here and not spread.
     """
-    span = positions[-1] - positions[0] + kernels.reach_of(widths[-1], floor) * widths[-1]
+    span = positions[-1] - positions[0] + REACH * widths[-1]
     quick = (nodes for nodes in LATTICES if nodes * span / widths[0] <= QUICK)
     per_width = next(quick, LATTICES[-1])
     step = widths[0] / per_width
     length = fast_length(span / step + 1)
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
     binned = np.bincount(nodes, weight)
+    there = np.flatnonzero(binned)
     tones = _tones(length, tuple((widths / step).tolist()))
     heard = np.fft.rfft(binned, length)[: tones.shape[1]]
     found = np.empty(len(widths))
     for start in range(0, len(widths), TOGETHER):
         few = slice(start, start + TOGETHER)
-        sums = np.fft.irfft(tones[few] * heard, length, axis=1)
-        kernels.add_logs(sums, binned, widths[few], step, floor, found[few])
+        sums = np.fft.irfft(tones[few] * heard, length, axis=1)[:, there]
+        kernels.add_logs(sums, there * step, binned[there], widths[few], step, found[few])
     return found
 
 
@@ -120,12 +120,6 @@ def _tones(length: int, nodes: tuple[float, ...]) -> NDArray[np.float64]:
     wave = (2 * np.pi / length) * np.arange(heard)
     tones: NDArray[np.float64] = np.exp(-0.5 * (wave * np.array(nodes)[:, None]) ** 2)
     return tones
-
-
-def fast_length(n: float) -> int:
-    """The least 2**k or 3 * 2**k that is not smaller."""
-    whole = 1 << max(int(np.ceil(np.log2(n))), 2)
-    return whole * 3 // 4 if n <= whole * 3 // 4 else whole
 
 
 def _silverman(
@@ -145,9 +139,8 @@ def _spread(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> floa
     whole = weight.sum()
     if not whole > 0:
         return 0.0
-    mean = (weight * positions).sum() / whole
-    deviation = float(np.sqrt((weight * (positions - mean) ** 2).sum() / whole))
     ranks = np.cumsum(weight)
     low, high = positions[np.searchsorted(ranks, ranks[-1] * np.array([0.25, 0.75]))]
     quartiles = float(high - low) / 1.34
-    return min(deviation, quartiles) if quartiles > 0 else deviation
+    every = deviation(positions, weight)
+    return min(every, quartiles) if quartiles > 0 else every

@@ -43,7 +43,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         these; columns it leaves out use ``"mdl"``.
     n_bins : int, default=10
         Number of intervals for ``"width"`` and ``"frequency"``.
-    bandwidth : {"cv", "silverman"} or float, default="cv"
+    bandwidth : {"conditional", "cv", "silverman"} or float, default="cv"
         Widths of the kernels for ``"bayes"``, as in `NaiveBayesClassifier`.
     encode : {"ordinal", "interval"}, default="ordinal"
         Give intervals as numbers from 0, NaN for missing, or as text such as ``"(2.5, 4]"``.

@@ -112,7 +112,7 @@ class _HasBins(Rule):
 
 @dataclass(frozen=True)
 class _HasBandwidth(Rule):
-    bandwidth: str | float = 0.5
+    bandwidth: str | float = "conditional"
 
     def check(self) -> None:
         check_bandwidth(self.bandwidth)

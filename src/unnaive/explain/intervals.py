@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri, softmax
 
 from unnaive.bayes import GaussianTerm, KernelTerm
-from unnaive.density.estimate import FLOOR
 
 JEFFREYS = 0.5  # rows for and against a value that a posterior starts from
 
@@ -107,5 +106,5 @@ def _kernel_variance(term: KernelTerm, values: NDArray[np.float64]) -> NDArray[n
     smoothed = np.exp(
         densities.at(values) + densities.scale.log_range
     )  # with the floor, in units of the range
-    density = np.maximum(smoothed - FLOOR, 0.0)
+    density = np.maximum(smoothed - densities.floors, 0.0)
     return density / (2.0 * np.sqrt(np.pi) * densities.widths) / smoothed**2

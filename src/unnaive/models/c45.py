@@ -29,7 +29,11 @@ class C45Classifier(TreeClassifier):
     criterion : {"gain_ratio", "gain"}, default="gain_ratio"
         How tests are ranked: the gain per bit of the split itself, or the gain alone.
     threshold_penalty : bool, default=True
-        Whether the gain of a threshold pays for naming it among those tried (release 8).
+        Whether the gain of a threshold pays for naming it among those tried, as since release 8
+        (1996); earlier releases, which the papers of their time ran, did not ask for it.
+    thresholds : {"gain", "gain_ratio"}, default="gain"
+        By what the threshold of a number is chosen: by gain, as since release 8, or by gain ratio
+        among thresholds of at least average gain, as before.
     min_rows : float, default=2
         Weight that at least two children of a test must have. Both sides of a threshold must also
         have a tenth of the node's rows per class, but no more than 25.
@@ -106,6 +110,7 @@ class C45Classifier(TreeClassifier):
         *,
         criterion: str = "gain_ratio",
         threshold_penalty: bool = True,
+        thresholds: str = "gain",
         min_rows: float = 2,
         max_depth: int | None = None,
         prune: bool = True,
@@ -120,6 +125,7 @@ class C45Classifier(TreeClassifier):
     ) -> None:
         self.criterion = criterion
         self.threshold_penalty = threshold_penalty
+        self.thresholds = thresholds
         self.min_rows = min_rows
         self.max_depth = max_depth
         self.prune = prune
@@ -160,6 +166,7 @@ class C45Classifier(TreeClassifier):
 
     def _check_parameters(self) -> None:
         check_word(self, "criterion", "gain_ratio", "gain")
+        check_word(self, "thresholds", "gain", "gain_ratio")
         check_number(self, "min_rows", 0)
         check_number(self, "alpha", 0)
         check_number(self, "confidence", 1e-6, 0.5)
@@ -170,6 +177,7 @@ class C45Classifier(TreeClassifier):
         return C45Rules(
             ratio=self.criterion == "gain_ratio",
             penalty=bool(self.threshold_penalty),
+            by_ratio=self.thresholds == "gain_ratio",
             min_rows=float(self.min_rows),
             max_depth=self.max_depth,
             prune=bool(self.prune),

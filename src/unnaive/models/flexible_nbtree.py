@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from unnaive.answer import KernelTree
@@ -36,9 +37,14 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         How attributes are compared: by the Bayes measure, as the paper does, or each by the
         cross-validated accuracy of its split, as in NBTree; a number of which no cut passes the
         MDL test then takes NBTree's threshold.
-    bandwidth : {"cv", "silverman"} or float, default="cv"
+    bandwidth : {"conditional", "cv", "silverman"} or float, default="conditional"
         How wide kernels are, as in `NaiveBayesClassifier`; chosen once for each node, for all
-        folds. Columns are scaled by their range in the whole table.
+        folds, from its rows and in units of their range. ``"cv"`` is the paper's.
+    stop : {"or", "and"}, default="or"
+        When a node is not split: where the split cuts the error too little *or* rows are too few,
+        as in `NBTreeClassifier`; or only where both hold, as the paper's words can be read: nodes
+        of more than ``min_node_size`` rows are then always split, smaller ones where that cuts
+        the error enough.
     min_error_reduction : float, default=0.05
         A split must cut the node's error by more than this share.
     significance : float or None, default=0.05
@@ -107,7 +113,8 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         *,
         cv: Any = 5,
         select: str = "delta",
-        bandwidth: str | float = "cv",
+        bandwidth: str | float = "conditional",
+        stop: str = "or",
         min_error_reduction: float = 0.05,
         significance: float | None = 0.05,
         min_node_size: float = 30,
@@ -126,6 +133,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         self.cv = cv
         self.select = select
         self.bandwidth = bandwidth
+        self.stop = stop
         self.min_error_reduction = min_error_reduction
         self.significance = significance
         self.min_node_size = min_node_size
@@ -144,6 +152,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_word(self, "select", "delta", "utility")
+        check_word(self, "stop", "or", "and")
         check_bandwidth(self.bandwidth)
 
     def _grow(
@@ -156,6 +165,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         progress: Progress,
         kept: Checkpoint,
     ) -> KernelTree:
+        rules = replace(rules, stop=self.stop)
         chosen = (self.bandwidth, self.select, self.n_jobs, progress, kept)
         nodes = FlexibleGrower(rows, coders, rules, *chosen).grow()
         return build_kernel_tree(nodes, rows, coders, rules, self.bandwidth, self.n_jobs)

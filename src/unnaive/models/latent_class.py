@@ -14,7 +14,7 @@ from sklearn.base import ClusterMixin
 
 from unnaive.answer import Answer, EvidenceTable
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
-from unnaive.common.checks import check_number, check_values, expect
+from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
@@ -48,7 +48,11 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         Folds of the cross-validation: a number, dealt by the rows' values and the seed, so that
         their order does not matter; or a scikit-learn splitter, or ready (train, test) positions.
     n_init : int, default=3
-        Starts, each from centres drawn among the rows; the likeliest end is kept.
+        Starts, the likeliest end of which is kept.
+    init : {"far", "random"}, default="far"
+        Where a start is: at centres drawn among the rows, likelier the farther from those drawn
+        before; or in random shares of every row, from which EM finds fewer clusters, as older
+        programs do. Rows with the same values have the same shares.
     max_iter : int, default=100
         Most steps of EM.
     tol : float, default=1e-3
@@ -127,6 +131,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         max_clusters: int = 32,
         cv: Any = 10,
         n_init: int = 3,
+        init: str = "far",
         max_iter: int = 100,
         tol: float = 1e-3,
         alpha: float = 1.0,
@@ -141,6 +146,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         self.max_clusters = max_clusters
         self.cv = cv
         self.n_init = n_init
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.alpha = alpha
@@ -197,7 +203,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     def _search(self, latent: Latent, seed: int) -> tuple[Fitted, list[float]]:
         prior = Prior(float(self.alpha), float(self.prior_alpha), float(self.min_variance))
-        rules = EMOptions(prior, self.n_init, self.max_iter, float(self.tol), seed)
+        rules = EMOptions(prior, self.n_init, self.max_iter, float(self.tol), seed, self.init)
 
         def begin(n: int) -> Progress:
             task = f"EM of {n} cluster{'s' if n > 1 else ''}"
@@ -255,6 +261,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         for name in ("tol", "alpha", "prior_alpha"):
             check_number(self, name, 0)
         check_number(self, "min_variance", 1e-12, 1)
+        check_word(self, "init", "far", "random")
 
     def _check_learned(self) -> None:
         super()._check_learned()

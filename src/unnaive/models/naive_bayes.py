@@ -76,12 +76,14 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         counts evidence again where columns repeat each other, and is then too sure.
     var_smoothing : float, default=0.1
         For ``"gaussian"``: share of the column's variance added to every class's variance.
-    bandwidth : {"cv", "silverman"} or float, default=0.5
-        For ``"kernel"`` and ``"bayes"``: how wide the kernels of a class with n values are, in
-        units of the column's range. A number c makes them c / sqrt(n); ``"cv"`` takes for each
-        column the c from 0.20 to 0.80 under which its training values are most probable, each
-        among the others (Wang and Yuan); ``"silverman"`` makes them 0.9 times the spread of the
-        class's values over n**(1/5).
+    bandwidth : {"conditional", "cv", "silverman"} or float, default="conditional"
+        For ``"kernel"`` and ``"bayes"``: how wide the kernels of a class with n values are.
+        ``"conditional"`` makes them a multiple of the column's standard deviation over n**(1/5),
+        the one under which the column alone makes the classes of the rows most probable, each row
+        left out (conditional likelihood). ``"cv"`` makes them c / sqrt(n) in units of the column's
+        range, with the c from 0.20 to 0.80 under which the values are most probable, each among
+        the others (Wang and Yuan); a number is c itself. ``"silverman"`` makes them 0.9 times the
+        spread of the class's values over n**(1/5).
     categorical_features : "from_dtype" or array-like, default="from_dtype"
         Which columns are categories: by their type (text, true/false, pandas and polars
         categories), or those named, numbered or masked here, and these too.
@@ -148,7 +150,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         class_weight: Any = None,
         calibration: str = "none",
         var_smoothing: float = 0.1,
-        bandwidth: str | float = 0.5,
+        bandwidth: str | float = "conditional",
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,

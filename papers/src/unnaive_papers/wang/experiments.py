@@ -26,6 +26,15 @@ CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
     "Flexible NBTree, utility": lambda seed: FlexibleNBTreeClassifier(
         select="utility", random_state=seed
     ),
+    # The other reading of "less than 5 % and no more than 30 instances": larger nodes always split.
+    "Flexible NBTree, and": lambda seed: FlexibleNBTreeClassifier(
+        bandwidth="cv",
+        stop="and",
+        alpha=0,
+        significance=None,
+        calibration="none",
+        random_state=seed,
+    ),
 }
 
 

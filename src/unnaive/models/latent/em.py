@@ -35,6 +35,7 @@ class EMOptions:
     max_iter: int
     tol: float
     seed: int
+    init: str = "far"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +82,21 @@ class Search:
         self.distance = latent.storage.empty((len(self.fold), latent.n_rows), np.float64)
         self.distance[:] = np.inf
         self.seeds = np.empty((len(self.fold), 0), dtype=np.intp)
+        self.n_components = 0
 
-    def add_seeds(self) -> bool:
+    def add_component(self) -> bool:
+        """One more component for every start; False where a fold has no other row for it."""
+        if self.rules.init == "random":
+            weight = self.latent.rows.weight
+            more = all((weight > held).sum() > self.n_components for held in self.latent.rows.held)
+        else:
+            more = self._add_seeds()
+        self.n_components += more
+        return more
+
+    def _add_seeds(self) -> bool:
         """One more centre for every start; False where a fold has no other row to choose."""
-        step = self.seeds.shape[1]
+        step = self.n_components
         chosen = np.empty(len(self.fold), dtype=np.intp)
         keys = [self._race(start, step) for start in range(self.rules.n_init)]
         for m, (fold, start) in enumerate(zip(self.fold, self.start, strict=True)):
@@ -111,11 +123,11 @@ class Search:
 
     def fit(self) -> Fitted:
         """EM from the centres chosen so far, to the end."""
-        n_components = self.seeds.shape[1]
+        n_components = self.n_components
         # One component has one best place, wherever it starts.
         chosen = np.flatnonzero(self.start == 0) if n_components == 1 else np.arange(len(self.fold))
         fold = self.fold[chosen]
-        mixtures = self._begin(self.seeds[chosen])
+        mixtures = self._begin(chosen)
         progress = self.begin(n_components)
         sums, history = self._run(mixtures, fold, progress)
         progress.finish()
@@ -126,22 +138,50 @@ class Search:
         best = [int(of_fold[final[of_fold].argmax()]) for of_fold in starts]
         return self._fitted(mixtures, sums, history, taken, best)
 
-    def _begin(self, seeds: NDArray[np.intp]) -> Mixtures:
-        rows, packs = self.latent.rows, self.latent.packs
-        n, k = seeds.shape
-        columns = len(rows.values)
+    def _begin(self, chosen: NDArray[np.intp]) -> Mixtures:
+        """Parameters that the chosen mixtures start from."""
+        latent = self.latent
+        n, k, columns = len(chosen), self.n_components, len(latent.rows.values)
         mixtures = Mixtures(
             np.empty((n, k)),
             np.empty((n, k, columns)),
             np.empty((n, k, columns)),
-            np.empty((n, packs.offset[-1], k)),
-            np.empty((n, k, packs.start[-1])),
+            np.empty((n, latent.packs.offset[-1], k)),
+            np.empty((n, k, latent.packs.start[-1])),
             np.empty(n),
         )
+        if self.rules.init == "random":
+            self._begin_at_random(chosen, mixtures)
+            return mixtures
         starts.begin(
-            rows, packs, self.latent.slots, self.latent.shares, seeds, self.rules.prior, mixtures
-        )
+            latent.rows, latent.packs, latent.slots, latent.shares, self.seeds[chosen],
+            self.rules.prior, mixtures,
+        )  # fmt: skip
         return mixtures
+
+    def _begin_at_random(self, chosen: NDArray[np.intp], mixtures: Mixtures) -> None:
+        """Random shares of every row, the same in all folds of a start (OUT)."""
+        latent = self.latent
+        rounding, unit = self._rounding()
+        sums = _empty_sums(mixtures)
+        draws = latent.storage.empty((self.n_components, latent.n_rows), np.float64)
+        for start in np.unique(self.start[chosen]).tolist():
+            for k in range(self.n_components):
+                np.exp(-self._race(start, k), out=draws[k])  # even between 0 and 1
+            for m in np.flatnonzero(self.start[chosen] == start).tolist():
+                held = latent.rows.held[self.fold[chosen[m]]]
+                starts.begin_at_random(
+                    latent.rows, latent.packs, draws, held, rounding, unit, self.rules.prior, m,
+                    sums, mixtures,
+                )  # fmt: skip
+
+    def _rounding(self) -> tuple[float, float]:
+        """What rounds terms to whole numbers of a unit, and that unit.
+
+        Sums of squares of standardized values are at most the weight: 2**50 units.
+        """
+        exponent = math.ceil(math.log2(self.latent.rows.weight.sum()))
+        return math.ldexp(1.5, exponent + 2), math.ldexp(1.0, exponent - 50)
 
     def _run(
         self, mixtures: Mixtures, fold: NDArray[np.intp], progress: Progress
@@ -151,9 +191,7 @@ class Search:
         rest = latent.storage.empty(len(weight), np.float64)
         each = [np.subtract(weight, held, out=rest).sum() for held in latent.rows.held]
         trained = np.array(each)[fold]
-        # Sums of squares of standardized values are at most the weight: 2**50 units.
-        exponent = math.ceil(math.log2(weight.sum()))
-        unit, rounding = math.ldexp(1.0, exponent - 50), math.ldexp(1.5, exponent + 2)
+        rounding, unit = self._rounding()
         n_parts = max(1, min(MOST_PARTS, latent.n_rows // STRETCH))
         edges = np.linspace(0, latent.n_rows, n_parts + 1).astype(np.intp)
         parts, whole = _empty_sums(mixtures, n_parts), _empty_sums(mixtures)
@@ -221,7 +259,7 @@ def fit_number(
 ) -> Fitted:
     """A mixture of so many components, or of as many as there are different rows."""
     search = Search(latent, rules, n_jobs, begin)
-    while search.seeds.shape[1] < n_components and search.add_seeds():
+    while search.n_components < n_components and search.add_component():
         pass
     return search.fit()
 
@@ -233,7 +271,7 @@ def fit_growing(
     search = Search(latent, rules, n_jobs, begin)
     best: Fitted | None = None
     tried: list[float] = []
-    while len(tried) < most and search.add_seeds():
+    while len(tried) < most and search.add_component():
         fitted = search.fit()
         if search.stopped and best is not None:  # one that has come to its end is better
             break

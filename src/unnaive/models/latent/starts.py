@@ -1,4 +1,4 @@
-"""Where EM starts: rows drawn as centres, far from one another."""
+"""Where EM starts: rows drawn as centres, far from one another, or random shares of all rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
-from unnaive.models.latent.kernels import TILE, fill_tables
-from unnaive.models.latent.state import EMRows, Mixtures, Packs, Prior
+from unnaive.counts.coded import GRAIN
+from unnaive.models.latent.kernels import TILE, _count, estimate, fill_tables
+from unnaive.models.latent.state import EMRows, Mixtures, Packs, Prior, Sums
 
 
 @kernel
@@ -86,3 +87,42 @@ def farthest(
             if race < best:
                 best, chosen = race, i
     return chosen
+
+
+@kernel
+def begin_at_random(
+    rows: EMRows,
+    packs: Packs,
+    draws: NDArray[np.float64],
+    held: NDArray[np.float64],
+    rounding: float,
+    unit: float,
+    prior: Prior,
+    m: int,
+    sums: Sums,
+    mixtures: Mixtures,
+) -> None:
+    """Parameters of mixture m (OUT) from rows that belong to all components, in random shares.
+
+    draws (IN, components x rows) are positive: a row's shares are its draws over their sum, rounded
+    to what adds exactly in any order. held
+    (IN) is the weight of each row that is held out; sums (OUT) is room for those of the rows.
+    """
+    sums.share[m] = 0
+    sums.moments[m] = 0
+    sums.cells[m] = 0.0
+    mixtures.mean[m] = 0.0
+    mixtures.variance[m] = 1.0
+    n_components, n_rows = draws.shape
+    joint = np.empty((n_components, TILE))
+    for first in range(0, n_rows, TILE):
+        last = min(first + TILE, n_rows)
+        for i in range(first, last):
+            total = 0.0
+            for k in range(n_components):
+                total += draws[k, i]
+            for k in range(n_components):
+                share = math.floor(draws[k, i] / total / GRAIN + 0.5) * GRAIN
+                joint[k, i - first] = (rows.weight[i] - held[i]) * share
+        _count(rows, packs, first, last, joint, rounding, m, sums)
+    estimate(packs, sums, unit, prior, m, mixtures)

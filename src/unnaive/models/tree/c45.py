@@ -29,6 +29,7 @@ class C45Rules:
 
     ratio: bool
     penalty: bool
+    by_ratio: bool  # thresholds
     min_rows: float
     max_depth: int | None
     prune: bool
@@ -64,8 +65,9 @@ def _grow(table: Table, n_classes: int, rules: C45Rules, storage: Storage) -> tu
     depth = -1 if rules.max_depth is None else rules.max_depth
     at, need = np.array([0, 1, 0]), np.zeros(3, np.int64)  # the root has no test yet
     while not grow(
-        table, nodes, at, rules.min_rows, depth, rules.penalty, rules.ratio, ready, *room, need
-    ):
+        table, nodes, at, rules.min_rows, depth, rules.penalty, rules.by_ratio, rules.ratio, ready,
+        *room, need,
+    ):  # fmt: skip
         nodes = _longer(nodes, need, storage)
     return nodes, int(at[1])
 

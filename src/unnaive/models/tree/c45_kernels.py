@@ -172,6 +172,7 @@ def _best_test(
     n_classes: int,
     min_rows: float,
     penalty: bool,
+    by_ratio: bool,
     ratio: bool,
     ready: NDArray[np.float64],
 ) -> tuple[int, float, int]:
@@ -185,7 +186,7 @@ def _best_test(
         if not table.numeric[j]:
             gain[j], info[j], possible[j] = judge_values(counts, items, min_rows, ready)
             continue
-        gain[j], info[j], at = judge_number(counts, items, min_rows, penalty, ready)
+        gain[j], info[j], at = judge_number(counts, items, min_rows, penalty, by_ratio, ready)
         if at >= 0:
             possible[j] = True
             cut[j] = _threshold_code(table, j, cells[at], cells[at + 1])
@@ -251,6 +252,7 @@ def grow(
     min_rows: float,
     max_depth: int,
     penalty: bool,
+    by_ratio: bool,
     ratio: bool,
     ready: NDArray[np.float64],
     groups: NDArray[np.int64],
@@ -283,7 +285,7 @@ def grow(
                 weight[k] = nodes.fraction[start + k] * table.weight[rows[k]]
             j, worth, cut = _best_test(
                 table, rows, groups[: len(rows)], weight[: len(rows)], n_classes,
-                min_rows, penalty, ratio, ready,
+                min_rows, penalty, by_ratio, ratio, ready,
             )  # fmt: skip
             if j < 0:
                 node += 1

@@ -37,10 +37,11 @@ class Cells:
     codes : array of shape (cells,)
         Fine code of each cell, ascending; the highest one where codes were joined.
     positions : array of shape (cells,)
+        In units of the range of the node's rows.
     counts : array of shape (cells + 1, classes)
         Weight of each class, first of the rows without a value.
     widths : array of shape (classes + 1,)
-        Widths of the classes' kernels, then that of all together.
+        Widths of the classes' kernels, then that of all together, in the same units.
     place : array of shape (ranks + 1,)
         Slot of each rank among the node's codes: 0 missing, then the cells.
     """
@@ -66,7 +67,7 @@ class FlexibleGrower(Grower):
     coders : sequence of Grid, Categories or None
         Their numbering of the columns gives codes their positions.
     bandwidth : str or float
-        How kernels get their widths, once for each node.
+        How kernels get their widths, once for each node, in units of its rows' range.
     select : {"utility", "delta"}
         Whether attributes are compared by what their split gives, or by the Bayes measure.
     """
@@ -85,8 +86,7 @@ class FlexibleGrower(Grower):
         super().__init__(rows, coder_sizes(coders), rules, None, n_jobs, progress, kept)
         self.bandwidth = bandwidth
         self.select = select
-        self.positions = [code_positions(coder) for coder in coders]
-        self.scales = [Scale.of(coder) if isinstance(coder, Grid) else None for coder in coders]
+        self.grids = [coder if isinstance(coder, Grid) else None for coder in coders]
 
     def _split(
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
@@ -134,8 +134,8 @@ class FlexibleGrower(Grower):
 
     def _cells(self, view: View, j: int) -> Cells | None:
         """Numbers of attribute j at a node; None where it has no value or is always the same."""
-        scaled, scale = self.positions[j], self.scales[j]
-        if scaled is None or scale is None or not view.n_ranks[j]:
+        grid = self.grids[j]
+        if grid is None or not view.n_ranks[j]:
             return None
         codes, counts = kernels.count_cells(
             view.codes[j],
@@ -145,12 +145,15 @@ class FlexibleGrower(Grower):
             view.weight,
             view.n_classes,
         )
-        positions = scaled[codes - 1]
+        scaled = scaled_cells(grid, codes)
+        if scaled is None:
+            return None
+        scale, positions = scaled
         by_class = np.ascontiguousarray(counts[1:].T)
         widths, _ = choose_widths(positions, by_class, self.bandwidth, FLOOR, scale.narrowest)
         place = np.arange(len(codes) + 1)
         step = widths.min() / FINE
-        if (positions[-1] - positions[0]) / step < len(codes) / 2:  # far more cells than needed
+        if 1.0 / step < len(codes) / 2:  # far more cells than needed
             whole = np.floor(positions / step)
             last = np.append(whole[1:] != whole[:-1], True)
             place[1:] = np.cumsum(np.append(True, last[:-1]))
@@ -183,9 +186,10 @@ class FlexibleGrower(Grower):
         found: dict[int, Cells] = {}
         for j in view.numeric.tolist():
             cells = self._cells(view, j)
-            if cells is None:
-                slots[:, j] = 0
-                n_values[j] = 0
+            if cells is None:  # one value: all that it says is whether it is missing
+                n_values[j] = min(view.n_ranks[j], 1)
+                there = np.minimum(np.arange(view.n_ranks[j] + 1), 1)
+                kernels.look_up(there, view.ranks[j], slots[:, j])
                 continue
             found[j] = cells
             kernels.look_up(cells.place, view.ranks[j], slots[:, j])
@@ -201,13 +205,13 @@ class FlexibleGrower(Grower):
         self._mark(rows, n_values[None], densities, right)
 
 
-def code_positions(coder: Grid | Categories | None) -> NDArray[np.float64] | None:
-    """Position of each code of a number in the column's range; None where it has no range."""
-    scale = Scale.of(coder) if isinstance(coder, Grid) else None
-    if scale is None:
-        return None
-    assert isinstance(coder, Grid)
-    return scale.positions(middles(coder))
+def scaled_cells(grid: Grid, codes: NDArray[np.intp]) -> tuple[Scale, NDArray[np.float64]] | None:
+    """The range of the values that rows of some codes have, and the codes' positions in it.
+
+    ``codes``, ascending, of a number's grid; None where all values are alike.
+    """
+    scale = Scale.of_cells(grid, codes - 1)
+    return None if scale is None else (scale, scale.positions(middles(grid)[codes - 1]))
 
 
 def _cut_where_classes_change(j: int, cells: Cells, best: NDArray[np.intp]) -> Test | None:

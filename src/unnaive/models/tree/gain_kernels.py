@@ -1,4 +1,4 @@
-"""Kernels that judge tests by gain ratio (Quinlan's C4.5, release 8)."""
+"""Kernels that judge tests by gain ratio (Quinlan's C4.5, releases 7 and 8)."""
 
 from __future__ import annotations
 
@@ -74,13 +74,17 @@ def best_threshold(
     table: NDArray[np.float64],
     total: NDArray[np.float64],
     known: float,
+    items: float,
     least: float,
+    by_ratio: bool,
     ready: NDArray[np.float64],
 ) -> tuple[float, float, int, int]:
     """Where to cut ascending cells: bits gained, weight on the left, last cell there, tries.
 
-    table (IN) cells x classes, total (IN) its sum, known (IN) the sum of that. Each side must
-    weigh ``least``; the cell is -1 where none does.
+    table (IN) cells x classes, total (IN) its sum, known (IN) the sum of that, items (IN) also with
+    rows without a value. Each side must weigh ``least``; the cell is -1 where none does. The cut is
+    the one of greatest gain, or (``by_ratio``) of greatest gain ratio among those whose gain is at
+    least the mean of all tried.
     """
     n_classes = len(total)
     left = np.zeros(n_classes)
@@ -89,6 +93,9 @@ def best_threshold(
         in_right += _bits(total[c], ready)
     whole = _bits(known, ready) - in_right
     tie = TIE * (_bits(known, ready) + 1.0)
+    gains = np.empty(len(table) if by_ratio else 0)  # of the cuts tried, with
+    lefts = np.empty(len(gains))  # the weight on their left
+    cells = np.empty(len(gains), dtype=np.int64)  # and the last cell there
     best, best_left, at, tries = np.inf, 0.0, -1, 0
     for k in range(len(table) - 1):
         for c in range(n_classes):
@@ -103,11 +110,41 @@ def best_threshold(
             continue
         if known - n_left < least:
             break
-        tries += 1
         bits = _bits(n_left, ready) - in_left + _bits(known - n_left, ready) - in_right
-        if bits < best - tie:
+        if by_ratio:
+            gains[tries], lefts[tries], cells[tries] = whole - bits, n_left, k
+        elif bits < best - tie:
             best, best_left, at = bits, n_left, k
+        tries += 1
+    if by_ratio and tries:
+        i = _best_ratio(gains[:tries], lefts[:tries], known, items, ready)
+        return gains[i], lefts[i], cells[i], tries
     return whole - best, best_left, at, tries
+
+
+@kernel
+def _best_ratio(
+    gains: NDArray[np.float64],
+    lefts: NDArray[np.float64],
+    known: float,
+    items: float,
+    ready: NDArray[np.float64],
+) -> int:
+    """The cut of greatest gain ratio among those of at least mean gain; the first of equals."""
+    least = gains.mean() - EPSILON * items
+    best, worth = 0, -np.inf
+    for i in range(len(gains)):
+        info = split_bits(items, known, lefts[i], ready)
+        if gains[i] >= least and info > EPSILON * items and gains[i] / info > worth + TIE:
+            best, worth = i, gains[i] / info
+    return best
+
+
+@kernel
+def split_bits(items: float, known: float, left: float, ready: NDArray[np.float64]) -> float:
+    """Bits that tell for all rows on which side of a threshold they are, or that it is missing."""
+    info = _bits(items, ready) - _bits(left, ready) - _bits(known - left, ready)
+    return info - _bits(items - known, ready)
 
 
 @kernel
@@ -116,6 +153,7 @@ def judge_number(
     items: float,
     least: float,
     penalty: bool,
+    by_ratio: bool,
     ready: NDArray[np.float64],
 ) -> tuple[float, float, int]:
     """Gain and split information per row of the best threshold, and its cell; -1 for none."""
@@ -126,16 +164,14 @@ def judge_number(
             total[c] += table[k, c]
     known = total.sum()
     side = min(max(0.1 * known / n_classes, least), max(WIDEST, least))
-    gained, left, at, tries = best_threshold(table, total, known, side, ready)
+    gained, left, at, tries = best_threshold(table, total, known, items, side, by_ratio, ready)
     if at < 0:
         return 0.0, 0.0, -1
     if penalty:
         gained -= math.log2(tries)
     if gained <= TIE * items:
         return 0.0, 0.0, -1
-    info = _bits(items, ready) - _bits(left, ready) - _bits(known - left, ready)
-    info -= _bits(items - known, ready)
-    return gained / items, info / items, at
+    return gained / items, split_bits(items, known, left, ready) / items, at
 
 
 @kernel

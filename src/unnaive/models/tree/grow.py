@@ -55,7 +55,11 @@ class TreeRows:
 
 @dataclass(frozen=True, slots=True)
 class TreeOptions:
-    """When to split and how leaves estimate; see `NBTreeClassifier`."""
+    """When to split and how leaves estimate; see `NBTreeClassifier`.
+
+    ``stop`` says whether a node stays a leaf where a split cuts its error too little "or" it has
+    too few rows, or only where both hold ("and").
+    """
 
     alpha: float
     missing: str
@@ -64,6 +68,7 @@ class TreeOptions:
     min_node_size: float
     min_child_weight: float
     max_depth: int | None
+    stop: str = "or"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +231,7 @@ class Grower:
         rules, node = self.rules, branch.node
         deep = rules.max_depth is not None and node.depth >= rules.max_depth
         stopped = self.progress is not None and self.progress.stopped
-        few = node.weight < rules.min_node_size
+        few = node.weight < rules.min_node_size and rules.stop == "or"
         return not (deep or stopped or few or branch.right.all())
 
     def _decide(self, branch: Branch, n_jobs: int | None) -> tuple[Split | None, View | None]:
@@ -283,7 +288,9 @@ class Grower:
         return np.bincount(cells, view.weight, minlength=size).reshape(-1, view.n_classes)
 
     def _is_better(self, node: Node, split: Split) -> bool:
-        """Whether a split cuts the node's error by enough."""
+        """Whether a split cuts the node's error by enough, or the node is too large for a leaf."""
+        if self.rules.stop == "and" and node.weight > self.rules.min_node_size:
+            return True
         error, after = 1.0 - node.utility, 1.0 - split.utility
         return error - after > self.rules.min_error_reduction * error
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.answer.kernel_tree import KernelTree
 from unnaive.bayes.estimate import missing_evidence
@@ -16,7 +15,7 @@ from unnaive.density.estimate import densities_at
 from unnaive.encode import Categories, Grid
 from unnaive.models.tree import node_kernels
 from unnaive.models.tree.build import AttributeTable, bayes_fields, slots_of_codes, table_part
-from unnaive.models.tree.flexible import code_positions
+from unnaive.models.tree.flexible import scaled_cells
 from unnaive.models.tree.grow import Node, TreeOptions, TreeRows
 
 
@@ -30,7 +29,6 @@ def build_kernel_tree(
 ) -> KernelTree:
     """Flat arrays of a grown tree, with densities from the rows of every node."""
     scales = tuple(Scale.of(coder) if isinstance(coder, Grid) else None for coder in coders)
-    positions = [code_positions(coder) for coder in coders]
 
     # Numbers without densities are all alike.
     one_piece = [slots_of_codes(coder, np.empty(0)) for coder in coders]
@@ -39,7 +37,7 @@ def build_kernel_tree(
         return [
             (table_part(node, rows, coder, rules, j, *one_piece[j]), None)
             if scales[j] is None
-            else _number(node, rows, j, scales[j], positions[j], rules, bandwidth)
+            else _number(node, rows, j, coder, rules, bandwidth)
             for j, coder in enumerate(coders)
         ]
 
@@ -76,19 +74,22 @@ def _number(
     node: Node,
     rows: TreeRows,
     j: int,
-    scale: Scale | None,
-    positions: NDArray[np.float64] | None,
+    grid: Grid | Categories | None,
     rules: TreeOptions,
     bandwidth: Any,
 ) -> tuple[AttributeTable, Densities | None]:
-    """Naive Bayes of one number from the node's rows."""
+    """Naive Bayes of one number from the node's rows; no densities where its values are alike."""
+    assert isinstance(grid, Grid)
+    scale = Scale.of(grid)
     assert scale is not None
-    assert positions is not None
     given = (rows.groups, rows.weight, rows.n_classes)
-    cells, counts = node_kernels.count_cells_of(rows.codes[j], node.rows, len(positions), *given)
+    cells, counts = node_kernels.count_cells_of(rows.codes[j], node.rows, grid.size, *given)
     by_class = np.ascontiguousarray(counts[1:].T)
     there, absent = missing_evidence(by_class.sum(axis=1), counts[0], rules.alpha, rules.missing)
     logs = np.stack((absent, there, np.zeros_like(there)))
-    density = densities_at(scale, positions[cells - 1], by_class, bandwidth)
+    scaled = scaled_cells(grid, cells) if len(cells) else None
+    density = None if scaled is None else densities_at(*scaled, by_class, bandwidth)
     rows_behind = np.stack((counts[0], by_class.sum(axis=1), np.zeros_like(there)))
-    return AttributeTable(np.empty(0), logs, rows_behind), density
+    return AttributeTable(np.empty(0), logs, rows_behind), None if density is None else density.on(
+        scale
+    )
