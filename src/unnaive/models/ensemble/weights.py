@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,15 @@ class RowWeights:
             lambda k, part: kernels.missed_weight(self.current[k][part], hits[k][part])
         )
         return math.fsum(missed) / self.total
+
+    def mean_loss(self, own: Sequence[NDArray[np.float64]]) -> float:
+        """Mean of 1 less each row's number, by weight; the sum is exact, in any order of rows."""
+
+        def weighted() -> Iterator[float]:
+            for k, part in self.parts:
+                yield from (self.current[k][part] * (1.0 - own[k][part])).tolist()
+
+        return math.fsum(weighted()) / self.total
 
     def lower_by_margins(self, margins: Sequence[NDArray[np.float64]], vote: float) -> None:
         """Divide the weight of each row by e to the vote times its margin."""
