@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.answer import (
     Answer,
     BayesTree,
+    Calibrated,
     ClassForest,
     ClassTree,
     EvidenceTable,
@@ -27,7 +28,7 @@ from unnaive.answer import (
     Vote,
 )
 from unnaive.answer.evidence import evidence
-from unnaive.answer.predict import share_rows
+from unnaive.answer.predict import probabilities, share_rows
 from unnaive.answer.tree import Tree
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
@@ -190,11 +191,11 @@ class RowEvidence(Scorer):
         return out
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        why = evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs)
-        if why.scale == "log":
-            return why.bars
+        if not (isinstance(self.node, Pool) and self.node.join == "arithmetic"):
+            return evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs).bars
         bars = np.zeros((block.n_rows, len(self.terms) + 1, len(self.log_prior)))
-        bars[:, -1] = np.log(np.maximum(why.total, np.exp(LEAST_LOG)))
+        mean = probabilities(self.node, block, n_jobs)
+        bars[:, -1] = np.log(np.maximum(mean, np.exp(LEAST_LOG)))
         return bars
 
 
@@ -221,7 +222,7 @@ def _one_part(name: Literal["forest", "pool"], node: Any, labels: NDArray[Any]) 
 
 
 def _n_columns(node: Any) -> int:
-    while isinstance(node, (Pool, Folded)):
+    while isinstance(node, (Pool, Folded, Calibrated)):
         node = node.members[0] if isinstance(node, Pool) else node.inner
     return len(node.coders if isinstance(node, (Tree, ClassForest)) else node.scorer.terms)
 

@@ -105,6 +105,12 @@ def chance(algorithm: str, n_classes: int) -> float:
     return 0.5 if algorithm in ("m1", "probability") else 1.0 - 1.0 / n_classes
 
 
+def round_vote(error: float, n_rows: float) -> float:
+    """AdaBoost's vote of a round with this weighted error, among rows of so much weight."""
+    error = max(error, 0.5 / (n_rows + 1.0))  # less than half a row cannot be told from none
+    return math.log((1.0 - error) / error)
+
+
 def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> NDArray[np.float64]:
     """What one round adds to the log probability of each class, given its scores.
 
@@ -292,9 +298,7 @@ class Booster:
     def _vote(self, error: float, n_classes: int) -> float:
         if self.rules.algorithm == "real":
             return self.rules.learning_rate
-        # An error of less than half a row cannot be told from none.
-        error = max(error, 0.5 / (self.weights.given + 1.0))
-        vote = math.log((1.0 - error) / error)
+        vote = round_vote(error, self.weights.given)
         if self.rules.algorithm == "samme":
             vote += math.log(max(n_classes - 1, 1))
         return self.rules.learning_rate * vote
