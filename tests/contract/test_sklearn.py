@@ -20,9 +20,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unnaive
 from helpers import assert_same_model, mixed_table
-from registry import CHOOSERS, CLASSIFIERS, ESTIMATORS, EXCUSED, FORESTS, META, UNNAIVE, excused
+from registry import (
+    AROUND,
+    CHOOSERS,
+    CLASSIFIERS,
+    ESTIMATORS,
+    EXCUSED,
+    FORESTS,
+    META,
+    UNNAIVE,
+    excused,
+)
 
-EVERY = [*ESTIMATORS, *CHOOSERS, *UNNAIVE, *FORESTS]
+EVERY = [*ESTIMATORS, *CHOOSERS, *UNNAIVE, *FORESTS, *AROUND]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -78,7 +88,7 @@ def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
 
 
 @pytest.mark.parametrize(
-    "estimator", [*CLASSIFIERS, *META, *CHOOSERS, *UNNAIVE, *FORESTS], ids=repr
+    "estimator", [*CLASSIFIERS, *META, *CHOOSERS, *UNNAIVE, *FORESTS, *AROUND], ids=repr
 )
 def test_predict_is_the_arg_max_of_predict_proba(estimator):
     X, y = mixed_table(300)

@@ -155,7 +155,10 @@ def test_joint_log_probabilities_are_those_of_real_votes_only():
     ("parameters", "words"),
     [
         ({"n_estimators": 0}, "n_estimators must be a whole number, 1 or more; got 0"),
-        ({"algorithm": "m2"}, "algorithm must be 'real' or 'probability' or 'm1' or 'samme'; got 'm2'"),
+        (
+            {"algorithm": "m2"},
+            "algorithm must be 'real' or 'probability' or 'm1' or 'samme'; got 'm2'",
+        ),
         ({"learning_rate": -1}, "learning_rate must be a number"),
         ({"validation_fraction": 2}, "validation_fraction must be a number, from 0 to 1; got 2"),
         ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),

@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 import unnaive
 from fuzz.mutate import Broken
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, CHOOSERS, ESTIMATORS, FORESTS, UNNAIVE
+from registry import ADDITIVE, AROUND, CHOOSERS, ESTIMATORS, FORESTS, UNNAIVE
 from unnaive import (
     BaggedNaiveBayesClassifier,
     ClassDecompositionClassifier,
@@ -45,7 +45,7 @@ from unnaive.estimator.registry import estimators
 from unnaive.store import ModelFileError
 from unnaive.store.models import MODELS, is_learned, learned_hints
 
-KEPT = [*ESTIMATORS, *UNNAIVE, *FORESTS, *CHOOSERS]
+KEPT = [*ESTIMATORS, *UNNAIVE, *FORESTS, *CHOOSERS, *AROUND]
 KNOWN = [cls for cls in estimators().values() if cls.__module__.startswith("unnaive.")]
 every = pytest.mark.parametrize("estimator", KEPT, ids=repr)
 
