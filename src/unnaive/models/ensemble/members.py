@@ -23,6 +23,7 @@ from unnaive.counts import Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds, value_keys
+from unnaive.encode.labels import read_target
 from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.nbtree import NBTreeClassifier
@@ -86,7 +87,8 @@ class Members:
         self.estimator, self.X, self.shared = estimator, X, shared
         self.target: NDArray[Any] | None = None
         if not isinstance(estimator, TreeClassifier):
-            groups = np.zeros(len(y), dtype=np.intp)  # rows of weight zero have any class
+            # Rows of weight zero are not coded: any class does for them.
+            groups = np.zeros(len(read_target(y)), dtype=np.intp)
             groups[shared.row_ids] = shared.rows.groups
             self.target = shared.summary.labels.classes[groups]
         self.seeds = branch_seeds(seed, n_members)
