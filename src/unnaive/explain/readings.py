@@ -6,7 +6,7 @@ members of a vote all answer; experts answer by their responsibilities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, singledispatch
 from typing import Any, Literal
 
@@ -37,6 +37,7 @@ from unnaive.explain.parts import ActivePart, Combiner, Part, Parts, Reading, Ro
 from unnaive.models.wrapped import look_inside
 from unnaive.table import Block
 from unnaive.table.codes import as_objects
+from unnaive.table.kept import KeptBlock
 
 
 def read_model(model: Any) -> Reading:
@@ -207,8 +208,34 @@ def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
 
 @parts_of.register
 def _(node: Pool, labels: NDArray[Any]) -> Parts:
-    """One part: what members say about columns and pairs, and what others say as a whole."""
-    return _one_part("pool", node, labels)
+    """Of a mean the parts of all members, where it divides into them; else one part: what members
+    say about columns and pairs, and what others say as a whole.
+    """
+    return _member_parts(node, labels) if node.divides else _one_part("pool", node, labels)
+
+
+def _member_parts(node: Pool, labels: NDArray[Any]) -> Parts:
+    """The parts of members, which answer for a row by their shares times the member's."""
+    members = [parts_of(member, labels) for member in node.members]
+    first = np.cumsum([0, *(len(own.names) for own in members)])
+    names = tuple(
+        owner if len(own.names) == 1 else f"{owner}, {name}"
+        for owner, own in zip(node.names, members, strict=True)
+        for name in own.names
+    )
+
+    def part(k: int) -> Part:
+        m = int(np.searchsorted(first, k, side="right")) - 1
+        return replace(members[m].part(k - int(first[m])), name=names[k], role="pool")
+
+    def active_parts(block: KeptBlock) -> list[ActivePart]:
+        return [
+            ActivePart(int(start) + one.part, one.rows, share * one.share)
+            for own, share, start in zip(members, node.shares, first[:-1], strict=True)
+            for one in own.active_parts(block)
+        ]
+
+    return Parts(names, cache(part), members[0].main, active_parts)
 
 
 def _one_part(name: Literal["forest", "pool"], node: Any, labels: NDArray[Any]) -> Parts:
