@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -17,9 +18,11 @@ from unnaive import (
     BoostedClassifier,
     C45Classifier,
     ClassDecompositionClassifier,
+    FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    explain_rows,
 )
 from unnaive.answer import Calibrated, Pool
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
@@ -163,6 +166,8 @@ def test_every_member_knows_every_class():
     "member",
     [
         NaiveBayesClassifier(numeric="kernel"),
+        FlexibleNBTreeClassifier(max_depth=1, cv=2),
+        NBTreeClassifier(discretize="global", max_depth=1, cv=2),
         HierarchicalMixtureClassifier(layers=(2,), training="batch", n_sweeps=2),
         ClassDecompositionClassifier(min_rows=60),
         BaggedClassifier(C45Classifier(), n_estimators=2),
@@ -202,6 +207,25 @@ def test_a_first_round_that_loses_half_answers_alone():
     model = BoostedClassifier(C45Classifier(), n_estimators=5).fit(X, y)
     np.testing.assert_array_equal(model.estimator_weights_, [1.0])
     np.testing.assert_allclose(model.predict_proba(X), 0.25)
+
+
+def test_without_draws_every_member_has_all_rows():
+    X, y = mixed_table(100)
+    model = BaggedClassifier(C45Classifier(), n_estimators=2, bootstrap=False).fit(X, y)
+    np.testing.assert_array_equal(model.bag_weights_, [100, 100])
+    alone = C45Classifier().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), alone, atol=1e-15)
+
+
+def test_parts_of_a_row_are_those_of_the_members_that_answer_for_it():
+    X, y = mixed_table(150)
+    model = BaggedClassifier(TREE, n_estimators=3, random_state=0).fit(X, y)
+    row = explain_rows(model, X[:1])[0]
+    owners = [piece.part.split(", ")[0] for piece in row.pieces]
+    assert owners == ["bag 0", "bag 1", "bag 2"]
+    assert [piece.share for piece in row.pieces] == pytest.approx([1 / 3] * 3)
+    mean = sum(piece.share * softmax(piece.joint) for piece in row.pieces)
+    np.testing.assert_allclose(mean, model.predict_proba(X[:1])[0], atol=1e-12)
 
 
 def test_one_class_only():

@@ -23,7 +23,7 @@ from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.tree.forest import Bags
 
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
-MEMBERS = 8  # that learn between two reports of progress
+MEMBERS = 16  # that learn between two reports of progress
 
 
 @register("bagged-nbtree", "NBTrees of bootstrap draws, whose mean answers.", cost=110)
