@@ -118,6 +118,16 @@ def test_boosting_takes_a_weight_as_repetition():
     [
         BaggedClassifier(TREE, n_estimators=2, oob_score=True, calibration="slope", random_state=0),
         BoostedClassifier(NBTreeClassifier(max_depth=1, cv=2), n_estimators=2, random_state=0),
+        BaggedClassifier(GAUSSIAN, n_estimators=2, random_state=0, n_jobs=2),
+        BaggedClassifier(
+            BoostedClassifier(GAUSSIAN, n_estimators=2), n_estimators=2, random_state=0
+        ),
+        BoostedClassifier(
+            HierarchicalMixtureClassifier(layers=(2,), training="batch", n_sweeps=2),
+            n_estimators=2,
+            random_state=0,
+        ),
+        BaggedClassifier(ClassDecompositionClassifier(min_rows=20), n_estimators=2, random_state=0),
     ],
     ids=repr,
 )
@@ -270,10 +280,3 @@ def test_errors_say_what_to_do(model, words):
     numbers = X[["age", "income"]].fillna(0.0)
     with pytest.raises((ValueError, TypeError), match=words):
         model.fit(numbers, y)
-
-
-def test_rows_outside_memory_need_trees(tmp_path):
-    X, y = mixed_table(30)
-    X.assign(label=y).to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(TypeError, match="around a NaiveBayesClassifier learns from a table in mem"):
-        BaggedClassifier(GAUSSIAN).fit(tmp_path, "label")

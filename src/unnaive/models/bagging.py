@@ -86,7 +86,7 @@ class BaggedClassifier(MemberEnsemble):
     How often a member draws a row is a Poisson draw by the seed and the row's place among all rows
     sorted by their values: the order of rows, their partition and the number of threads change
     nothing but what they change in a member. A class that a bag has no row of is in it as a whole.
-    Rows that are not in memory need a tree as the estimator.
+    Of rows that are not in memory, other members than trees read their own.
 
     References
     ----------
@@ -182,8 +182,9 @@ class BaggedClassifier(MemberEnsemble):
         for first in range(0, n, MEMBERS):
             more = range(first, min(first + MEMBERS, n))
             learned = in_threads(
-                lambda k: members.learn(k, _bag(members, bags, k)), more, self.n_jobs
-            )
+                lambda k: members.learn(k, _bag(members, bags, k)), more,
+                self.n_jobs if members.at_once else None,
+            )  # fmt: skip
             for k, node in zip(more, learned, strict=True):
                 nodes.append(members.finish(k, node, _bag(members, bags, k)))
                 progress.add(1)

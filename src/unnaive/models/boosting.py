@@ -69,7 +69,7 @@ class BoostedClassifier(MemberEnsemble):
     Weights of rows are multiples of 2**-20 with mean one, and losses are summed exactly: the order
     of rows and the number of threads change nothing but what they change in a round's classifier.
     Rounds end where one loses half of the weight or more; if that is the first, it answers alone.
-    Rows that are not in memory need a tree as the estimator.
+    Of rows that are not in memory, other members than trees read their own.
 
     References
     ----------

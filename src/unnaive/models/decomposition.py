@@ -205,7 +205,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         scan = scan_of(X, y, sample_weight)
         if scan is not None:
             refuse_foreign(clusterer, estimator)
-            picked = Picked(known.row_ids, source.storage)
+            if scan.picked is None:
+                picked = Picked(known.row_ids, source.storage)
+            else:  # in an ensemble: numbers are places in its own list
+                picked = scan.picked.take(known.row_ids)
             X = replace(scan, picked=picked, check=source.check)
             routed = Bunch(estimator={}, clusterer={})
         else:

@@ -6,7 +6,7 @@ fit them, with the weights of the rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +35,7 @@ from unnaive.models.tree.classifier import (
     fine_coders,
 )
 from unnaive.table import Block, Schema, scan_of
+from unnaive.table.picking import Picked
 from unnaive.table.storage import join
 
 JUDGING = "judging"
@@ -66,7 +67,7 @@ class Members:
     ----------
     estimator : TableClassifier
         What every member is a copy of.
-    X, y :
+    X, y, sample_weight :
         As they were given to ``fit``.
     shared : SharedRows
         All rows, coded.
@@ -80,16 +81,20 @@ class Members:
         estimator: TableClassifier,
         X: Any,
         y: Any,
+        sample_weight: Any,
         shared: SharedRows,
         seed: int,
         n_members: int,
     ) -> None:
         self.estimator, self.X, self.shared = estimator, X, shared
+        self.scan = scan = scan_of(X, y, sample_weight)
         self.target: NDArray[Any] | None = None
         if not isinstance(estimator, TreeClassifier):
-            # Rows of weight zero are not coded: any class does for them.
-            groups = np.zeros(len(read_target(y)), dtype=np.intp)
-            groups[shared.row_ids] = shared.rows.groups
+            groups = shared.rows.groups
+            if scan is None:
+                # Rows of weight zero are not coded: any class does for them.
+                groups = np.zeros(len(read_target(y)), dtype=np.intp)
+                groups[shared.row_ids] = shared.rows.groups
             self.target = shared.summary.labels.classes[groups]
         self.seeds = branch_seeds(seed, n_members)
 
@@ -116,10 +121,8 @@ class Members:
         if self.target is None:
             grown: Node = own._grow_shared(self.shared, weight)
             return grown
-        each = np.zeros(len(self.target))
-        each[self.shared.row_ids] = weight
         with silence():  # what looks wrong in the table was said when it was read
-            answer: Answer = own.fit(self.X, self.target, sample_weight=each).answer_
+            answer: Answer = own.fit(*self._weighted(weight)).answer_
         if isinstance(answer.core, Foreign):
             raise TypeError(
                 "estimator is built around a classifier of another library; members of an "
@@ -132,6 +135,25 @@ class Members:
                 "than those of all; say which are categories with its categorical_features."
             )
         return answer.root
+
+    @property
+    def at_once(self) -> bool:
+        """Whether several members may learn at once: not from one source outside memory."""
+        return self.target is None or self.scan is None
+
+    def _weighted(self, weight: NDArray[np.float64]) -> tuple[Any, ...]:
+        """What a classifier is fitted on, so that rows weigh so much."""
+        ids, target = self.shared.row_ids, self.target
+        if self.scan is not None:
+            source = self.shared.source
+            outer = self.scan.picked  # of an ensemble around this one
+            picked = Picked(ids, source.storage) if outer is None else outer.take(ids)
+            picked = replace(picked, labels=target, weight=weight)
+            return replace(self.scan.unlabelled, picked=picked, check=source.check), None, None
+        assert target is not None
+        each = np.zeros(len(target))
+        each[ids] = weight
+        return self.X, target, each
 
     def finish(self, k: int, node: Node, weight: NDArray[np.float64]) -> Node:
         """A member's answer with all that needs the rows once more, such as calibration."""
@@ -234,11 +256,6 @@ class MemberEnsemble(TableClassifier):
         """The first pass, and the rows coded once."""
         estimator = self._estimator()
         tree = isinstance(estimator, TreeClassifier)
-        if not tree and scan_of(X, y, sample_weight) is not None:
-            raise TypeError(
-                f"{type(self).__name__} around a {type(estimator).__name__} learns from a table "
-                "in memory, but X is not; read it first, or take a tree as the estimator."
-            )
         source, summary = self._read(X, y, sample_weight)
         classes = summary.labels.classes
         factor = np.ones(len(classes))
@@ -257,4 +274,4 @@ class MemberEnsemble(TableClassifier):
         places = room.empty(summary.n_rows, np.int64)
         places[room.argsort(keys)] = np.arange(summary.n_rows)
         shared = SharedRows(source, summary, factor, coders, coded.rows, coded.row_ids, places)
-        return Members(estimator, X, y, shared, seed, n_members)
+        return Members(estimator, X, y, sample_weight, shared, seed, n_members)
