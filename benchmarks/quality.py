@@ -24,7 +24,9 @@ from rich.console import Console
 from rich.table import Table
 
 from unnaive import (
+    BaggedClassifier,
     BaggedNaiveBayesClassifier,
+    BoostedClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
     FlexibleNBTreeClassifier,
@@ -73,6 +75,12 @@ MODELS: dict[str, Callable[[], Any]] = {
         algorithm="samme", random_state=0, n_jobs=2
     ),
     "bagged": lambda: BaggedNaiveBayesClassifier(random_state=0, n_jobs=2),
+    "bagged-nbtree": lambda: BaggedClassifier(random_state=0, n_jobs=2),
+    "boosted-nbtree": lambda: BoostedClassifier(random_state=0, n_jobs=2),
+    "bagged-c45": lambda: BaggedClassifier(C45Classifier(), random_state=0, n_jobs=2),
+    "boosted-probability": lambda: BoostedNaiveBayesClassifier(
+        algorithm="probability", random_state=0, n_jobs=2
+    ),
     "mixture-1-4": lambda: HierarchicalMixtureClassifier(random_state=0, n_jobs=2),
     "mixture-2-2": lambda: HierarchicalMixtureClassifier(layers=(2, 2), random_state=0, n_jobs=2),
     "mixture-grow": lambda: HierarchicalMixtureClassifier(layers="grow", random_state=0, n_jobs=2),

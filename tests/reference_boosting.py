@@ -41,7 +41,8 @@ class Boosting:
     def fit(self, rows, labels, given):
         self.rows, self.labels, self.given = rows, labels, given
         n, n_classes = len(rows), len(self.classes)
-        chance = 0.5 if self.algorithm == "m1" else 1 - 1 / n_classes
+        chance = 0.5 if self.algorithm in ("m1", "probability") else 1 - 1 / n_classes
+        votes_for_one = self.algorithm in ("m1", "samme")
         relative = [1.0] * n  # weight of each row beside its own
         weights, self.prior_alpha = list(given), 0.0
         self.base = [0.0] * n_classes
@@ -61,12 +62,15 @@ class Boosting:
             found = [self.classes[best(s)] for s in scores]
             missed = sum(w for w, f, y in zip(weights, found, labels, strict=True) if f != y)
             error = missed / sum(weights)
+            own = [softmax(s)[self.classes.index(y)] for s, y in zip(scores, labels, strict=True)]
+            if self.algorithm == "probability":
+                error = sum(w * (1 - p) for w, p in zip(weights, own, strict=True)) / sum(weights)
             if not restarts and not self.rounds:
                 self.first_error = error
-            if error == 0 and self.algorithm != "real":
+            if error == 0 and votes_for_one:
                 self.rounds = []
             elif error >= chance:
-                if self.algorithm == "real" or restarts == self.most_restarts:
+                if not votes_for_one or restarts == self.most_restarts:
                     break
                 relative = list(self.fresh(restarts))
                 restarts += 1
@@ -80,6 +84,8 @@ class Boosting:
                 if self.algorithm == "real":
                     margin = s[self.classes.index(y)] - sum(s) / n_classes
                     relative[i] *= math.exp(-vote * max(min(margin, 36.0), -36.0))
+                elif self.algorithm == "probability":
+                    relative[i] *= math.exp(-vote * own[i])
                 elif f == y:
                     relative[i] *= math.exp(-vote)
             weights, self.prior_alpha = self.weigh(relative, given), 0.5
@@ -94,6 +100,7 @@ class Boosting:
             first = min(max(self.first_error, 0.5 / (n + 1)), 1 - 0.5 / (n + 1))
             vote = max(math.log((1 - first) * (n_classes - 1) / first), 2.0**-20)
             vote = min(1.0, self.rate * self.n_rounds) if self.algorithm == "real" else vote
+            vote = 1.0 if self.algorithm == "probability" else vote
             self.rounds = [(vote, first_weights, first_alpha, self.first_error)]
         self.restarts = restarts
         return self
@@ -119,9 +126,13 @@ class Boosting:
             scores = self.scores(weights, row)
             if self.algorithm == "real":
                 total = [t + vote * s for t, s in zip(total, scores, strict=True)]
+            elif self.algorithm == "probability":
+                total = [t + vote * p for t, p in zip(total, softmax(scores), strict=True)]
             else:
                 share = len(self.classes) - 1 if self.algorithm == "samme" else 1
                 total[best(scores)] += vote / share
+        if self.algorithm == "probability":
+            return [t / sum(total) for t in total]
         return softmax(total)
 
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from unnaive import (
     AutoClassifier,
+    BaggedClassifier,
     BaggedNaiveBayesClassifier,
+    BoostedClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
     ClassDecompositionClassifier,
@@ -46,6 +48,7 @@ BOOSTED = [
     BoostedNaiveBayesClassifier(),
     BoostedNaiveBayesClassifier(algorithm="m1", numeric="sigma", alpha=0.1, random_state=0),
     BoostedNaiveBayesClassifier(algorithm="samme", missing="value", random_state=0, n_jobs=2),
+    BoostedNaiveBayesClassifier(algorithm="probability"),
 ]
 BAGGED = [
     BaggedNaiveBayesClassifier(random_state=0),
@@ -93,6 +96,15 @@ META = [
         select="accuracy", cv=2, max_clusters=2, min_rows=4, random_state=0
     ),
 ]
+# Members of one kind, of bags and of rounds: trees on rows that are coded once, and others.
+AROUND = [
+    BaggedClassifier(C45Classifier(), n_estimators=3, calibration="slope", random_state=0),
+    BaggedClassifier(
+        NBTreeClassifier(max_depth=1), n_estimators=2, max_samples=0.7, random_state=0, n_jobs=2
+    ),
+    BoostedClassifier(C45Classifier(max_depth=2), n_estimators=3, random_state=0),
+    BoostedClassifier(NaiveBayesClassifier(numeric="gaussian"), n_estimators=2, random_state=0),
+]
 # Choose among the others or join them, on tables in memory; what they answer is kept.
 CHOOSERS = [
     AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0),
@@ -112,6 +124,9 @@ ESTIMATORS = [*CLASSIFIERS, *TRANSFORMERS, *CLUSTERERS, *META]
 _EQUIVALENCE = "check_sample_weight_equivalence_on_dense_data"
 EXCUSED: dict[str, dict[str, str]] = {
     "BaggedNaiveBayesClassifier": {
+        _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
+    },
+    "BaggedClassifier": {
         _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
     },
     "RandomForestClassifier": {

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from unnaive.explain.report import report
     from unnaive.explain.tree_text import export_text
     from unnaive.models import (
+        BaggedClassifier,
         BaggedNaiveBayesClassifier,
+        BoostedClassifier,
         BoostedNaiveBayesClassifier,
         C45Classifier,
         ClassDecompositionClassifier,
@@ -52,7 +54,9 @@ __version__ = "0.1.0.dev0"
 # answers at once and nobody waits for rooms that are not entered.
 _LATER = {
     "AutoClassifier": "unnaive.choose",
+    "BaggedClassifier": "unnaive.models",
     "BaggedNaiveBayesClassifier": "unnaive.models",
+    "BoostedClassifier": "unnaive.models",
     "BoostedNaiveBayesClassifier": "unnaive.models",
     "C45Classifier": "unnaive.models",
     "ClassDecompositionClassifier": "unnaive.models",
@@ -95,7 +99,9 @@ _LATER = {
 
 __all__ = [
     "AutoClassifier",
+    "BaggedClassifier",
     "BaggedNaiveBayesClassifier",
+    "BoostedClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "ClassDecompositionClassifier",

@@ -20,9 +20,17 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unnaive
 from helpers import assert_same_model, mixed_table
-from registry import CHOOSERS, CLASSIFIERS, ESTIMATORS, EXCUSED, META, excused
+from registry import (
+    AROUND,
+    CHOOSERS,
+    CLASSIFIERS,
+    ESTIMATORS,
+    EXCUSED,
+    META,
+    excused,
+)
 
-EVERY = [*ESTIMATORS, *CHOOSERS]
+EVERY = [*ESTIMATORS, *CHOOSERS, *AROUND]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -77,7 +85,7 @@ def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
     assert_same_model(model, copy.deepcopy(model))
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS, *AROUND], ids=repr)
 def test_predict_is_the_arg_max_of_predict_proba(estimator):
     X, y = mixed_table(300)
     model = clone(estimator).fit(X[:200], y[:200])

@@ -110,13 +110,15 @@ def members():
 
 
 def test_the_table_of_models_is_that_of_the_registry(members):
-    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.*) \|$", TEXTS["docs/guide/comparing.md"], re.M)
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| `(\w+)` \| (.*) \|$", TEXTS["docs/guide/comparing.md"], re.M
+    )
     assert rows == [(own.name, own.estimator.__name__, own.summary) for own in members]
 
 
 def test_every_model_stands_where_models_are_chosen(members):
     choices = unnaive.compare.__doc__.split("estimators : ")[0]
-    assert re.findall(r'``"(\w+)"``', choices) == [own.name for own in members]
+    assert re.findall(r'``"([\w-]+)"``', choices) == [own.name for own in members]
     for own in members:
         assert f"`{own.estimator.__name__}`" in TEXTS["docs/choosing.md"], own.name
         assert f"`{own.estimator.__name__}`" in TEXTS["README.md"], own.name

@@ -311,7 +311,7 @@ def test_importance_is_its_definition(k):
     rows, y, weight = X[:60], Y[:60], np.arange(60) % 3
     found = importance_of(model, rows, y, weight)
     assert found.features == tuple(X)
-    slow = np.zeros(len(found.features) + len(model.answer_.pairs))  # columns, then pairs
+    slow = np.zeros(len(found.features) + len(model.answer_.extra_bars))  # columns, then others
     for row, times in zip(explain_rows(model, rows), weight, strict=True):
         whole = sum(piece.share for piece in row.class_pieces)
         for piece in row.class_pieces:

@@ -52,7 +52,7 @@ def test_boosting_that_ends_early_is_as_sure_as_naive_bayes(rate):
     assert np.allclose(boosted.predict_proba(X), expected)
 
 
-@pytest.mark.parametrize("algorithm", ["real", "m1", "samme"])
+@pytest.mark.parametrize("algorithm", ["real", "probability", "m1", "samme"])
 def test_boosting_stays_finite_under_very_uneven_or_large_weights(algorithm):
     X, y = mixed_table(200)
     some = np.random.default_rng(1).random(200) < 0.5

@@ -28,7 +28,7 @@ def twin_of(model, X, y, weights):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("algorithm", ["real", "m1", "samme"])
+@pytest.mark.parametrize("algorithm", ["real", "probability", "m1", "samme"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_it_equals_the_twin(seed, algorithm, classes):
     X, y, weights = nominal_table(seed, classes=classes)
@@ -51,7 +51,7 @@ def test_it_equals_the_twin(seed, algorithm, classes):
 def test_the_twin_saw_rounds_and_restarts():
     lengths, restarts = [], 0
     for seed in range(6):
-        for algorithm in ("real", "m1", "samme"):
+        for algorithm in ("real", "probability", "m1", "samme"):
             X, y, _ = nominal_table(seed, classes=3)
             model = BOOSTED(algorithm=algorithm, n_estimators=6, random_state=seed).fit(X, y)
             lengths.append(len(model.estimator_weights_))
@@ -60,7 +60,7 @@ def test_the_twin_saw_rounds_and_restarts():
     assert restarts > 0
 
 
-@pytest.mark.parametrize("algorithm", ["real", "m1", "samme"])
+@pytest.mark.parametrize("algorithm", ["real", "probability", "m1", "samme"])
 def test_blocks_of_rows_give_the_same_model(algorithm, monkeypatch):
     """However a source splits its rows: sums are exact, draws go by row number."""
     X, y = mixed_table(500)
@@ -107,7 +107,7 @@ def test_nothing_better_than_chance_leaves_naive_bayes():
 
 def test_one_class_only():
     X, _ = mixed_table(30)
-    for algorithm in ("real", "m1", "samme"):
+    for algorithm in ("real", "probability", "m1", "samme"):
         model = BOOSTED(algorithm=algorithm, random_state=0).fit(X, ["yes"] * 30)
         assert (model.predict_proba(X) == 1).all()
 
@@ -138,7 +138,7 @@ def test_xor_is_beyond_it():
     """As the papers say: rounds of a linear model stay linear."""
     X = pd.DataFrame({"a": list("0011") * 25, "b": list("0101") * 25})
     y = (X["a"] != X["b"]).astype(int)
-    for algorithm in ("real", "m1", "samme"):
+    for algorithm in ("real", "probability", "m1", "samme"):
         for seed in range(3):
             model = BOOSTED(algorithm=algorithm, random_state=seed, n_estimators=20)
             assert model.fit(X, y).score(X, y) <= 0.75
@@ -155,7 +155,10 @@ def test_joint_log_probabilities_are_those_of_real_votes_only():
     ("parameters", "words"),
     [
         ({"n_estimators": 0}, "n_estimators must be a whole number, 1 or more; got 0"),
-        ({"algorithm": "m2"}, "algorithm must be 'real' or 'm1' or 'samme'; got 'm2'"),
+        (
+            {"algorithm": "m2"},
+            "algorithm must be 'real' or 'probability' or 'm1' or 'samme'; got 'm2'",
+        ),
         ({"learning_rate": -1}, "learning_rate must be a number"),
         ({"validation_fraction": 2}, "validation_fraction must be a number, from 0 to 1; got 2"),
         ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from helpers import assert_same_model, mixed_table
-from registry import CHOOSERS, CLASSIFIERS, META
+from registry import AROUND, CHOOSERS, CLASSIFIERS, META
 from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
@@ -204,7 +204,7 @@ def test_evidence_that_adds_up_stays_a_table_and_other_answers_are_wrapped():
     assert kinds == [False] * 4 + [True] * 4
 
 
-@pytest.mark.parametrize("model", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *META, *CHOOSERS, *AROUND], ids=repr)
 def test_probabilities_are_probabilities(model):
     """Within 0 and 1, and with a sum of 1, so that no measure of scikit-learn refuses them."""
     X, y = mixed_table(120)

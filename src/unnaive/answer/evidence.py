@@ -213,14 +213,15 @@ def _(node: Folded, block: Block, classes: NDArray[Any], n_jobs: int | None = No
 def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
     """Bars of the columns and pairs of all members, weighted and added; one for each other member.
 
-    Of a mean of probabilities, one bar for each member.
+    Of a mean of probabilities, one bar for each member, whose own bars are the parts.
     """
     if node.join == "arithmetic":
         answers = [predict_probabilities(member, block, n_jobs) for member in node.members]
         bars = node.shares[:, None] * np.stack(answers, axis=1)
         baseline = np.zeros((block.n_rows, node.n_outputs))
-        why = _by_column(baseline, bars, block, classes, "probability")
-        return replace(why, names=list(node.names))
+        parts = tuple(evidence(member, block, classes, n_jobs) for member in node.members)
+        shares, names = np.tile(node.shares, (block.n_rows, 1)), list(node.names)
+        return Evidence(baseline, bars, names, classes, "probability", parts, shares)
     names, extra = block.schema.names, node.extra_bars
     n = len(names)
     bars = np.zeros((block.n_rows, n + len(extra), node.n_outputs))

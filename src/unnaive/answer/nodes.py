@@ -335,13 +335,24 @@ class Pool:
         return [self.join == "geometric" and isinstance(m, kinds) for m in self.members]
 
     @property
+    def divides(self) -> bool:
+        """Whether this is a mean of naive Bayes models and trees, each of which has parts that
+        answer by shares of their own: all of them together are then the parts of the pool.
+        """
+        return self.join == "arithmetic" and all(
+            isinstance(member, (BayesTree, ClassTree))
+            or (isinstance(member, EvidenceTable) and not member.scorer.pairs)
+            for member in self.members
+        )
+
+    @property
     def extra_bars(self) -> list[tuple[int, int] | str]:
         """What has a bar after the columns: pairs of columns, then members by name.
 
-        Of a mean of probabilities, only the mean as a whole.
+        Of a mean of probabilities that does not divide, only the mean as a whole.
         """
         if self.join == "arithmetic":
-            return ["mean of the members"]
+            return [] if self.divides else ["mean of the members"]
         bars: list[tuple[int, int] | str] = []
         for member, itemized in zip(self.members, self.itemized, strict=True):
             if itemized and isinstance(member, EvidenceTable):

@@ -187,7 +187,7 @@ def _(node: Pool, block: Block, n_jobs: int | None = None) -> NDArray[np.float64
     out = np.zeros((block.n_rows, node.n_outputs))
     for member, share in zip(node.members, node.shares.tolist(), strict=True):
         out += share * probabilities(member, block, n_jobs)
-    return out
+    return np.minimum(out, 1.0)  # shares may add up to a little more
 
 
 # Pairs folded to classes -------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
-from unnaive.bayes.scoring import Scorer, TableTerm
+from unnaive.bayes.scoring import Scorer, TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
 from unnaive.encode.joint import JointCodes
@@ -42,6 +42,35 @@ def coded_scores(rows: CodedRows, scorer: Scorer, n_jobs: int | None = None) -> 
 
     list(in_threads(score, rows.stretches(), n_jobs))
     return out
+
+
+def own_probabilities(
+    blocks: Sequence[CodedRows],
+    scorer: Scorer,
+    n_jobs: int | None = None,
+    storage: Storage | None = None,
+) -> list[NDArray[np.float64]]:
+    """Probability of its own class for each row of each block."""
+    room, found = storage or Storage(), []
+    for rows in blocks:
+        own = room.empty(rows.n_rows, np.float64)
+        logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
+
+        def task(
+            part: slice,
+            rows: CodedRows = rows,
+            own: NDArray[np.float64] = own,
+            logs: NDArray[np.float64] = logs,
+            starts: NDArray[np.intp] = starts,
+        ) -> None:
+            groups = rows.groups[part]
+            scores = np.tile(scorer.log_prior, (len(groups), 1))
+            kernels.add_cells(rows.joint.codes[:, part], starts, logs, scores)
+            own[part] = probabilities(scores)[np.arange(len(groups)), groups]
+
+        list(in_threads(task, rows.stretches(), n_jobs))
+        found.append(own)
+    return found
 
 
 def judge(

@@ -6,7 +6,7 @@ members of a vote all answer; experts answer by their responsibilities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, singledispatch
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.answer import (
     Answer,
     BayesTree,
+    Calibrated,
     ClassForest,
     ClassTree,
     EvidenceTable,
@@ -27,7 +28,7 @@ from unnaive.answer import (
     Vote,
 )
 from unnaive.answer.evidence import evidence
-from unnaive.answer.predict import share_rows
+from unnaive.answer.predict import probabilities, share_rows
 from unnaive.answer.tree import Tree
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import IMPOSSIBLE
@@ -36,6 +37,7 @@ from unnaive.explain.parts import ActivePart, Combiner, Part, Parts, Reading, Ro
 from unnaive.models.wrapped import look_inside
 from unnaive.table import Block
 from unnaive.table.codes import as_objects
+from unnaive.table.kept import KeptBlock
 
 
 def read_model(model: Any) -> Reading:
@@ -192,11 +194,11 @@ class RowEvidence(Scorer):
         return out
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        why = evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs)
-        if why.scale == "log":
-            return why.bars
+        if not (isinstance(self.node, Pool) and self.node.join == "arithmetic"):
+            return evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs).bars
         bars = np.zeros((block.n_rows, len(self.terms) + 1, len(self.log_prior)))
-        bars[:, -1] = np.log(np.maximum(why.total, np.exp(LEAST_LOG)))
+        mean = probabilities(self.node, block, n_jobs)
+        bars[:, -1] = np.log(np.maximum(mean, np.exp(LEAST_LOG)))
         return bars
 
 
@@ -208,8 +210,34 @@ def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
 
 @parts_of.register
 def _(node: Pool, labels: NDArray[Any]) -> Parts:
-    """One part: what members say about columns and pairs, and what others say as a whole."""
-    return _one_part("pool", node, labels)
+    """Of a mean the parts of all members, where it divides into them; else one part: what members
+    say about columns and pairs, and what others say as a whole.
+    """
+    return _member_parts(node, labels) if node.divides else _one_part("pool", node, labels)
+
+
+def _member_parts(node: Pool, labels: NDArray[Any]) -> Parts:
+    """The parts of members, which answer for a row by their shares times the member's."""
+    members = [parts_of(member, labels) for member in node.members]
+    first = np.cumsum([0, *(len(own.names) for own in members)])
+    names = tuple(
+        owner if len(own.names) == 1 else f"{owner}, {name}"
+        for owner, own in zip(node.names, members, strict=True)
+        for name in own.names
+    )
+
+    def part(k: int) -> Part:
+        m = int(np.searchsorted(first, k, side="right")) - 1
+        return replace(members[m].part(k - int(first[m])), name=names[k], role="pool")
+
+    def active_parts(block: KeptBlock) -> list[ActivePart]:
+        return [
+            ActivePart(int(start) + one.part, one.rows, share * one.share)
+            for own, share, start in zip(members, node.shares, first[:-1], strict=True)
+            for one in own.active_parts(block)
+        ]
+
+    return Parts(names, cache(part), members[0].main, active_parts)
 
 
 def _one_part(name: Literal["forest", "pool"], node: Any, labels: NDArray[Any]) -> Parts:
@@ -223,7 +251,7 @@ def _one_part(name: Literal["forest", "pool"], node: Any, labels: NDArray[Any]) 
 
 
 def _n_columns(node: Any) -> int:
-    while isinstance(node, (Pool, Folded)):
+    while isinstance(node, (Pool, Folded, Calibrated)):
         node = node.members[0] if isinstance(node, Pool) else node.inner
     return len(node.coders if isinstance(node, (Tree, ClassForest)) else node.scorer.terms)
 

@@ -2,7 +2,9 @@
 
 from unnaive.models._base import TableClassifier
 from unnaive.models.bagged import BaggedNaiveBayesClassifier
+from unnaive.models.bagging import BaggedClassifier
 from unnaive.models.boosted import BoostedNaiveBayesClassifier
+from unnaive.models.boosting import BoostedClassifier
 from unnaive.models.c45 import C45Classifier
 from unnaive.models.decomposition import ClassDecompositionClassifier
 from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
@@ -15,7 +17,9 @@ from unnaive.models.nbtree import NBTreeClassifier
 from unnaive.models.unnaive_bayes import UnnaiveBayesClassifier
 
 __all__ = [
+    "BaggedClassifier",
     "BaggedNaiveBayesClassifier",
+    "BoostedClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "ClassDecompositionClassifier",

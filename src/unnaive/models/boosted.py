@@ -34,7 +34,7 @@ from unnaive.table.storage import Storage
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
 LEAST_PRIOR = 0.5
-ALGORITHMS = ("real", "m1", "samme")
+ALGORITHMS = ("real", "probability", "m1", "samme")
 
 
 @register("boosted", "Rounds of naive Bayes, each on the rows the last misjudged.", cost=30)
@@ -49,9 +49,12 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     ----------
     n_estimators : int, default=10
         Most rounds to take.
-    algorithm : {"real", "m1", "samme"}, default="real"
+    algorithm : {"real", "probability", "m1", "samme"}, default="real"
         ``"real"``: rounds begin with the classes' shares, and each adds its log probabilities (Real
-        AdaBoost; SAMME.R for more than two classes). ``"m1"``: a round votes for one class with
+        AdaBoost; SAMME.R for more than two classes). ``"probability"``: a row loses 1 - P(its
+        class) in a round, and the answer is the mean of the rounds' probabilities, by weights
+        log((1 - loss) / loss) of their mean losses (AdaBoost with hypotheses between 0 and 1);
+        most accurate of those that vote. ``"m1"``: a round votes for one class with
         log((1 - error) / error), as the papers do. ``"samme"``: that vote plus log(K - 1), so that
         any round better than chance among K classes counts.
     learning_rate : float or None, default=None
@@ -93,7 +96,7 @@ max_categories, grid_limit :
     estimator_weights_ : array of shape (n_rounds,)
         Votes of the rounds.
     estimator_errors_ : array of shape (n_rounds,)
-        Weighted errors of the rounds.
+        Weighted errors of the rounds; with ``"probability"`` their mean losses.
     validation_loss_ : array
         Log loss of the rows held out, after each round kept; empty without early stopping.
     n_restarts_ : int
@@ -261,6 +264,9 @@ max_categories, grid_limit :
         if self.algorithm == "real":
             scorer = _add_rounds(boosted.scorers, boosted.votes, prior)
             return EvidenceTable(scorer, counts, float(votes.sum()))
+        if self.algorithm == "probability":
+            stacked = stack_scorers(boosted.scorers)
+            return Vote(votes, "probabilities", "mean", "round", stacked, counts)
         weights = votes / round_share(self.algorithm, start.n_classes)
         return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from unnaive.answer import Answer
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.answer import Answer, ClassTree
 from unnaive.common.checks import check_number, check_word
 from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models.tree.c45 import C45Rules, grow_c45
-from unnaive.models.tree.classifier import TreeClassifier, encoded
+from unnaive.models.tree.classifier import SharedRows, TreeClassifier, encoded
 from unnaive.table.storage import join
 
 
@@ -163,6 +166,11 @@ class C45Classifier(TreeClassifier):
         growing.finish()
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
+
+    def _grow_shared(self, shared: SharedRows, weight: NDArray[np.float64]) -> ClassTree:
+        rows, _ = shared.take(weight)
+        room = shared.source.storage
+        return grow_c45(rows, shared.coders, shared.n_classes, self._rules(), room)
 
     def _check_parameters(self) -> None:
         check_word(self, "criterion", "gain_ratio", "gain")

@@ -208,7 +208,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
         if scan is not None:
             refuse_foreign(clusterer, estimator)
-            picked = Picked(row_labels.row_ids, source.storage)
+            if scan.picked is None:
+                picked = Picked(row_labels.row_ids, source.storage)
+            else:  # in an ensemble: numbers are places in its own list
+                picked = scan.picked.take(row_labels.row_ids)
             X = replace(scan, picked=picked, check=source.check)
             routed = Bunch(estimator={}, clusterer={})
         else:

@@ -32,6 +32,8 @@ class Picked:
         Where more arrays of rows go, also those of models that are fitted on these rows.
     labels : array or None
         Their labels, instead of those that the source has.
+    weight : array or None
+        Their weights, instead of those that the source has; rows of weight zero are left out.
     order : array or None
         Places of the numbers in ascending order; None where they stand so.
     """
@@ -39,6 +41,7 @@ class Picked:
     ids: NDArray[np.int64]
     storage: Storage
     labels: NDArray[Any] | None = None
+    weight: NDArray[np.float64] | None = None
     order: NDArray[np.intp] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -56,7 +59,8 @@ class Picked:
     def take(self, rows: NDArray[np.intp]) -> Picked:
         """Some of them, by their places."""
         labels = None if self.labels is None else self.storage.take(self.labels, rows)
-        return Picked(self.storage.take(self.ids, rows), self.storage, labels)
+        weight = None if self.weight is None else self.storage.take(self.weight, rows)
+        return Picked(self.storage.take(self.ids, rows), self.storage, labels, weight)
 
     def block(
         self, block: Block, schema_of: Callable[[list[Any]], Schema] | None = None
@@ -73,17 +77,20 @@ class Picked:
         if self.order is not None:
             places = self.order[places]
         here = self.ids[places] == row_ids
+        if self.weight is not None:
+            here &= self.weight[places] > 0.0
         if not here.any():
             return None
         places = places[here]
         whole = len(places) == len(row_ids)
         columns = columns if whole else keep_rows(columns, here)
+        weight = block.weight if block.weight is None or whole else block.weight[here]
         return Block(
             block.schema if whole or schema_of is None else schema_of(list(columns)),
             columns,
             n_rows=len(places),
             target=None if self.labels is None else self.labels[places],
-            weight=block.weight if block.weight is None or whole else block.weight[here],
+            weight=weight if self.weight is None else self.weight[places],
             row_ids=places.astype(np.int64),
         )
 

@@ -11,7 +11,7 @@ from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
 from unnaive.counts.coded import CodedRows
 from unnaive.models._calibration import JudgedRows, replace_own, take_logs
-from unnaive.models.ensemble.rounds import class_scores
+from unnaive.models.ensemble.rounds import class_scores, joined_logs
 from unnaive.table.storage import Storage
 
 
@@ -49,7 +49,9 @@ def judge_rounds(
             scores = coded_scores(rows, scorer, n_jobs)
             replace_own(scores, coded_scores(rows, without, n_jobs), rows.groups)
             total += class_scores(algorithm, scores, vote)
-        if algorithm != "real":  # as the calibrated vote will see them
+        if algorithm == "probability":
+            total[:] = joined_logs(algorithm, total, [vote for _, _, vote in rounds])
+        elif algorithm != "real":  # as the calibrated vote will see them
             total[:] = probabilities(total, n_jobs)
             take_logs(total)
         at += rows.n_rows

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
-from unnaive.bayes.coded import coded_scores, judge
-from unnaive.bayes.scoring import log_probabilities
+from unnaive.bayes.coded import coded_scores, judge, own_probabilities
+from unnaive.bayes.scoring import LEAST_SHARE, log_probabilities, probabilities
 from unnaive.counts import CountTable
 from unnaive.counts.coded import CodedRows, count_coded
 from unnaive.encode.coding import AnyCoder
@@ -36,6 +36,18 @@ class Rules:
     learning_rate: float
     patience: int
     seed: int
+
+
+class Judged(NamedTuple):
+    """What a round says of its own rows.
+
+    ``error`` is the weighted error; ``gains``, by which weights are lowered, are margins
+    (``"real"``) or the probabilities of the rows' own classes; ``hits`` are the classes found.
+    """
+
+    error: float
+    gains: list[NDArray[np.float64]]
+    hits: list[NDArray[np.bool_]]
 
 
 class Made(NamedTuple):
@@ -90,22 +102,40 @@ KINDS = Objects(CountTable, Taken)
 
 def chance(algorithm: str, n_classes: int) -> float:
     """Weighted error from which on a round is worth nothing."""
-    return 0.5 if algorithm == "m1" else 1.0 - 1.0 / n_classes
+    return 0.5 if algorithm in ("m1", "probability") else 1.0 - 1.0 / n_classes
+
+
+def round_vote(error: float, n_rows: float) -> float:
+    """AdaBoost's vote of a round with this weighted error, among rows of so much weight."""
+    error = max(error, 0.5 / (n_rows + 1.0))  # less than half a row cannot be told from none
+    return math.log((1.0 - error) / error)
 
 
 def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> NDArray[np.float64]:
     """What one round adds to the log probability of each class, given its scores.
 
-    ``"real"`` adds its own log probabilities; otherwise the best class gets the vote. A class's
-    votes are the log-odds for it, which is how AdaBoost fits an additive logistic model; with more
-    than two classes SAMME's are K - 1 times as much.
+    ``"real"`` adds its own log probabilities; ``"probability"`` its probabilities, of which
+    `joined_logs` takes the mean; otherwise the best class gets the vote. A class's votes are the
+    log-odds for it, which is how AdaBoost fits an additive logistic model; with more than two
+    classes SAMME's are K - 1 times as much.
     """
     if algorithm == "real":
         return vote * scores
+    if algorithm == "probability":
+        return vote * probabilities(scores)
     out = np.zeros_like(scores)
     share = round_share(algorithm, scores.shape[1])
     out[np.arange(len(scores)), scores.argmax(axis=1)] = vote / share
     return out
+
+
+def joined_logs(
+    algorithm: str, added: NDArray[np.float64], votes: Sequence[float]
+) -> NDArray[np.float64]:
+    """Log probabilities, given what all rounds have added."""
+    if algorithm == "probability":
+        return np.log(np.maximum(added / math.fsum(votes), LEAST_SHARE))
+    return log_probabilities(added)
 
 
 def round_share(algorithm: str, n_classes: int) -> int:
@@ -155,16 +185,17 @@ class Booster:
         found, n_classes = self.found, len(first.scorer.log_prior)
         real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
         made = self._go_on(first)
+        votes_for_one = self.rules.algorithm in ("m1", "samme")
         while True:
-            margins, hits = judge(self.blocks, made.scorer, self.n_jobs, self.storage)
-            error = self.weights.error(hits)
+            judged = self._judge(made.scorer)
+            error = judged.error
             if made is first:
                 self.first_error = error
-            if error == 0.0 and not real:
+            if error == 0.0 and votes_for_one:
                 found.cut(0)  # a round without error decides alone
                 self.outlook.clear()
             elif error >= limit and n_classes > 1:
-                if real or found.restarts == MOST_RESTARTS:
+                if not votes_for_one or found.restarts == MOST_RESTARTS:
                     break
                 self._refresh()
                 made = self._next(n_classes, None, error)
@@ -176,7 +207,7 @@ class Booster:
             done = len(found.scorers) == self.rules.n_rounds or self._no_recent_gain()
             if error == 0.0 or done or stopped:
                 break
-            self._lower(vote, margins, hits)
+            self._lower(vote, judged)
             made = self._next(n_classes, vote, error)
         if real and found.scorers and not found.losses:
             self._rescale_votes()
@@ -205,7 +236,7 @@ class Booster:
                 self.found.keep(made, step.vote, step.error)
                 self._foresee(made.scorer, step.vote)
                 self.found.losses += [] if step.loss is None else [step.loss]
-                self._lower(step.vote, *judge(self.blocks, made.scorer, self.n_jobs, self.storage))
+                self._lower(step.vote, self._judge(made.scorer))
             made = Made(self.build(step.counts), step.counts)
         if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
             self.kept.refuse_rows()
@@ -216,17 +247,21 @@ class Booster:
         self.weights.refresh(int(self.seeds[self.found.restarts]))
         self.found.restarts += 1
 
-    def _lower(
-        self,
-        vote: float,
-        margins: Sequence[NDArray[np.float64]],
-        hits: Sequence[NDArray[np.bool_]],
-    ) -> None:
+    def _judge(self, scorer: Scorer) -> Judged:
+        """How a round fares on its own rows."""
+        given = (self.blocks, scorer, self.n_jobs, self.storage)
+        if self.rules.algorithm == "probability":
+            own = own_probabilities(*given)
+            return Judged(self.weights.mean_loss(own), own, [])
+        margins, hits = judge(*given)
+        return Judged(self.weights.error(hits), margins, hits)
+
+    def _lower(self, vote: float, judged: Judged) -> None:
         """Less weight to rows that this round gets right."""
-        if self.rules.algorithm == "real":
-            self.weights.lower_by_margins(margins, vote)
+        if self.rules.algorithm in ("real", "probability"):
+            self.weights.lower_by_margins(judged.gains, vote)
         else:
-            self.weights.lower_by_hits(hits, vote)
+            self.weights.lower_by_hits(judged.hits, vote)
 
     def _next(self, n_classes: int, vote: float | None, error: float) -> Made:
         """The naive Bayes of the next round; this one is kept."""
@@ -263,9 +298,7 @@ class Booster:
     def _vote(self, error: float, n_classes: int) -> float:
         if self.rules.algorithm == "real":
             return self.rules.learning_rate
-        # An error of less than half a row cannot be told from none.
-        error = max(error, 0.5 / (self.weights.given + 1.0))
-        vote = math.log((1.0 - error) / error)
+        vote = round_vote(error, self.weights.given)
         if self.rules.algorithm == "samme":
             vote += math.log(max(n_classes - 1, 1))
         return self.rules.learning_rate * vote
@@ -274,6 +307,8 @@ class Booster:
         """A vote that makes naive Bayes, alone, as sure as it is often right."""
         if self.rules.algorithm == "real":
             return min(1.0, self.rules.learning_rate * self.rules.n_rounds)
+        if self.rules.algorithm == "probability":
+            return 1.0  # a mean of one
         floor = 0.5 / (self.weights.given + 1.0)
         error = min(max(self.first_error, floor), 1.0 - floor)
         return max(math.log((1.0 - error) * (n_classes - 1) / error), LEAST_VOTE)
@@ -297,7 +332,8 @@ class Booster:
         def losses() -> Iterator[float]:
             nonlocal whole
             for k, rows in enumerate(self.held_out):
-                logs = log_probabilities(self.outlook[k])[np.arange(rows.n_rows), rows.groups]
+                every = joined_logs(self.rules.algorithm, self.outlook[k], self.found.votes)
+                logs = every[np.arange(rows.n_rows), rows.groups]
                 weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
                 whole += float(weight.sum())
                 yield from (weight * np.minimum(-logs, STEEPEST)).tolist()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,26 @@ from unnaive.common.threads import in_threads
 from unnaive.counts.coded import GRAIN, CodedRows
 from unnaive.encode.draws import draw_uniform
 from unnaive.models.ensemble import kernels
-from unnaive.table.storage import Storage
+from unnaive.table.storage import Storage, stretches
 
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenRows:
+    """Rows of which nothing is known but what they weigh."""
+
+    weight: NDArray[np.float64]
+    row_ids: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.weight)
+
+    def stretches(self) -> list[slice]:
+        """The rows, a task's worth at a time."""
+        return list(stretches(self.n_rows))
 
 
 class RowWeights:
@@ -26,7 +43,10 @@ class RowWeights:
     """
 
     def __init__(
-        self, blocks: Sequence[CodedRows], n_jobs: int | None = None, storage: Storage | None = None
+        self,
+        blocks: Sequence[CodedRows | GivenRows],
+        n_jobs: int | None = None,
+        storage: Storage | None = None,
     ) -> None:
         self.blocks, self.n_jobs, self.storage = blocks, n_jobs, storage or Storage()
         self.parts = [(k, part) for k, rows in enumerate(blocks) for part in rows.stretches()]
@@ -34,7 +54,7 @@ class RowWeights:
         self.current = [self._first(rows) for rows in blocks]
         self.given = self.total = float(sum(weight.sum() for weight in self.current))
 
-    def _first(self, rows: CodedRows) -> NDArray[np.float64]:
+    def _first(self, rows: CodedRows | GivenRows) -> NDArray[np.float64]:
         """The rows' own weights."""
         if rows.weight is not None:
             return rows.weight
@@ -48,6 +68,15 @@ class RowWeights:
             lambda k, part: kernels.missed_weight(self.current[k][part], hits[k][part])
         )
         return math.fsum(missed) / self.total
+
+    def mean_loss(self, own: Sequence[NDArray[np.float64]]) -> float:
+        """Mean of 1 less each row's number, by weight; the sum is exact, in any order of rows."""
+
+        def weighted() -> Iterator[float]:
+            for k, part in self.parts:
+                yield from (self.current[k][part] * (1.0 - own[k][part])).tolist()
+
+        return math.fsum(weighted()) / self.total
 
     def lower_by_margins(self, margins: Sequence[NDArray[np.float64]], vote: float) -> None:
         """Divide the weight of each row by e to the vote times its margin."""

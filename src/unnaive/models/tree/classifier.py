@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unnaive.answer.nodes import Node
 from unnaive.answer.tree import Tree
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import expect
@@ -32,6 +34,22 @@ class TreeClassifier(TableClassifier):
     _n_passes = 2
     _one_baseline = False  # each leaf has its own
     class_weight: Any
+
+    @abstractmethod
+    def _grow_shared(self, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
+        """The tree of coded rows that weigh so much; those of weight zero are left out.
+
+        Several trees may be grown at once: the source is not read here.
+        """
+
+    def _finish_shared(
+        self,
+        tree: Node,
+        shared: SharedRows,  # noqa: ARG002
+        weight: NDArray[np.float64],  # noqa: ARG002
+    ) -> Node:
+        """A grown tree with all that needs the rows once more."""
+        return tree
 
     def _n_tasks(self) -> int | None:
         return 1
@@ -64,13 +82,7 @@ class TreeClassifier(TableClassifier):
         self, summary: Summary, factor: NDArray[np.float64]
     ) -> list[Grid | Categories | None]:
         """Fine numbering of the columns, rare categories grouped."""
-        counts = summary.counts.scale_groups(factor)
-        return [
-            group_rare(coder, counts.values(j), self.max_categories)[0]
-            if isinstance(coder, Categories)
-            else coder
-            for j, coder in enumerate(summary.coders)
-        ]
+        return fine_coders(summary, factor, self.max_categories)
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """The node where each row stops.
@@ -113,6 +125,60 @@ class Encoded:
     codes: list[NDArray[Any]]
     groups: NDArray[Any]
     weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedRows:
+    """Rows that are coded once, for several trees that weigh them differently.
+
+    Attributes
+    ----------
+    source : Source
+    summary : Summary
+        What the first pass has left.
+    factor : array of shape (classes,)
+        The user's factor of each class, which is in the weights.
+    coders : list
+        Fine numbering of the columns.
+    rows : Encoded
+        All rows of the source, in its order.
+    row_ids : array of shape (rows,)
+        Their numbers in the table.
+    places : array of shape (rows,)
+        Their places among all rows sorted by value, so that no draw depends on their order.
+    """
+
+    source: Source
+    summary: Summary
+    factor: NDArray[np.float64]
+    coders: list[Grid | Categories | None]
+    rows: Encoded
+    row_ids: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.summary.labels)
+
+    def take(self, weight: NDArray[np.float64]) -> tuple[Encoded, NDArray[np.intp]]:
+        """Rows with other weights, less those of weight zero, and which they are."""
+        kept, room = np.flatnonzero(weight), self.source.storage
+        codes = [room.take(column, kept) for column in self.rows.codes]
+        groups = room.take(self.rows.groups, kept)
+        return Encoded(codes, groups, room.take(weight, kept)), kept
+
+
+def fine_coders(
+    summary: Summary, factor: NDArray[np.float64], max_categories: int | None
+) -> list[Grid | Categories | None]:
+    """Fine numbering of the columns of a table, rare categories grouped."""
+    counts = summary.counts.scale_groups(factor)
+    return [
+        group_rare(coder, counts.values(j), max_categories)[0]
+        if isinstance(coder, Categories)
+        else coder
+        for j, coder in enumerate(summary.coders)
+    ]
 
 
 def encoded(

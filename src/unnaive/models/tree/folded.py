@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +22,8 @@ from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import check_calibration, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
+from unnaive.models._seeding import draw_seed
+from unnaive.models.tree.classifier import Encoded, SharedRows, TreeClassifier, encoded
 from unnaive.models.tree.grow import TreeOptions, TreeRows
 from unnaive.table import Block, Source, scan_of
 from unnaive.table.storage import join
@@ -97,7 +98,19 @@ class FoldedTreeClassifier(TreeClassifier):
         source, summary, factor = self._read_for_tree(X, y, sample_weight, kept)
         coders = self._fine_coders(summary, factor)
         rows = self._rows(source, coders, summary, factor, kept.seed(self.random_state))
-        rules = TreeOptions(
+        progress = Progress(
+            "growing", float(rows.weight.sum()), step="hundredth of rows in leaves", hook=self._hook
+        )
+        grown = self._grow(rows, coders, self._rules(rows), summary, factor, progress, kept)
+        progress.finish()
+        tree: Node = grown
+        if self.calibration == "slope":
+            tree = self._calibrate(grown, source, summary, factor)
+        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
+        return self
+
+    def _rules(self, rows: TreeRows) -> TreeOptions:
+        return TreeOptions(
             float(self.alpha),  # kernels are compiled for floats
             self.missing,
             float(self.min_error_reduction),
@@ -106,29 +119,52 @@ class FoldedTreeClassifier(TreeClassifier):
             self.min_weight_fraction_leaf * float(rows.weight.sum()),
             self.max_depth,
         )
-        progress = Progress(
-            "growing", float(rows.weight.sum()), step="hundredth of rows in leaves", hook=self._hook
-        )
-        grown = self._grow(rows, coders, rules, summary, factor, progress, kept)
-        progress.finish()
-        tree: Node = grown
-        if self.calibration == "slope":
-            tree = self._calibrate(grown, source, summary, factor)
-        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
-        return self
+
+    def _grow_shared(self, shared: SharedRows, weight: NDArray[np.float64]) -> BayesTree:
+        coded, kept = shared.take(weight)
+        seed, summary = draw_seed(self.random_state), shared.summary
+        drawn = isinstance(self.cv, numbers.Integral)
+        ids = (shared.places if drawn else shared.row_ids)[kept]
+        target = None if drawn else summary.labels.classes[coded.groups]
+        folds, n_folds = assign_folds(self.cv, seed, ids, target)
+        numeric = tuple(isinstance(coder, Grid) for coder in shared.coders)
+        rows = TreeRows(
+            coded.codes, numeric, coded.groups, coded.weight,
+            folds.astype(np.min_scalar_type(n_folds)), shared.n_classes, n_folds,
+            shared.source.storage,
+        )  # fmt: skip
+        given = (shared.coders, self._rules(rows), summary, shared.factor)
+        return self._grow(rows, *given, Progress("growing"), Checkpoint(self, None))
+
+    def _finish_shared(self, tree: Node, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
+        if self.calibration == "none":
+            return tree
+        assert isinstance(tree, BayesTree)
+        return self._calibrate(tree, shared.source, shared.summary, shared.factor, weight)
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]
         return 3 if self.calibration == "slope" else 2
 
     def _calibrate(
-        self, tree: BayesTree, source: Source, summary: Summary, factor: NDArray[np.float64]
+        self,
+        tree: BayesTree,
+        source: Source,
+        summary: Summary,
+        factor: NDArray[np.float64],
+        weight: NDArray[np.float64] | None = None,
     ) -> Node:
-        """The tree with scaled evidence, learned from rows left out of their node's tables."""
+        """The tree with scaled evidence, learned from rows left out of their node's tables.
+
+        ``weight`` is what the rows of the source weigh, where that is not their own.
+        """
         without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
         given = (source, summary.labels, row_factor(summary, factor), summary.n_rows, self.n_jobs)
         pooled = pool_priors(tree)
-        calibration = judge_left_out(pooled, without, *given).fit(self.n_jobs)
+        judged = judge_left_out(pooled, without, *given)
+        if weight is not None:
+            judged = replace(judged, weight=weight)
+        calibration = judged.fit(self.n_jobs)
         return calibrated(pooled, calibration.slope, calibration.intercept)
 
     def _check_parameters(self) -> None:
