@@ -21,7 +21,7 @@ from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import LEAST_SHARE, probabilities
-from unnaive.common.checks import FINITE, check_positive, check_values, expect
+from unnaive.common.checks import FINITE, check_factors, check_positive, check_values, expect
 from unnaive.common.wording import counted, printable
 from unnaive.counts import CountTable
 from unnaive.table import Schema
@@ -43,6 +43,9 @@ class EvidenceTable:
         follow from the counts.
     slope : float
         Factor of calibration that is in the evidence; 1 without it.
+    columns : array of shape (columns,) or None
+        Factors of calibration of the columns, where each has its own; the slope is then that of
+        the prior alone.
     """
 
     ADDS_UP: ClassVar = True
@@ -51,6 +54,7 @@ class EvidenceTable:
     counts: CountTable | None = None
     rounds: float | None = None
     slope: float = 1.0
+    columns: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         """Check that the counts match the evidence."""
@@ -58,10 +62,15 @@ class EvidenceTable:
         if self.rounds is not None:
             expect(abs(self.rounds) <= FINITE, f"rounds is {self.rounds}, not a finite number.")
         check_positive("slope", self.slope)
+        check_factors("columns", self.columns, len(self.scorer.terms))
 
     @property
     def n_outputs(self) -> int:
         return len(self.scorer.log_prior)
+
+    @property
+    def is_calibrated(self) -> bool:
+        return self.slope != 1.0 or self.columns is not None
 
     def check_columns(self, schema: Schema) -> None:
         """Check that the columns are those of a schema."""

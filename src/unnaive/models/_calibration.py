@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Answer
 from unnaive.answer.calibrated import calibrated
+from unnaive.answer.evidence import evidence
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
-from unnaive.bayes.calibrate import Calibration, fit_calibration
+from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_columns
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
@@ -27,14 +28,17 @@ from unnaive.table.storage import join, stretches
 CALIBRATING = "calibrating"
 
 
-def check_calibration(model: Any) -> None:
+def check_calibration(model: Any, *more: str) -> None:
     """Refuse a parameter ``calibration`` that is no way to calibrate."""
-    check_word(model, "calibration", "none", "slope")
+    check_word(model, "calibration", "none", "slope", *more)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRows:
-    """Scores of rows by a model that has not seen them, their classes and weights."""
+    """Scores of rows by a model that has not seen them, their classes and weights.
+
+    Scores are rows x classes; or what they are sums of: rows x (1 + columns) x classes.
+    """
 
     PER_ROW: ClassVar = {"scores": 0, "groups": 0, "weight": 0}
 
@@ -43,7 +47,8 @@ class JudgedRows:
     weight: NDArray[np.float64]
 
     def fit(self, n_jobs: int | None = None) -> Calibration:
-        return fit_calibration(self.scores, self.groups, self.weight, n_jobs)
+        fit = fit_calibration if self.scores.ndim == 2 else fit_columns
+        return fit(self.scores, self.groups, self.weight, n_jobs)
 
 
 def judge_left_out(
@@ -54,6 +59,8 @@ def judge_left_out(
     factor: NDArray[np.float64],
     n_rows: int,
     n_jobs: int | None = None,
+    *,
+    by_column: bool = False,
 ) -> JudgedRows:
     """Scores of all rows of a source, each as if it had not been counted.
 
@@ -65,14 +72,22 @@ def judge_left_out(
         The evidence for a row of each class that was not counted; None for rows that were not.
     factor : array of shape (classes,)
         What weights of the classes' rows are multiplied by.
+    by_column : bool, default=False
+        Whether to keep the evidence of each column, not its sum.
     """
+
+    def score(node: Node, block: Block) -> NDArray[np.float64]:
+        if not by_column:
+            return joint(node, block, n_jobs)
+        bars = evidence(node, block, labels.classes, n_jobs)
+        return np.concatenate((bars.baseline[:, None], bars.bars), axis=1)
 
     def judge(block: Block) -> JudgedRows:
         assert block.target is not None
         groups = groups_of(labels, block.target)
-        scores = joint(node, block, n_jobs)
+        scores = score(node, block)
         if without is not None:
-            replace_own(scores, joint(without, block, n_jobs), groups)
+            replace_own(scores, score(without, block), groups)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, weight * factor[groups])
 
@@ -82,9 +97,9 @@ def judge_left_out(
 def replace_own(
     scores: NDArray[np.float64], without: NDArray[np.float64], groups: NDArray[Any]
 ) -> None:
-    """Put the scores of each row's own class (IN without, rows x classes) into others (OUT)."""
+    """Put the scores of each row's own class (IN without, last axis) into others (OUT)."""
     every = np.arange(len(groups))
-    scores[every, groups] = without[every, groups]
+    scores[every, ..., groups] = without[every, ..., groups]
 
 
 def take_logs(votes: NDArray[np.float64]) -> None:
@@ -95,4 +110,4 @@ def take_logs(votes: NDArray[np.float64]) -> None:
 
 def calibrate_answer(answer: Answer, found: Calibration) -> Answer:
     """An answer with calibrated probabilities."""
-    return replace(answer, root=calibrated(answer.root, found.slope, found.intercept))
+    return replace(answer, root=calibrated(answer.root, found))

@@ -224,8 +224,7 @@ max_categories, grid_limit :
             in_all = np.isnan(judged.scores[part, 0])
             judged.scores[part][in_all], judged.weight[part][in_all] = 1.0, 0.0
         take_logs(judged.scores)
-        calibration = judged.fit(self.n_jobs)
-        return calibrated(root, calibration.slope, calibration.intercept)
+        return calibrated(root, judged.fit(self.n_jobs))
 
     def _score(self, blocks: list[CodedRows], judged: JudgedRows, storage: Storage) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""

@@ -282,8 +282,7 @@ max_categories, grid_limit :
         if isinstance(root, EvidenceTable):
             rounds = [(root.scorer, _add_rounds(without, boosted.votes, prior), 1.0)]
         judged = judge_rounds(blocks, rounds, self.algorithm, start.source.storage, self.n_jobs)
-        found = judged.fit(self.n_jobs)
-        return calibrated(root, found.slope, found.intercept)
+        return calibrated(root, judged.fit(self.n_jobs))
 
     def _check_parameters(self) -> None:
         self._check_counting()

@@ -112,14 +112,14 @@ class FoldedTreeClassifier(TreeClassifier):
         grown = self._grow(rows, coders, rules, summary, own, progress, kept)
         progress.finish()
         tree: Node = grown
-        if self.calibration == "slope":
+        if self.calibration != "none":
             tree = self._calibrate(grown, source, summary, own)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]
-        return 3 if self.calibration == "slope" else 2
+        return 2 if self.calibration == "none" else 3
 
     def _calibrate(
         self, tree: BayesTree, source: Source, summary: Summary, own: NDArray[np.float64]
@@ -128,8 +128,9 @@ class FoldedTreeClassifier(TreeClassifier):
         without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
         given = (source, summary.labels, row_factor(summary, own), summary.n_rows, self.n_jobs)
         pooled = pool_priors(tree)
-        found = judge_left_out(pooled, without, *given).fit(self.n_jobs)
-        return calibrated(pooled, found.slope, found.intercept)
+        by_column = self.calibration == "columns"
+        judged = judge_left_out(pooled, without, *given, by_column=by_column)
+        return calibrated(pooled, judged.fit(self.n_jobs))
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):
@@ -140,7 +141,7 @@ class FoldedTreeClassifier(TreeClassifier):
         if self.max_depth is not None:
             check_number(self, "max_depth", 0, whole=True)
         check_word(self, "missing", "skip", "value")
-        check_calibration(self)
+        check_calibration(self, "columns")
 
     def _rows(
         self,
