@@ -7,7 +7,6 @@ are convex, and fitted by Newton's method.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +32,7 @@ CLOSE = 1e-9  # what a step would still gain, in nats of all rows together, when
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
+_KNOWN = 1e18  # weight, in rows, of a slope that is not learned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +96,7 @@ def fit_calibration(
     groups: NDArray[Any],
     weight: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
+    slope: float | None = None,
 ) -> Calibration:
     """The slope and the intercepts under which the classes of rows are most probable.
 
@@ -109,14 +110,16 @@ def fit_calibration(
     groups : array of shape (rows,)
         Class of each row.
     weight : array of shape (rows,) or None, default=None
+    slope : float or None, default=None
+        A slope that is known; then only the intercepts are learned.
     """
     weight = np.ones(len(groups)) if weight is None else weight
     n_classes = scores.shape[1]
     base = _base(groups, weight, n_classes)
     if base is None:
-        return Calibration(1.0, np.zeros(n_classes))
+        return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, SHIFT_RIDGE)
-    centre[0], pull[0] = 1.0, RIDGE
+    centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
     rows = (scores.reshape(-1, 1, n_classes), groups, weight)
     point = _newton(_Regression(*rows, base, centre, pull, n_jobs), centre)
     return Calibration(float(point[0]), (1.0 - point[0]) * base + point[1:])

@@ -47,6 +47,7 @@ class JudgedRows:
     weight: NDArray[np.float64]
 
     def fit(self, n_jobs: int | None = None) -> Calibration:
+        """The calibration under which the classes of these rows are most probable."""
         fit = fit_calibration if self.scores.ndim == 2 else fit_columns
         return fit(self.scores, self.groups, self.weight, n_jobs)
 
