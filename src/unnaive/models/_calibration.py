@@ -15,17 +15,21 @@ from numpy.typing import NDArray
 from unnaive.answer import Answer
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.evidence import evidence
-from unnaive.answer.nodes import Node
+from unnaive.answer.nodes import EvidenceTable, Node
 from unnaive.answer.predict import joint
+from unnaive.answer.tree import BayesTree
 from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_columns
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
+from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
-from unnaive.table.storage import join, stretches
+from unnaive.table.storage import join, join_records, stretches
 
 CALIBRATING = "calibrating"
+# Evidence by column that is kept, rows x columns x classes: 256 MiB
+MOST_NUMBERS = 1 << 25
 
 
 def check_calibration(model: Any, *more: str) -> None:
@@ -52,6 +56,13 @@ class JudgedRows:
         return fit(self.scores, self.groups, self.weight, n_jobs)
 
 
+    def weigh_classes(self, totals: NDArray[np.float64]) -> JudgedRows:
+        """The same rows, such that the rows of each class weigh so much in all."""
+        found = np.bincount(self.groups, self.weight, len(totals))
+        factor = np.divide(totals, found, out=np.zeros_like(totals), where=found > 0.0)
+        return replace(self, weight=self.weight * factor[self.groups])
+
+
 def judge_left_out(
     node: Node,
     without: Node | None,
@@ -74,8 +85,10 @@ def judge_left_out(
     factor : array of shape (classes,)
         What weights of the classes' rows are multiplied by.
     by_column : bool, default=False
-        Whether to keep the evidence of each column, not its sum.
+        Whether to keep the evidence of each column, not its sum; of large tables that of some rows,
+        drawn by their numbers, whose classes then weigh as much as those of all rows.
     """
+    share = MOST_NUMBERS / (n_rows * _bars(node)) if by_column else 1.0
 
     def score(node: Node, block: Block) -> NDArray[np.float64]:
         if not by_column:
@@ -92,7 +105,24 @@ def judge_left_out(
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, weight * factor[groups])
 
-    return join(source, judge, n_rows, CALIBRATING)
+    if share >= 1.0:
+        return join(source, judge, n_rows, CALIBRATING)
+
+    def judge_some(block: Block) -> tuple[JudgedRows, NDArray[np.float64]]:
+        drawn = np.flatnonzero(draw_uniform(0, block.row_ids) < share)
+        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        groups = groups_of(labels, block.target)
+        return judge(block.take(drawn)), np.bincount(groups, weight * factor[groups], len(labels))
+
+    parts, totals = zip(*source.each(judge_some, CALIBRATING), strict=True)
+    return join_records(parts).weigh_classes(np.sum(totals, axis=0))
+
+
+def _bars(node: Node) -> int:
+    """Numbers by which a row is judged, column by column."""
+    assert isinstance(node, (EvidenceTable, BayesTree))
+    columns = node.scorer.terms if isinstance(node, EvidenceTable) else node.coders
+    return (1 + len(columns)) * node.n_outputs
 
 
 def replace_own(

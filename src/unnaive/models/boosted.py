@@ -24,7 +24,7 @@ from unnaive.encode.draws import draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import check_calibration
+from unnaive.models._calibration import JudgedRows, check_calibration, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import judge_rounds
@@ -230,7 +230,7 @@ max_categories, grid_limit :
         found = booster.run(self._first(booster, start, smoothing))
         progress.finish()
         root = self._root(found, start, prior)
-        if self.calibration == "slope":
+        if self.calibration != "none":
             root = self._calibrate(root, found, start, rows, prior)
         answer = Answer(start.summary.schema, start.summary.labels.classes, root)
         self.estimator_weights_ = np.array(found.votes)
@@ -280,13 +280,23 @@ max_categories, grid_limit :
         ]
         rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
         if isinstance(root, EvidenceTable):
-            rounds = [(root.scorer, _add_rounds(without, boosted.votes, prior), 1.0)]
+            scorer = _add_rounds(without, boosted.votes, prior)
+            if self.calibration == "columns":
+                judged = self._judge_columns(root, EvidenceTable(scorer), start)
+                return calibrated(root, judged.fit(self.n_jobs))
+            rounds = [(root.scorer, scorer, 1.0)]
         judged = judge_rounds(blocks, rounds, self.algorithm, start.source.storage, self.n_jobs)
         return calibrated(root, judged.fit(self.n_jobs))
 
+    def _judge_columns(self, root: Node, without: Node, start: Start) -> JudgedRows:
+        """What the rows say column by column, from a pass of their own."""
+        summary = start.summary
+        given = (start.source, summary.labels, start.coarse.factor, summary.n_rows)
+        return judge_left_out(root, without, *given, self.n_jobs, by_column=True)
+
     def _check_parameters(self) -> None:
         self._check_counting()
-        check_calibration(self)
+        check_calibration(self, "columns")
         check_number(self, "n_estimators", 1, whole=True)
         check_word(self, "algorithm", *ALGORITHMS)
         if self.learning_rate is not None:
