@@ -31,7 +31,7 @@ _ELKAN: dict[str, Any] = {"numeric": "width", "n_bins": 10, "alpha": 1}
 
 
 def _c45(_: Any) -> C45Classifier:
-    return C45Classifier(alpha=0)
+    return C45Classifier(alpha=0, calibration="none")
 
 
 def _nbtree(seed: Any) -> NBTreeClassifier:

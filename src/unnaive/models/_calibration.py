@@ -55,7 +55,6 @@ class JudgedRows:
         fit = fit_calibration if self.scores.ndim == 2 else fit_columns
         return fit(self.scores, self.groups, self.weight, n_jobs)
 
-
     def weigh_classes(self, totals: NDArray[np.float64]) -> JudgedRows:
         """The same rows, such that the rows of each class weigh so much in all."""
         found = np.bincount(self.groups, self.weight, len(totals))
