@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 from unnaive.answer import Answer
@@ -17,6 +18,7 @@ from unnaive.models.tree.c45_left_out import (
     NumberedRows,
     calibrate_shares,
     judge_halves,
+    slope_without_one,
     smooth_to_parents,
 )
 from unnaive.models.tree.classifier import Encoded, TreeClassifier, encoded
@@ -56,10 +58,11 @@ class C45Classifier(TreeClassifier):
         calibration it is for the root alone: the shares of other nodes are pulled to those of their
         parents, by the weight of one row.
     calibration : {"slope", "none"}, default="slope"
-        Whether the logarithms of the leaves' shares are multiplied by one factor, such that the
-        classes of rows are most probable, each judged by a tree grown on the half of the rows,
-        drawn by their numbers, that it is not in. Every class has an intercept: shares add up to
-        those of the training rows. The tree is the same.
+        Whether the logarithms of the leaves' shares are multiplied by one factor. Rows say which
+        twice, each judged without itself by the nodes on its path, which is too sure, and by a tree
+        of the half of the rows that it is not in, drawn by their numbers, which is not sure enough;
+        the factor is the geometric mean. Every class has an intercept: shares add up to those of
+        the training rows. The tree is the same. ``"none"`` is Quinlan's.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :
@@ -185,8 +188,10 @@ class C45Classifier(TreeClassifier):
         growing.finish()
         if half_trees:
             given = (source, summary.labels, row_factor(summary, own), summary.n_rows, self.n_jobs)
-            slope = judge_halves(half_trees, *given).fit(self.n_jobs).slope
-            tree = calibrate_shares(smooth_to_parents(tree, rules.alpha), slope, self.n_jobs)
+            low = judge_halves(half_trees, *given).fit(self.n_jobs).slope
+            tree = smooth_to_parents(tree, rules.alpha)
+            high = max(low, slope_without_one(tree, rules.alpha, self.n_jobs))
+            tree = calibrate_shares(tree, math.sqrt(low * high), self.n_jobs)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
