@@ -42,8 +42,9 @@ def _(node: BayesTree, found: Calibration) -> Node:
     slope = found.slope
     prior = np.maximum(scale_logs(node.log_prior, slope) + found.intercept, ABSENT)
     logs = scale_logs(node.logs, _factor_of_slots(node, found))
-    factors = {"slope": slope * node.slope, "columns": found.columns}
-    tree = replace(node, log_prior=prior, logs=logs, **factors)
+    tree = replace(
+        node, log_prior=prior, logs=logs, slope=slope * node.slope, columns=found.columns
+    )
     if isinstance(tree, KernelTree):
         return replace(tree, densities=_scale_densities(tree, found))
     return tree

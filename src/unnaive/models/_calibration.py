@@ -108,10 +108,12 @@ def judge_left_out(
         return join(source, judge, n_rows, CALIBRATING)
 
     def judge_some(block: Block) -> tuple[JudgedRows, NDArray[np.float64]]:
+        assert block.target is not None
         drawn = np.flatnonzero(draw_uniform(0, block.row_ids) < share)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        groups = groups_of(labels, block.target)
-        return judge(block.take(drawn)), np.bincount(groups, weight * factor[groups], len(labels))
+        groups, totals = groups_of(labels, block.target), np.zeros(len(labels))
+        np.add.at(totals, groups, weight * factor[groups])
+        return judge(block.take(drawn)), totals
 
     parts, totals = zip(*source.each(judge_some, CALIBRATING), strict=True)
     return join_records(parts).weigh_classes(np.sum(totals, axis=0))
