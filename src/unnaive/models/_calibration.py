@@ -30,6 +30,7 @@ from unnaive.table.storage import join, join_records, stretches
 CALIBRATING = "calibrating"
 # Evidence by column that is kept, rows x columns x classes: 256 MiB
 MOST_NUMBERS = 1 << 25
+PART = 1 << 14  # rows whose evidence by column is taken at a time
 
 
 def check_calibration(model: Any, *more: str) -> None:
@@ -92,8 +93,11 @@ def judge_left_out(
     def score(node: Node, block: Block) -> NDArray[np.float64]:
         if not by_column:
             return joint(node, block, n_jobs)
-        bars = evidence(node, block, labels.classes, n_jobs)
-        return np.concatenate((bars.baseline[:, None], bars.bars), axis=1)
+        logs = np.empty((block.n_rows, _bars(node) // node.n_outputs, node.n_outputs))
+        for part in stretches(block.n_rows, PART):  # bars of all rows at once would be held twice
+            bars = evidence(node, block.slice(part.start, part.stop), labels.classes, n_jobs)
+            logs[part, 0], logs[part, 1:] = bars.baseline, bars.bars
+        return logs
 
     def judge(block: Block) -> JudgedRows:
         assert block.target is not None
