@@ -32,11 +32,13 @@ _ELKAN: dict[str, Any] = {"numeric": "width", "n_bins": 10, "alpha": 1}
 
 def _release_7(_: Any) -> C45Classifier:
     """C4.5 before 1996: thresholds by gain ratio, which do not pay for being chosen."""
-    return C45Classifier(threshold_penalty=False, thresholds="gain_ratio", alpha=0)
+    return C45Classifier(
+        threshold_penalty=False, thresholds="gain_ratio", alpha=0, calibration="none"
+    )
 
 
 def _release_8(_: Any) -> C45Classifier:
-    return C45Classifier(alpha=0)
+    return C45Classifier(alpha=0, calibration="none")
 
 
 def _nbtree(seed: Any) -> NBTreeClassifier:

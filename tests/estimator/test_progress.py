@@ -308,7 +308,7 @@ def test_a_line_of_a_terminal_is_drawn_in_place(folder, monkeypatch):
     for columns in (200, 72):  # the second is enough for lines of passes that are done
         monkeypatch.setenv("COLUMNS", str(columns))
         sys.stderr.truncate(0)
-        C45Classifier().set_callbacks(RowProgress()).fit(folder, "label")
+        C45Classifier(calibration="none").set_callbacks(RowProgress()).fit(folder, "label")
         shown = sys.stderr.getvalue().split("\n")
         assert shown.pop() == ""
         assert len(shown) == 3

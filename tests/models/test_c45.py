@@ -10,11 +10,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 
 import reference_c45
 from helpers import assert_same_model, mixed_table
 from unnaive import C45Classifier, export_text
+from unnaive.models.tree.c45_left_out import PARENT, _shares, smooth_to_parents
 from unnaive.models.tree.gain_kernels import best_threshold, judge_number, judge_values
 from unnaive.models.tree.prune_kernels import pessimistic
 
@@ -181,7 +183,9 @@ def test_rows_with_a_missing_value_go_to_all_children_in_shares():
 def test_a_row_with_a_missing_value_is_answered_by_all_children_in_shares():
     """Quinlan: sunny, humidity unknown: 2.0/5.4 x 100 % + 3.4/5.4 x 12 % = 44 % play."""
     X, y = golf(missing_outlook=True)
-    model = C45Classifier(alpha=0, threshold_penalty=False, prune=False).fit(X, y)
+    model = C45Classifier(alpha=0, threshold_penalty=False, prune=False, calibration="none").fit(
+        X, y
+    )
     row = pd.DataFrame(
         {"outlook": ["sunny"], "temperature": 70, "humidity": None, "windy": "false"}
     )
@@ -193,7 +197,7 @@ def test_a_row_with_a_missing_value_is_answered_by_all_children_in_shares():
 def test_a_new_category_is_answered_like_a_missing_one_and_an_empty_branch_by_its_node():
     X = pd.DataFrame({"a": list("ppppqqqq"), "b": list("xxyyzzzz")})
     y = [0, 0, 1, 1, 2, 2, 2, 2]
-    model = C45Classifier(alpha=0, prune=False).fit(X, y)
+    model = C45Classifier(alpha=0, prune=False, calibration="none").fit(X, y)
     new, missing = (
         model.predict_proba(pd.DataFrame({"a": [a], "b": [b]}))
         for a, b in (("new", "new"), (None, None))
@@ -362,9 +366,10 @@ def test_a_weight_of_two_is_a_row_seen_twice_and_order_does_not_matter():
     weight = np.arange(len(y)) % 3
     repeated = np.repeat(np.arange(len(y)), weight)
     shuffled = np.random.default_rng(0).permutation(repeated)
-    weighted = C45Classifier().fit(X, y, sample_weight=weight)
+    model = C45Classifier(calibration="none")  # which draws halves of the rows by their numbers
+    weighted = clone(model).fit(X, y, sample_weight=weight)
     for rows in (repeated, shuffled):
-        assert_same_model(weighted, C45Classifier().fit(X.iloc[rows], y[rows]))
+        assert_same_model(weighted, clone(model).fit(X.iloc[rows], y[rows]))
 
 
 def test_any_number_of_threads_gives_the_same_tree_and_answers():
@@ -418,3 +423,45 @@ def test_errors_name_the_parameter(parameters, word):
     X, y = golf()
     with pytest.raises(ValueError, match=word):
         C45Classifier(**parameters).fit(X, y)
+
+
+# Calibration ------------------------------------------------------------------------------------
+
+
+def test_calibration_leaves_the_tree_and_changes_how_sure_it_is():
+    X, y = made_table(3)
+    plain, calibrated = (C45Classifier(calibration=way).fit(X, y) for way in ("none", "slope"))
+    assert export_text(plain) == export_text(calibrated)
+    assert (plain.tree_.class_weight == calibrated.tree_.class_weight).all()
+    found = calibrated.predict_proba(X)
+    entropy = [-(p * np.log(p)).sum(axis=1).mean() for p in (found, plain.predict_proba(X))]
+    assert entropy[0] != entropy[1]
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_shares_of_a_calibrated_tree_add_up_to_those_of_the_classes():
+    rng = np.random.default_rng(0)
+    y = (np.arange(3000) % 100 == 0).astype(int)
+    X = pd.DataFrame({"x": rng.normal(size=len(y)) + 3 * y})
+    tree = C45Classifier().fit(X, y)
+    assert tree.tree_.n_nodes > 1
+    assert tree.predict_proba(X)[:, 1].mean() == pytest.approx(0.01, rel=0.01)
+
+
+def test_nodes_without_a_row_are_those_of_the_other_rows():
+    """For each class of a leaf, its share had one of its rows not been counted on the path."""
+    X, y = made_table(4)
+    tree = smooth_to_parents(C45Classifier(calibration="none").fit(X, y).tree_, 1.0)
+    found = _shares(tree, 1.0, 1.0)
+    for leaf in np.flatnonzero(tree.attribute < 0):
+        path = [leaf]
+        while tree.parent[path[0]] >= 0:
+            path.insert(0, tree.parent[path[0]])
+        for c in range(tree.n_outputs):
+            one = np.eye(tree.n_outputs)[c]
+            share = None
+            for node in path:
+                counts = tree.class_weight[node] - np.minimum(one, tree.class_weight[node])
+                more = 1.0 if share is None else PARENT * share
+                share = (counts + more) / (counts + more).sum()
+            assert found[leaf, c] == pytest.approx(share[c], rel=1e-12)

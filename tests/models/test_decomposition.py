@@ -11,6 +11,7 @@ import pytest
 import sklearn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
@@ -21,8 +22,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from helpers import learned, mixed_table
-from unnaive import ClassDecompositionClassifier, LatentClassClusterer, NaiveBayesClassifier
+from helpers import assert_same_model, learned, mixed_table
+from unnaive import (
+    BoostedNaiveBayesClassifier,
+    C45Classifier,
+    ClassDecompositionClassifier,
+    LatentClassClusterer,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+    scan,
+)
+from unnaive.answer import Calibrated
 from unnaive.models.decompose.choose import choose_numbers
 
 
@@ -338,3 +348,37 @@ def test_errors_name_the_parameter(parameters, words):
     X, y = dispersed(60)
     with pytest.raises(ValueError, match=words):
         ClassDecompositionClassifier(**parameters).fit(X[NUMERIC], y)
+
+
+# Calibration around other models ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        NBTreeClassifier(random_state=0),
+        NaiveBayesClassifier(calibration="columns"),
+        C45Classifier(),
+        BoostedNaiveBayesClassifier(),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_any_model_inside_is_calibrated_by_halves_of_the_rows(inner, tmp_path):
+    X, y = mixed_table(200, classes=2)
+    model = ClassDecompositionClassifier(inner, random_state=0)
+    found = clone(model).fit(X, y)
+    assert isinstance(found.answer_.root, Calibrated)
+    assert 0.01 <= found.calibration_.slope < 3
+    shares = [np.mean(y == label) for label in found.classes_]
+    np.testing.assert_allclose(found.predict_proba(X).mean(axis=0), shares, rtol=0.01)
+    assert_same_model(found, clone(model).fit(X, y))
+    X.assign(label=y).to_parquet(tmp_path / "rows.parquet", row_group_size=60)
+    again = clone(model).fit(scan(tmp_path / "rows.parquet"), "label")
+    np.testing.assert_allclose(again.predict_proba(X), found.predict_proba(X), atol=1e-9)
+
+
+def test_models_of_other_libraries_say_how_sure_they_are():
+    X, y = mixed_table(100, classes=2)
+    model = ClassDecompositionClassifier(GaussianNB(), KMeans(2, random_state=0), random_state=0)
+    model.fit(X[["age"]].fillna(0), y)
+    assert not hasattr(model, "calibration_")

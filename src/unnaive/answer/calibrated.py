@@ -13,6 +13,7 @@ from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.nodes import Calibrated, EvidenceTable, Node
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.build import Smoothing
+from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.estimate import log_likelihood_without_one, pooled_log_prior
 from unnaive.bayes.kernels import ABSENT
 from unnaive.bayes.scoring import scale_logs
@@ -20,29 +21,52 @@ from unnaive.density.estimate import logs_without_one
 
 
 @singledispatch
-def calibrated(node: Any, slope: float, intercept: NDArray[np.float64]) -> Node:
-    """A node whose scores are ``slope * scores + intercept``.
+def calibrated(node: Any, found: Calibration) -> Node:
+    """A node whose scores are ``slope * scores + intercept``, or whose columns have factors.
 
     Tables of evidence, alone or in a tree, stay what they are, with other numbers; what else there
     is goes into a `Calibrated`.
     """
-    return Calibrated(node, slope, intercept)
+    assert found.columns is None, "only evidence that adds up has columns"
+    return Calibrated(node, found.slope, found.intercept)
 
 
 @calibrated.register
-def _(node: EvidenceTable, slope: float, intercept: NDArray[np.float64]) -> Node:
-    scorer = node.scorer.calibrated(slope, intercept)
-    return replace(node, scorer=scorer, slope=slope * node.slope)
+def _(node: EvidenceTable, found: Calibration) -> Node:
+    scorer = node.scorer.calibrated(found.slope, found.intercept, found.columns)
+    return replace(node, scorer=scorer, slope=found.slope * node.slope, columns=found.columns)
 
 
 @calibrated.register
-def _(node: BayesTree, slope: float, intercept: NDArray[np.float64]) -> Node:
-    prior = np.maximum(scale_logs(node.log_prior, slope) + intercept, ABSENT)
-    logs = scale_logs(node.logs, slope)
-    tree = replace(node, log_prior=prior, logs=logs, slope=slope * node.slope)
+def _(node: BayesTree, found: Calibration) -> Node:
+    slope = found.slope
+    prior = np.maximum(scale_logs(node.log_prior, slope) + found.intercept, ABSENT)
+    logs = scale_logs(node.logs, _factor_of_slots(node, found))
+    tree = replace(
+        node, log_prior=prior, logs=logs, slope=slope * node.slope, columns=found.columns
+    )
     if isinstance(tree, KernelTree):
-        return replace(tree, densities=slope * tree.densities)
+        return replace(tree, densities=_scale_densities(tree, found))
     return tree
+
+
+def _factor_of_slots(tree: BayesTree, found: Calibration) -> NDArray[np.float64]:
+    """The factor of each row of a tree's ``logs``."""
+    factors = np.full((len(tree.logs), 1), found.slope)
+    if found.columns is not None:
+        for j, factor in enumerate(found.columns):
+            factors[tree.place[:, tree.offsets[j] : tree.offsets[j + 1]]] = factor
+    return factors
+
+
+def _scale_densities(tree: KernelTree, found: Calibration) -> NDArray[np.float64]:
+    if found.columns is None:
+        return found.slope * tree.densities
+    factors = np.ones(len(tree.densities))
+    for j, factor in enumerate(found.columns):
+        for n, c in np.argwhere(tree.last[j] > 0):
+            factors[tree.first[j, n, c] : tree.last[j, n, c]] = factor
+    return factors * tree.densities
 
 
 # Trees whose rows are left out one by one ---------------------------------------------------------

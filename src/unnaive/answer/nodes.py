@@ -17,71 +17,17 @@ from numpy.typing import NDArray
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.clusters import ClassClusters
+from unnaive.answer.evidence_table import EvidenceTable, check_counts
 from unnaive.answer.kernel_tree import KernelTree
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
-from unnaive.bayes.scoring import LEAST_SHARE, TableTerm, probabilities
-from unnaive.common.checks import FINITE, check_positive, check_values, expect
+from unnaive.bayes.scoring import LEAST_SHARE, probabilities
+from unnaive.common.checks import check_positive, check_values, expect
 from unnaive.counts import CountTable
 from unnaive.table import Schema
 
 Cast: TypeAlias = Literal["probabilities", "winner"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EvidenceTable:
-    """One table of evidence: a prior, and one bar per column.
-
-    Attributes
-    ----------
-    scorer : Scorer
-    counts : CountTable or None
-        Weight of the training rows by class, in the slots of the scorer's coders.
-    rounds : float or None
-        Of boosting rounds that were added up, the sum of their votes.
-    slope : float
-        Factor of calibration that is in the evidence; 1 without it.
-    discriminative : bool
-        Whether the evidence was trained to predict the classes, by gradient boosting, instead of
-        being estimated from the counts.
-    errors : tuple of arrays of shape (slots, classes)
-        Standard error of the weight of evidence of every slot, for each column; empty where they
-        are not known otherwise than by the counts.
-    """
-
-    ADDS_UP: ClassVar = True
-
-    scorer: Scorer
-    counts: CountTable | None = None
-    rounds: float | None = None
-    slope: float = 1.0
-    discriminative: bool = False
-    errors: tuple[NDArray[np.float32], ...] = ()
-
-    def check(self) -> None:
-        """Check that the counts and errors match the evidence."""
-        _check_counts(self.counts, self.scorer, self.n_outputs)
-        expect(len(self.errors) in (0, len(self.scorer.terms)), "columns and errors differ.")
-        for error, term in zip(self.errors, self.scorer.terms, strict=False):
-            slots = len(term.logs) if isinstance(term, TableTerm) and error.size else 0
-            check_values("errors", error, (slots, self.n_outputs), 0.0, FINITE)
-        if self.rounds is not None:
-            expect(abs(self.rounds) <= FINITE, f"rounds is {self.rounds}, not a finite number.")
-        check_positive("slope", self.slope)
-
-    @property
-    def n_outputs(self) -> int:
-        return len(self.scorer.log_prior)
-
-    @property
-    def boosted(self) -> bool:
-        """Whether boosting made the evidence, so that it does not follow from the counts."""
-        return self.discriminative or self.rounds is not None
-
-    def check_columns(self, schema: Schema) -> None:
-        """Check that the columns are those of a schema."""
-        self.scorer.check_columns(schema, self.n_outputs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +68,7 @@ class Vote:
         if self.join == "mean":
             positive = (self.weights >= 0).all() and self.weights.sum() > 0
             expect(positive, "weights of a mean must be 0 or more, and not all 0.")
-        _check_counts(self.counts, self.scorer, self.n_outputs)
+        check_counts(self.counts, self.scorer, self.n_outputs)
 
     @property
     def n_outputs(self) -> int:
@@ -173,7 +119,7 @@ class GatedMixture:
         units = self.shape.n_units
         n = len(self.scorer.log_prior)
         expect(n == units, f"evidence is for {n} units, but the shape has {units}.")
-        _check_counts(self.counts, self.scorer, units)
+        check_counts(self.counts, self.scorer, units)
 
     @property
     def n_outputs(self) -> int:
@@ -375,13 +321,6 @@ class Foreign:
 
     def check_columns(self, schema: Schema) -> None:
         """Its columns cannot be checked."""
-
-
-def _check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> None:
-    if counts is not None:
-        n, n_columns = counts.n_attributes, len(scorer.terms)
-        expect(n == n_columns, f"counts have {n} columns, but the evidence has {n_columns}.")
-        expect(counts.n_groups == n_groups, f"counts have {counts.n_groups} of {n_groups} classes.")
 
 
 Node: TypeAlias = (

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.tree_checks import check_nodes, children_of
 from unnaive.bayes import Scorer, TableTerm, Term
-from unnaive.common.checks import HEAVIEST, check_positive, check_values
+from unnaive.common.checks import HEAVIEST, check_factors, check_positive, check_values
 from unnaive.common.threads import in_threads
 from unnaive.common.wording import counted
 from unnaive.counts import CountTable
@@ -200,6 +200,9 @@ class BayesTree(Tree):
     log_prior : array of shape (nodes, classes)
     slope : float
         Factor of calibration that is in the evidence; 1 without it.
+    columns : array of shape (attributes,) or None
+        Factors of calibration of the columns, where each has its own; the slope is then that of
+        the nodes' priors alone.
     """
 
     ADDS_UP: ClassVar = True
@@ -211,17 +214,23 @@ class BayesTree(Tree):
     counts: NDArray[np.float64]
     log_prior: NDArray[np.float64]
     slope: float = 1.0
+    columns: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         Tree.check(self)
         check_positive("slope", self.slope)
         n, n_columns = self.n_nodes, len(self.coders)
+        check_factors("columns", self.columns, n_columns)
         check_values("utility", self.utility, (n,), nan=True)
         check_values("candidates", self.candidates, (n, n_columns), nan=True)
         check_values("log_prior", self.log_prior, (n, self.n_outputs))
         check_values("logs", self.logs, (len(self.logs), self.n_outputs))
         check_values("counts", self.counts, self.logs.shape, 0.0, HEAVIEST)
         check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
+
+    @property
+    def is_calibrated(self) -> bool:
+        return self.slope != 1.0 or self.columns is not None
 
     # Reading a node ----------------------------------------------------------------------------
 

@@ -15,18 +15,6 @@ FARTHEST = 500.0
 
 
 @kernel
-def largest_by_row(scores: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The most that scores are above the base, for each row."""
-    out = np.empty(len(scores))
-    for i in range(len(scores)):
-        largest = -np.inf
-        for c in range(len(base)):
-            largest = max(largest, scores[i, c] - base[c])
-        out[i] = largest
-    return out
-
-
-@kernel
 def _whole(term: float, scale: float, weight: float) -> np.int64:
     """A term in whole units, times a weight: weights that are whole numbers are repetitions."""
     units = np.int64(math.floor(term * scale + 0.5))
@@ -38,11 +26,10 @@ def _whole(term: float, scale: float, weight: float) -> np.int64:
 
 @kernel
 def add_sums(
-    scores: NDArray[np.float64],
+    logs: NDArray[np.float64],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
     base: NDArray[np.float64],
-    best: NDArray[np.float64],
     point: NDArray[np.float64],
     scale: float,
     together: bool,
@@ -52,39 +39,62 @@ def add_sums(
 ) -> None:
     """Add the loss of rows, its gradient and its Hessian (OUT, in units of 1 / scale).
 
-    ``point`` (IN) is the slope, then a shift for each class; the score of a class is its base plus
-    the slope times its evidence plus its shift. ``together`` says whether the Hessian knows that
-    classes share a probability of 1; without it, it is too large, which only shortens steps.
+    ``logs`` (IN) is rows x factors x classes. What its first factor multiplies includes the base:
+    that is taken out. ``point`` (IN) is the factors, then a shift for each class; the score of a
+    class is its base plus its evidence, each times its factor, plus its shift. ``together`` says
+    whether the Hessian knows that classes share a probability of 1; without it, it is too large,
+    which only shortens steps.
     """
-    n = len(base)
-    evidence, p = np.empty(n), np.empty(n)
+    n_factors, n = logs.shape[1], len(base)
+    size = n_factors + n
+    evidence, away = np.empty((n_factors, n)), np.empty((n_factors, n))
+    p, mean = np.empty(n), np.empty(n_factors)
     for i in range(len(groups)):
         w, g = weight[i], groups[i]
+        for c in range(n):
+            p[c] = base[c]
+        for j in range(n_factors):
+            best = -np.inf
+            for c in range(n):
+                evidence[j, c] = logs[i, j, c] - base[c] if j == 0 else logs[i, j, c]
+                best = max(best, evidence[j, c])
+            for c in range(n):
+                evidence[j, c] = max(evidence[j, c] - best, -FARTHEST)
+                p[c] += point[j] * evidence[j, c]
         largest = -np.inf
         for c in range(n):
-            evidence[c] = max(scores[i, c] - base[c] - best[i], -FARTHEST)
-            p[c] = base[c] + point[0] * evidence[c] + point[c + 1]
+            p[c] += point[n_factors + c]
             largest = max(largest, p[c])
         true_score, total = p[g], 0.0
         for c in range(n):
             p[c] = math.exp(p[c] - largest)
             total += p[c]
         loss[0] += _whole(largest + math.log(total) - true_score, scale, w)
-        mean, square = 0.0, 0.0
         for c in range(n):
             p[c] /= total
-            mean += p[c] * evidence[c]
-            square += p[c] * evidence[c] * evidence[c]
-        gradient[0] += _whole(mean - evidence[g], scale, w)
-        hessian[0] += _whole(max(square - mean * mean, 0.0), scale, w)
+        for j in range(n_factors):
+            mean[j] = 0.0
+            for c in range(n):
+                mean[j] += p[c] * evidence[j, c]
+            gradient[j] += _whole(mean[j] - evidence[j, g], scale, w)
+            for c in range(n):
+                away[j, c] = p[c] * (evidence[j, c] - mean[j])
+                cross = _whole(away[j, c], scale, w)
+                hessian[j * size + n_factors + c] += cross
+                hessian[(n_factors + c) * size + j] += cross
+            for k in range(j + 1):
+                covariance = 0.0
+                for c in range(n):
+                    covariance += away[j, c] * evidence[k, c]
+                both = _whole(covariance, scale, w)
+                hessian[j * size + k] += both
+                if k < j:
+                    hessian[k * size + j] += both
         for c in range(n):
             share = p[c] - 1.0 if c == g else p[c]
-            gradient[c + 1] += _whole(share, scale, w)
-            cross = _whole(p[c] * (evidence[c] - mean), scale, w)
-            hessian[c + 1] += cross
-            hessian[(c + 1) * (n + 1)] += cross
-            hessian[(c + 1) * (n + 2)] += _whole(p[c], scale, w)
+            gradient[n_factors + c] += _whole(share, scale, w)
+            row = (n_factors + c) * size + n_factors
+            hessian[row + c] += _whole(p[c], scale, w)
             if together:
                 for d in range(n):
-                    both = _whole(p[c] * p[d], scale, w)
-                    hessian[(c + 1) * (n + 1) + d + 1] -= both
+                    hessian[row + d] -= _whole(p[c] * p[d], scale, w)

@@ -293,10 +293,22 @@ class Scorer:
         pairs = tuple(replace(pair, logs=pair.logs[:, :, classes]) for pair in self.pairs)
         return Scorer(self.log_prior[classes], terms, pairs)
 
-    def calibrated(self, slope: float, intercept: NDArray[np.float64]) -> Scorer:
-        """All evidence times a slope, the prior too, and an intercept for each class."""
+    def calibrated(
+        self,
+        slope: float,
+        intercept: NDArray[np.float64],
+        columns: NDArray[np.float64] | None = None,
+    ) -> Scorer:
+        """All evidence times a slope, the prior too, and an intercept for each class.
+
+        With ``columns``, the evidence of each has a factor of its own.
+        """
         prior = np.maximum(scale_logs(self.log_prior, slope) + intercept, kernels.ABSENT)
-        terms = tuple(None if term is None else term.scaled(slope) for term in self.terms)
+        factors = [slope] * len(self.terms) if columns is None else columns.tolist()
+        terms = tuple(
+            None if term is None else term.scaled(factor)
+            for term, factor in zip(self.terms, factors, strict=True)
+        )
         pairs = tuple(replace(p, logs=scale_logs(p.logs, slope)) for p in self.pairs)
         return Scorer(prior, terms, pairs)
 
@@ -324,7 +336,9 @@ class Scorer:
         ]
 
 
-def scale_logs(logs: NDArray[np.float64], factor: float) -> NDArray[np.float64]:
+def scale_logs(
+    logs: NDArray[np.float64], factor: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Logs times a factor; what stands for log 0 stays that."""
     return np.where(logs > kernels.IMPOSSIBLE / 2, factor * logs, logs)
 

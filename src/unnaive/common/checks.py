@@ -83,6 +83,12 @@ def check_positive(what: str, number: float) -> None:
     expect(0.0 < number <= FINITE, f"{what} is {number}, not a finite number above 0.")
 
 
+def check_factors(what: str, array: NDArray[Any] | None, n: int) -> None:
+    """Refuse learned factors, where there are any, that are not n numbers above 0."""
+    if array is not None:
+        check_values(what, array, (n,), 5e-324, FINITE)
+
+
 def check_ascending(what: str, array: NDArray[Any]) -> None:
     """Refuse numbers that are not a list in ascending order; neighbours may be equal."""
     check_values(what, array, (array.size,), -FINITE, FINITE)

@@ -200,7 +200,7 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
     if part.errors and part.errors[j].size:
         down = up = normal_reach(part.errors[j][:kept], level)
     elif part.counts is not None:
-        down, up = _reach(counts, logs, weights, part, level)
+        down, up = _reach(counts, logs, weights, part, j, level)
     return {
         "form": "intervals" if isinstance(coder, Bins) else "values",
         "values": values,
@@ -221,6 +221,7 @@ def _reach(
     logs: NDArray[np.float64],
     weights: NDArray[np.float64],
     part: Part,
+    j: int,
     level: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distances to the limits; 0 where a value has no evidence by definition."""
@@ -230,7 +231,7 @@ def _reach(
     if logs.shape[1] > 1:
         estimates = (logs[informative], (logs - weights)[informative]) if part.direct else None
         down[informative], up[informative] = table_reach(counts[informative], level, estimates)
-    return down * part.votes, up * part.votes
+    return down * part.factor(j), up * part.factor(j)
 
 
 def _density(
@@ -246,7 +247,7 @@ def _density(
     if part.counts is not None:
         # Whether a number is there is evidence by counts; the number itself, by densities.
         there = np.vstack((term.missing, term.log_weight))
-        down, up = _reach(counts[:2], there, weigh(there, prior), part, level)
+        down, up = _reach(counts[:2], there, weigh(there, prior), part, j, level)
         at_points = density_reach(term, points, counts[1], logs[1:], prior, level)
         reach[0], reach[1:] = np.maximum(down[0], up[0]), at_points * (logs.shape[1] > 1)
     density = np.exp(logs - term.log_weight)

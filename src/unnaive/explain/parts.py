@@ -46,6 +46,8 @@ class Part:
     votes : float
         Factor of the evidence in the model: the sum of the votes of boosting rounds, times the
         slope of calibration.
+    columns : array of shape (attributes,) or None
+        Factors of calibration of the attributes, where each has its own.
     errors : tuple of arrays
         Standard errors of the evidence by column, where the model knows them.
     """
@@ -58,7 +60,12 @@ class Part:
     weight: float
     direct: bool = True
     votes: float = 1.0
+    columns: NDArray[np.float64] | None = None
     errors: tuple[NDArray[np.float32], ...] = ()
+
+    def factor(self, j: int) -> float:
+        """Factor of the evidence of an attribute."""
+        return self.votes if self.columns is None else self.votes * float(self.columns[j])
 
     def __repr__(self) -> str:
         return f"Part {self.name!r}: {len(self.labels)} labels, {len(self.scorer.terms)} attributes"

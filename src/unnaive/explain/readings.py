@@ -84,17 +84,24 @@ def parts_of(node: Any, labels: NDArray[Any]) -> Parts:  # noqa: ARG001
 
 @parts_of.register
 def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
-    counts, direct = node.counts, not node.boosted and node.slope == 1.0
+    counts, direct = node.counts, not node.boosted and not node.is_calibrated
     weight = np.nan if counts is None else float(counts.totals.sum())
-    votes = node.slope * (1.0 if node.rounds is None else node.rounds)
-    part = Part(
-        "naive Bayes", "model", labels, node.scorer, counts, weight, direct, votes, node.errors
-    )
+    votes = 1.0 if node.rounds is None else node.rounds
+    factors = _factors(node, votes)
+    given = (node.scorer, counts, weight, direct, *factors, node.errors)
+    part = Part("naive Bayes", "model", labels, *given)
 
     def active_parts(block: Block) -> list[ActivePart]:
         return [ActivePart(0, np.arange(block.n_rows), np.ones(block.n_rows))]
 
     return Parts((part.name,), lambda _: part, 0, active_parts)
+
+
+def _factors(
+    node: EvidenceTable | BayesTree, votes: float = 1.0
+) -> tuple[float, NDArray[np.float64] | None]:
+    """What all evidence of a part is multiplied by, and that of each attribute."""
+    return (votes if node.columns is not None else votes * node.slope), node.columns
 
 
 @parts_of.register
@@ -153,9 +160,8 @@ def _(node: BayesTree, labels: NDArray[Any]) -> Parts:
     weight = node.weight
 
     def part(n: int) -> Part:
-        direct, rows = node.slope == 1.0, float(weight[n])
-        given = (node.scorer(n), node.node_counts(n), rows, direct, node.slope)
-        return Part(f"node {n}", "node", labels, *given)
+        given = (node.scorer(n), node.node_counts(n), float(weight[n]), not node.is_calibrated)
+        return Part(f"node {n}", "node", labels, *given, *_factors(node))
 
     def active_parts(block: Block) -> list[ActivePart]:
         stops = node.apply(block)

@@ -14,27 +14,36 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Answer
 from unnaive.answer.calibrated import calibrated
-from unnaive.answer.nodes import Node
+from unnaive.answer.evidence import evidence
+from unnaive.answer.nodes import EvidenceTable, Node
 from unnaive.answer.predict import joint
-from unnaive.bayes.calibrate import Calibration, fit_calibration
+from unnaive.answer.tree import BayesTree
+from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_columns
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
+from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
-from unnaive.table.storage import join, stretches
+from unnaive.table.storage import join, join_records, stretches
 
 CALIBRATING = "calibrating"
+# Evidence by column that is kept, rows x columns x classes: 256 MiB
+MOST_NUMBERS = 1 << 25
+PART = 1 << 14  # rows whose evidence by column is taken at a time
 
 
-def check_calibration(model: Any) -> None:
+def check_calibration(model: Any, *more: str) -> None:
     """Refuse a parameter ``calibration`` that is no way to calibrate."""
-    check_word(model, "calibration", "none", "slope")
+    check_word(model, "calibration", "none", "slope", *more)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRows:
-    """Scores of rows by a model that has not seen them, their classes and weights."""
+    """Scores of rows by a model that has not seen them, their classes and weights.
+
+    Scores are rows x classes; or what they are sums of: rows x (1 + columns) x classes.
+    """
 
     PER_ROW: ClassVar = {"scores": 0, "groups": 0, "weight": 0}
 
@@ -43,7 +52,15 @@ class JudgedRows:
     weight: NDArray[np.float64]
 
     def fit(self, n_jobs: int | None = None) -> Calibration:
-        return fit_calibration(self.scores, self.groups, self.weight, n_jobs)
+        """The calibration under which the classes of these rows are most probable."""
+        fit = fit_calibration if self.scores.ndim == 2 else fit_columns
+        return fit(self.scores, self.groups, self.weight, n_jobs)
+
+    def weigh_classes(self, totals: NDArray[np.float64]) -> JudgedRows:
+        """The same rows, such that the rows of each class weigh so much in all."""
+        found = np.bincount(self.groups, self.weight, len(totals))
+        factor = np.divide(totals, found, out=np.zeros_like(totals), where=found > 0.0)
+        return replace(self, weight=self.weight * factor[self.groups])
 
 
 def judge_left_out(
@@ -54,6 +71,8 @@ def judge_left_out(
     factor: NDArray[np.float64],
     n_rows: int,
     n_jobs: int | None = None,
+    *,
+    by_column: bool = False,
 ) -> JudgedRows:
     """Scores of all rows of a source, each as if it had not been counted.
 
@@ -65,26 +84,58 @@ def judge_left_out(
         The evidence for a row of each class that was not counted; None for rows that were not.
     factor : array of shape (classes,)
         What weights of the classes' rows are multiplied by.
+    by_column : bool, default=False
+        Whether to keep the evidence of each column, not its sum; of large tables that of some rows,
+        drawn by their numbers, whose classes then weigh as much as those of all rows.
     """
+    share = MOST_NUMBERS / (n_rows * _bars(node)) if by_column else 1.0
+
+    def score(node: Node, block: Block) -> NDArray[np.float64]:
+        if not by_column:
+            return joint(node, block, n_jobs)
+        logs = np.empty((block.n_rows, _bars(node) // node.n_outputs, node.n_outputs))
+        for part in stretches(block.n_rows, PART):  # bars of all rows at once would be held twice
+            bars = evidence(node, block.slice(part.start, part.stop), labels.classes, n_jobs)
+            logs[part, 0], logs[part, 1:] = bars.baseline, bars.bars
+        return logs
 
     def judge(block: Block) -> JudgedRows:
         assert block.target is not None
         groups = groups_of(labels, block.target)
-        scores = joint(node, block, n_jobs)
+        scores = score(node, block)
         if without is not None:
-            replace_own(scores, joint(without, block, n_jobs), groups)
+            replace_own(scores, score(without, block), groups)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, weight * factor[groups])
 
-    return join(source, judge, n_rows, CALIBRATING)
+    if share >= 1.0:
+        return join(source, judge, n_rows, CALIBRATING)
+
+    def judge_some(block: Block) -> tuple[JudgedRows, NDArray[np.float64]]:
+        assert block.target is not None
+        drawn = np.flatnonzero(draw_uniform(0, block.row_ids) < share)
+        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        groups, totals = groups_of(labels, block.target), np.zeros(len(labels))
+        np.add.at(totals, groups, weight * factor[groups])
+        return judge(block.take(drawn)), totals
+
+    parts, totals = zip(*source.each(judge_some, CALIBRATING), strict=True)
+    return join_records(parts).weigh_classes(np.sum(totals, axis=0))
+
+
+def _bars(node: Node) -> int:
+    """Numbers by which a row is judged, column by column."""
+    assert isinstance(node, (EvidenceTable, BayesTree))
+    columns = node.scorer.terms if isinstance(node, EvidenceTable) else node.coders
+    return (1 + len(columns)) * node.n_outputs
 
 
 def replace_own(
     scores: NDArray[np.float64], without: NDArray[np.float64], groups: NDArray[Any]
 ) -> None:
-    """Put the scores of each row's own class (IN without, rows x classes) into others (OUT)."""
+    """Put the scores of each row's own class (IN without, last axis) into others (OUT)."""
     every = np.arange(len(groups))
-    scores[every, groups] = without[every, groups]
+    scores[every, ..., groups] = without[every, ..., groups]
 
 
 def take_logs(votes: NDArray[np.float64]) -> None:
@@ -95,4 +146,4 @@ def take_logs(votes: NDArray[np.float64]) -> None:
 
 def calibrate_answer(answer: Answer, found: Calibration) -> Answer:
     """An answer with calibrated probabilities."""
-    return replace(answer, root=calibrated(answer.root, found.slope, found.intercept))
+    return replace(answer, root=calibrated(answer.root, found))

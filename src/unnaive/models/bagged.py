@@ -14,6 +14,7 @@ from unnaive.answer import Answer, Vote
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Cast, Node, cast_votes
 from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.calibrate import fit_calibration
 from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts.coded import CodedRows
@@ -194,10 +195,13 @@ max_categories, grid_limit :
             self.__dict__.pop(name, None)
         if self.bootstrap and (self.oob_score or self.calibration == "slope"):
             own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
-            judged = self._judge(rows, own, seeds[fair], start)
+            everyone = None
+            if self.calibration == "slope":
+                everyone = empty_rows(rows, start.n_classes, start.source.storage)
+            judged = self._judge(rows, own, seeds[fair], start, everyone)
             if self.oob_score:
                 self._score(rows, judged, start.source.storage)
-            root = self._calibrate(root, judged) if self.calibration == "slope" else root
+            root = root if everyone is None else self._calibrate(root, judged, everyone)
         self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         return self
 
@@ -206,26 +210,43 @@ max_categories, grid_limit :
         return "probabilities" if self.voting == "soft" else "winner"
 
     def _judge(
-        self, blocks: list[CodedRows], bags: list[Scorer], seeds: NDArray[np.uint64], start: Start
+        self,
+        blocks: list[CodedRows],
+        bags: list[Scorer],
+        seeds: NDArray[np.uint64],
+        start: Start,
+        everyone: JudgedRows | None,
     ) -> JudgedRows:
-        """Votes on each row by the bags that it is not in; NaN where it is in all of them."""
+        """Votes on each row by the bags that it is not in; NaN where it is in all of them.
+
+        ``everyone`` (OUT) gets the votes of all bags.
+        """
         judged = empty_rows(blocks, start.n_classes, start.source.storage)
         vote, at = partial(cast_votes, self._cast), 0
         for rows in blocks:
-            judged.scores[at : at + rows.n_rows] = out_of_bag(
-                rows, bags, seeds, start.n_classes, self.max_samples, vote, self.n_jobs
-            )
-            at += rows.n_rows
+            here, votes = slice(at, at + rows.n_rows), None
+            if everyone is not None:
+                votes = everyone.scores[here]
+                votes[:] = 0.0
+            given = (seeds, start.n_classes, self.max_samples, vote, self.n_jobs, votes)
+            judged.scores[here] = out_of_bag(rows, bags, *given)
+            at = here.stop
         return judged
 
-    def _calibrate(self, root: Node, judged: JudgedRows) -> Node:
-        """The vote calibrated by the rows (IN, OUT) that some bag judges."""
+    def _calibrate(self, root: Node, judged: JudgedRows, everyone: JudgedRows) -> Node:
+        """The vote calibrated by the rows (IN, OUT) that some bag judges.
+
+        They say how sure to be. How probable classes are on the whole is a matter of all bags
+        (IN, OUT): those without a row of a rare class find the class rarer than it is.
+        """
         for part in stretches(len(judged.groups)):
             in_all = np.isnan(judged.scores[part, 0])
             judged.scores[part][in_all], judged.weight[part][in_all] = 1.0, 0.0
         take_logs(judged.scores)
-        calibration = judged.fit(self.n_jobs)
-        return calibrated(root, calibration.slope, calibration.intercept)
+        take_logs(everyone.scores)
+        slope = judged.fit(self.n_jobs).slope
+        rows = (everyone.scores, everyone.groups, everyone.weight, self.n_jobs)
+        return calibrated(root, fit_calibration(*rows, slope=slope))
 
     def _score(self, blocks: list[CodedRows], judged: JudgedRows, storage: Storage) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""

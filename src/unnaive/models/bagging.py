@@ -213,7 +213,7 @@ class BaggedClassifier(MemberEnsemble):
         take_logs(logs)
         rows = JudgedRows(logs, members.groups[known], members.weight[known])
         calibration = rows.fit(self.n_jobs)
-        return calibrated(root, calibration.slope, calibration.intercept)
+        return calibrated(root, calibration)
 
     def _score(self, members: Members, judged: NDArray[np.float64]) -> None:
         """The share of rows that are judged rightly, and the answers in the order of the rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +10,20 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Answer, ClassTree
 from unnaive.common.checks import check_number, check_word
+from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
+from unnaive.models._calibration import check_calibration
 from unnaive.models.tree.c45 import C45Rules, grow_c45
-from unnaive.models.tree.classifier import SharedRows, TreeClassifier, encoded
+from unnaive.models.tree.c45_left_out import (
+    NumberedRows,
+    calibrate_shares,
+    judge_halves,
+    slope_without_one,
+    smooth_to_parents,
+)
+from unnaive.models.tree.classifier import Encoded, SharedRows, TreeClassifier, encoded
 from unnaive.table.storage import join
 
 
@@ -50,7 +60,15 @@ class C45Classifier(TreeClassifier):
     confidence : float, default=0.25
         Confidence level of the pessimistic errors: smaller prunes more.
     alpha : float, default=1.0
-        Pseudo-count of every class in the leaves' probabilities; 0 takes C4.5's raw shares.
+        Pseudo-count of every class in the leaves' probabilities; 0 takes C4.5's raw shares. With
+        calibration it is for the root alone: the shares of other nodes are pulled to those of their
+        parents, by the weight of one row.
+    calibration : {"slope", "none"}, default="slope"
+        Whether the logarithms of the leaves' shares are multiplied by one factor. Rows say which
+        twice, each judged without itself by the nodes on its path, which is too sure, and by a tree
+        of the half of the rows that it is not in, drawn by their numbers, which is not sure enough;
+        the factor is the geometric mean. Every class has an intercept: shares add up to those of
+        the training rows. The tree is the same. ``"none"`` is Quinlan's.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :
@@ -120,6 +138,7 @@ class C45Classifier(TreeClassifier):
         raising: bool = True,
         confidence: float = 0.25,
         alpha: float = 1.0,
+        calibration: str = "slope",
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
@@ -135,6 +154,7 @@ class C45Classifier(TreeClassifier):
         self.raising = raising
         self.confidence = confidence
         self.alpha = alpha
+        self.calibration = calibration
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.max_categories = max_categories
@@ -159,11 +179,28 @@ class C45Classifier(TreeClassifier):
         rules = self._rules()
         source, summary, factor = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, factor)
-        rows = join(source, lambda block: encoded(block, coders, summary, factor), summary.n_rows)
+        numbered = join(
+            source,
+            lambda block: NumberedRows(encoded(block, coders, summary, factor), block.row_ids),
+            summary.n_rows,
+        )
         growing = Progress("growing and pruning", steps=0, hook=self._hook)
-        tree = grow_c45(rows, coders, len(summary.labels), rules, source.storage)
+
+        def grow(rows: Encoded) -> ClassTree:
+            return grow_c45(rows, coders, len(summary.labels), rules, source.storage)
+
+        tree = grow(numbered.rows)
+        halves = numbered.halves(source.storage) if self.calibration == "slope" else []
+        half_trees = [smooth_to_parents(grow(rows), rules.alpha) for rows in halves]
         growing.reach(summary.n_rows)
         growing.finish()
+        if half_trees:
+            class_weights = row_factor(summary, factor)
+            given = (source, summary.labels, class_weights, summary.n_rows, self.n_jobs)
+            low = judge_halves(half_trees, *given).fit(self.n_jobs).slope
+            tree = smooth_to_parents(tree, rules.alpha)
+            high = max(low, slope_without_one(tree, rules.alpha, self.n_jobs))
+            tree = calibrate_shares(tree, math.sqrt(low * high), self.n_jobs)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
@@ -172,7 +209,12 @@ class C45Classifier(TreeClassifier):
         room = shared.source.storage
         return grow_c45(rows, shared.coders, shared.n_classes, self._rules(), room)
 
+    @property
+    def _n_passes(self) -> int:  # type: ignore[override]
+        return 2 if self.calibration == "none" else 3
+
     def _check_parameters(self) -> None:
+        check_calibration(self)
         check_word(self, "criterion", "gain_ratio", "gain")
         check_word(self, "thresholds", "gain", "gain_ratio")
         check_number(self, "min_rows", 0)

@@ -34,7 +34,7 @@ from unnaive.models._base import TableClassifier
 from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_numbers
-from unnaive.models.decompose.left_out import judge_pairs
+from unnaive.models.decompose.left_out import PairRows, calibrate_halves, judge_pairs
 from unnaive.models.decompose.profile import describe_class, summarize_pairs
 from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels, number_parameter
 from unnaive.models.decompose.relabel import join as join_pairs
@@ -80,8 +80,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     calibration : {"slope", "none"}, default="slope"
         Whether the log probabilities of the classes are multiplied by one factor, and every class
         has an intercept, such that the classes of rows are most probable, each judged as if it had
-        not been counted. This is for a `NaiveBayesClassifier` that is not calibrated itself: other
-        estimators say how sure they are. ``"none"`` is the paper's.
+        not been counted. Around other classifiers of this library than `NaiveBayesClassifier`, each
+        is judged by a second estimator, of the half of the rows that it is not in, with the same
+        clusters. Those of other libraries say themselves how sure they are. ``"none"`` is the
+        paper's.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of the estimator and the clusterer where they have none.
     n_jobs : int or None, default=None
@@ -247,26 +249,24 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self.clusters_ = self._describe(source, picked, clusterings)
         self._remember(summary.schema)
         self.__dict__.pop("calibration_", None)  # of an earlier fit
-        if self.calibration == "slope" and isinstance(estimator, NaiveBayesClassifier):
-            weight = routed.estimator.get("sample_weight")
-            self._calibrate(estimator, X, pairs, weight, summary.n_rows)
+        if self.calibration == "slope" and isinstance(estimator, TableClassifier):
+            self._calibrate(PairRows(X, pairs, routed.estimator, row_labels.row_ids, room))
         return self
 
-    def _calibrate(
-        self,
-        estimator: NaiveBayesClassifier,
-        X: Any,
-        pairs: NDArray[np.intp],
-        weight: Any,
-        n_rows: int,
-    ) -> None:
-        """Learn how sure to be of classes; an estimator that is calibrated has learned it."""
-        if estimator.calibration == "none":
-            rows = estimator._rows_to_learn(X, pairs, weight, estimator.schema_)
-            folded = self.answer_.find(Folded)
-            assert folded is not None
-            judged = judge_pairs(folded, estimator._without_one(), rows, n_rows, self.n_jobs)
+    def _calibrate(self, rows: PairRows) -> None:
+        """Learn how sure to be of classes."""
+        folded, estimator = self.answer_.find(Folded), self.estimator_
+        assert folded is not None
+        if isinstance(estimator, NaiveBayesClassifier) and estimator.calibration == "none":
+            weight = rows.params.get("sample_weight")
+            source = estimator._rows_to_learn(rows.X, rows.pairs, weight, estimator.schema_)
+            without, n_rows = estimator._without_one(), len(rows.pairs)
+            judged = judge_pairs(folded, without, source, n_rows, self.n_jobs)
             self.calibration_ = judged.fit(self.n_jobs)
+            return
+        found = calibrate_halves(folded, estimator, rows, self.n_jobs)
+        if found is not None:
+            self.calibration_ = found
 
     def _judge(
         self, rows: ClassRows, estimator: Any, params: Any, row_labels: RowLabels, seed: int

@@ -28,6 +28,7 @@ from unnaive.models.tree.forest_kernels import Limits
 from unnaive.table import Schema
 
 ALPHAS = (0.01, 0.1, 1.0)  # tried on rows out of bag
+MOST_ALPHA = 10_000.0
 USUAL_ALPHA = 0.1  # where nothing is out of bag
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 SHAPE_BINS = 2  # intervals of pairs of columns, which a forest does not have
@@ -220,6 +221,11 @@ class RandomForestClassifier(TableClassifier):
         if power is not None and len(alphas) == 1 and not self.oob_score:
             return replace(forest, alpha=alphas[0], power=power)
         judged = calibrate(forest, table, bags, alphas, power, self.n_jobs)
+        # Where a class is rare, leaves must know its share: more pseudo-rows while they help.
+        while self.alpha == "oob" and judged.alpha == alphas[-1] < MOST_ALPHA:
+            alphas = (10.0 * alphas[-1],)
+            more = calibrate(forest, table, bags, alphas, power, self.n_jobs)
+            judged = more if more.loss < judged.loss else judged
         if self.oob_score:
             self._judge(raise_shares(judged.shares, judged.power), table)
         return replace(forest, alpha=judged.alpha, power=judged.power)

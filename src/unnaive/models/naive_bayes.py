@@ -70,10 +70,12 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         Whether a missing value is no evidence, or a value like any other.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
-    calibration : {"none", "slope"}, default="none"
+    calibration : {"none", "slope", "columns"}, default="none"
         Whether `fit` takes a second pass over the rows to calibrate the probabilities, as
-        `calibrate` does: one factor for all evidence, and an intercept for each class. Naive Bayes
-        counts evidence again where columns repeat each other, and is then too sure.
+        `calibrate` does: by one factor for all evidence, or one for each column (weighted naive
+        Bayes), and an intercept for each class. Naive Bayes counts evidence again where columns
+        repeat each other, and is then too sure. Factors of columns take more time, and say which
+        columns repeat others: their evidence is smaller.
     var_smoothing : float, default=0.1
         For ``"gaussian"``: share of the column's variance added to every class's variance.
     bandwidth : {"conditional", "cv", "silverman"} or float, default="conditional"
@@ -195,7 +197,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         source, summary = self._read(X, y, sample_weight)
         check_class_weight(self.class_weight, summary.labels.classes)
         self._learn(summary)
-        if self.calibration == "slope":
+        if self.calibration != "none":
             self._calibrate(source, summary.n_rows, seen=True)
         return self
 
@@ -205,9 +207,10 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
     ) -> Self:
         """Calibrate the probabilities by one pass over rows with labels.
 
-        All evidence is multiplied by one factor, and every class has a fresh intercept, such that
-        the classes of the rows are most probable. `partial_fit` and `unnaive.merge` leave a model
-        that is not calibrated: call this after them.
+        All evidence is multiplied by one factor (with ``calibration="columns"``, that of each
+        column by its own), and every class has a fresh intercept, such that the classes of the rows
+        are most probable. `partial_fit` and `unnaive.merge` leave a model that is not calibrated:
+        call this after them.
 
         Parameters
         ----------
@@ -230,7 +233,8 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         sums, without = self._sums("calibrated"), self._without_one() if seen else None
         factor = class_factor(self.class_weight, self.classes_, self.class_count_)
         given = (source, Labels(self.classes_), row_factor(sums, factor), n_rows, self.n_jobs)
-        judged = judge_left_out(self.answer_.root, without, *given)
+        by_column = self.calibration == "columns"
+        judged = judge_left_out(self.answer_.root, without, *given, by_column=by_column)
         self.answer_ = calibrate_answer(self.answer_, self._aim(judged.fit(self.n_jobs)))
         return self
 
@@ -284,7 +288,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         for name in ("alpha", "prior_alpha"):
             check_number(self, name, 0)
         check_word(self, "missing", "skip", "value")
-        check_calibration(self)
+        check_calibration(self, "columns")
         self._check_options()
 
     def _check_learned(self) -> None:
@@ -304,7 +308,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]
-        return 2 if self.calibration == "slope" else 1
+        return 1 if self.calibration == "none" else 2
 
     def _smoothing(self) -> Smoothing:
         return Smoothing(self.alpha, self.missing)

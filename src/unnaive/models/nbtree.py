@@ -61,11 +61,11 @@ class NBTreeClassifier(FoldedTreeClassifier):
         Whether a missing value is no evidence, or a value like any other.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
-    calibration : {"slope", "none"}, default="slope"
-        Whether all evidence is multiplied by one factor, and every class has an intercept, such
-        that the classes of rows are most probable, each judged by its leaf as if it had not been
-        counted there; a class that has not occurred in a leaf is then improbable, not impossible.
-        ``"none"`` is the paper's.
+    calibration : {"columns", "slope", "none"}, default="columns"
+        Whether the evidence of each column is multiplied by a factor of its own, or all evidence by
+        one, the same in all leaves, and every class has an intercept, such that the classes of rows
+        are most probable, each judged by its leaf as if it had not been counted there; a class that
+        has not occurred in a leaf is then improbable, not impossible. ``"none"`` is the paper's.
     categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
@@ -117,7 +117,7 @@ class NBTreeClassifier(FoldedTreeClassifier):
         alpha: float = 0.5,
         missing: str = "skip",
         class_weight: Any = None,
-        calibration: str = "slope",
+        calibration: str = "columns",
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,

@@ -141,7 +141,7 @@ class Block:
             self.schema,
             [c[rows] for c in self._columns] if self.matrix is None else self.matrix[rows],
             n_rows=len(rows),
-            target=None if self.target is None else self.target[rows],
+            target=cut_target(self.target, rows),
             weight=None if self.weight is None else self.weight[rows],
             row_ids=self.row_ids[rows],
         )

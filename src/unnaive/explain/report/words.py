@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
+import numpy as np
+
 from unnaive.answer import (
     Answer,
     Calibrated,
@@ -21,7 +23,7 @@ from unnaive.answer import (
     Scorecard,
     Vote,
 )
-from unnaive.answer.tree import Tree
+from unnaive.answer.tree import BayesTree, Tree
 from unnaive.common.wording import counted, shortened
 from unnaive.explain.parts import label_names
 from unnaive.pack.release import release
@@ -80,10 +82,19 @@ def _(node: EvidenceTable) -> str:
     if node.scorer.pairs:
         pairs = counted(len(node.scorer.pairs), "pair")
         return f"The evidence of all attributes, and of {pairs} of attributes, adds up."
-    scaled = "" if node.slope == 1.0 else f" It is calibrated by the factor {node.slope:.2g}."
+    scaled = _calibrated_words("It is", node)
     if node.boosted:
         return f"Learned by boosting: the evidence of all rounds and attributes adds up.{scaled}"
     return f"Naive Bayes: the evidence of all attributes adds up.{scaled}"
+
+
+def _calibrated_words(what: str, node: EvidenceTable | BayesTree) -> str:
+    if not node.is_calibrated:
+        return ""
+    if node.columns is None:
+        return f" {what} calibrated by the factor {node.slope:.2g}."
+    low, high = node.columns.min(initial=np.inf), node.columns.max(initial=0.0)
+    return f" {what} calibrated by a factor for each attribute, from {low:.2g} to {high:.2g}."
 
 
 @describe.register
@@ -105,8 +116,7 @@ def _(node: Tree) -> str:
     what = "class shares" if isinstance(node, ClassTree) else "a naive Bayes"
     leaves = counted(node.n_leaves, "leaf", "leaves")
     each = ", each" if node.n_leaves > 1 else ""
-    slope = getattr(node, "slope", 1.0)
-    scaled = "" if slope == 1.0 else f" Its evidence is calibrated by the factor {slope:.2g}."
+    scaled = _calibrated_words("Its evidence is", node) if isinstance(node, BayesTree) else ""
     return f"A tree of {leaves}{each} with {what}; depth {int(node.depth.max())}.{scaled}"
 
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from typing import Any
 
-from unnaive.answer import Folded
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import fold_probabilities, joint
+from unnaive.answer.predict import probabilities as probabilities_of
+from unnaive.bayes.calibrate import Calibration, fit_calibration
 from unnaive.bayes.scoring import probabilities
+from unnaive.common.advice import silence
+from unnaive.common.sklearn_private import check_method_params
 from unnaive.encode import Labels
+from unnaive.encode.draws import draw_folds
 from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import CALIBRATING, JudgedRows, replace_own, take_logs
 from unnaive.table import Block, Source
-from unnaive.table.storage import join
+from unnaive.table.picking import take_rows
+from unnaive.table.storage import Storage, join, join_records
 
 
 def judge_pairs(
@@ -35,3 +46,66 @@ def judge_pairs(
         return JudgedRows(votes, folded.owner[pairs], weight)
 
     return join(source, judge, n_rows, CALIBRATING)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairRows:
+    """Rows with their pairs, and what the estimator's ``fit`` takes beside them."""
+
+    X: Any
+    pairs: NDArray[np.intp]
+    params: Any
+    row_ids: NDArray[np.int64]
+    storage: Storage
+
+    def take(self, rows: NDArray[np.intp]) -> PairRows:
+        """Some of the rows."""
+        params = check_method_params(self.X, self.params, indices=rows)
+        pairs, ids = (self.storage.take(own, rows) for own in (self.pairs, self.row_ids))
+        return PairRows(take_rows(self.X, rows), pairs, params, ids, self.storage)
+
+
+def calibrate_halves(
+    folded: Folded, fitted: Any, rows: PairRows, n_jobs: int | None = None
+) -> Calibration | None:
+    """How sure to be of classes, around any estimator of the library.
+
+    The slope is learned from rows that are each judged by a model of the half, drawn by the rows'
+    numbers, that they are not in, with the same clusters; intercepts from the fitted model on all
+    rows. None where a half would be empty.
+    """
+    half = draw_folds(0, rows.row_ids, 2)
+    halves = [rows.take(np.flatnonzero(half == k)) for k in range(2)]
+    if not all(len(own.pairs) for own in halves):
+        return None
+    judged = []
+    for own, other in (halves, halves[::-1]):
+        with silence():
+            model = clone(fitted).fit(own.X, own.pairs, **own.params)
+        judged.append(_judge_by(model, folded, other, n_jobs))
+    slope = join_records(judged).fit(n_jobs).slope
+    all_rows = _judge_by(fitted, folded, rows, n_jobs)
+    return fit_calibration(all_rows.scores, all_rows.groups, all_rows.weight, n_jobs, slope)
+
+
+def _judge_by(model: Any, folded: Folded, rows: PairRows, n_jobs: int | None) -> JudgedRows:
+    """Log probabilities of the classes of rows by a model that may not know all pairs.
+
+    Rows of classes that it does not know have no weight.
+    """
+    root, labels = Answer.of(model, None).root, Labels(np.arange(len(folded.owner)))
+    known = np.isin(np.arange(folded.n_outputs), folded.owner[model.classes_])
+    weight = rows.params.get("sample_weight")
+    source = model._rows_to_learn(rows.X, rows.pairs, weight, model.schema_)
+
+    def judge(block: Block) -> JudgedRows:
+        assert block.target is not None
+        groups = folded.owner[groups_of(labels, block.target)]
+        pairs = np.zeros((block.n_rows, len(folded.owner)))
+        pairs[:, model.classes_] = probabilities_of(root, block, n_jobs)
+        scores = fold_probabilities(folded, pairs)
+        take_logs(scores)
+        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        return JudgedRows(scores, groups, np.where(known[groups], weight, 0.0))
+
+    return join(source, judge, len(rows.pairs), CALIBRATING)

@@ -61,13 +61,20 @@ def out_of_bag(
     mean: float,
     vote: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     n_jobs: int | None = None,
+    everyone: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Mean vote on each row of the bags that did not draw it; NaN where all did."""
+    """Mean vote on each row of the bags that did not draw it; NaN where all did.
+
+    ``everyone`` (OUT, rows x classes) gets the mean vote of all bags.
+    """
     words = draw_poisson(seeds, rows.row_ids, mean)
     total = np.zeros((rows.n_rows, n_classes))
     n = np.zeros((rows.n_rows, 1))
     for b, scorer in enumerate(bags):
         out = (lane(words, b) == 0)[:, None]
-        total += np.where(out, vote(coded_scores(rows, scorer, n_jobs)), 0.0)
+        votes = vote(coded_scores(rows, scorer, n_jobs))
+        if everyone is not None:
+            everyone += votes / len(bags)
+        total += np.where(out, votes, 0.0)
         n += out
     return np.where(n > 0, total, np.nan) / np.maximum(n, 1)

@@ -40,6 +40,7 @@ def judge_rounds(
     vote.
     """
     n_classes = len(rounds[0][0].log_prior)
+    blocks = [rows.distinct(n_classes) for rows in blocks]
     judged = empty_rows(blocks, n_classes, storage)
     at = 0
     for rows in blocks:

@@ -104,7 +104,7 @@ class FoldedTreeClassifier(TreeClassifier):
         grown = self._grow(rows, coders, self._rules(rows), summary, factor, progress, kept)
         progress.finish()
         tree: Node = grown
-        if self.calibration == "slope":
+        if self.calibration != "none":
             tree = self._calibrate(grown, source, summary, factor)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
@@ -144,7 +144,7 @@ class FoldedTreeClassifier(TreeClassifier):
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]
-        return 3 if self.calibration == "slope" else 2
+        return 2 if self.calibration == "none" else 3
 
     def _calibrate(
         self,
@@ -161,11 +161,11 @@ class FoldedTreeClassifier(TreeClassifier):
         without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
         given = (source, summary.labels, row_factor(summary, factor), summary.n_rows, self.n_jobs)
         pooled = pool_priors(tree)
-        judged = judge_left_out(pooled, without, *given)
+        by_column = self.calibration == "columns"
+        judged = judge_left_out(pooled, without, *given, by_column=by_column)
         if weight is not None:
             judged = replace(judged, weight=weight)
-        calibration = judged.fit(self.n_jobs)
-        return calibrated(pooled, calibration.slope, calibration.intercept)
+        return calibrated(pooled, judged.fit(self.n_jobs))
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):
@@ -176,7 +176,7 @@ class FoldedTreeClassifier(TreeClassifier):
         if self.max_depth is not None:
             check_number(self, "max_depth", 0, whole=True)
         check_word(self, "missing", "skip", "value")
-        check_calibration(self)
+        check_calibration(self, "columns")
 
     def _rows(
         self,

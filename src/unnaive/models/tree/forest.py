@@ -202,11 +202,14 @@ def out_of_bag(
 
 
 class Judged(NamedTuple):
-    """Out-of-bag shares of the classes, and the pseudo-rows and power that suit them best."""
+    """Out-of-bag shares of the classes, the pseudo-rows and power that suit them best, and the log
+    loss of all rows with them.
+    """
 
     shares: NDArray[np.float64]
     alpha: float
     power: float
+    loss: float
 
 
 def calibrate(
@@ -225,7 +228,7 @@ def calibrate(
     everything = out_of_bag(forest, table, bags, alphas, n_jobs)
     judged = ~np.isnan(everything[0][:, 0])
     groups, weight = table.rows.groups[judged], table.weight[judged]
-    best: tuple[float, Judged] | None = None
+    best: Judged | None = None
     for shares, alpha in zip(everything, alphas, strict=True):
         with np.errstate(divide="ignore"):
             logs = np.log(shares[judged])
@@ -236,10 +239,10 @@ def calibrate(
             return DOUBT * math.log(power) ** 2 - math.fsum(weight * right)
 
         exponent = power or 2.0 ** (_least(lambda k: loss(2.0 ** (k / 16)), -16, 32) / 16)
-        if best is None or loss(exponent) < best[0]:
-            best = loss(exponent), Judged(shares, alpha, exponent)
+        if best is None or loss(exponent) < best.loss:
+            best = Judged(shares, alpha, exponent, loss(exponent))
     assert best is not None
-    return best[1]
+    return best
 
 
 def _least(loss: Callable[[int], float], low: int, high: int) -> int:

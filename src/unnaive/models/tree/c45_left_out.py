@@ -1,0 +1,120 @@
+"""Calibration of C4.5 by rows that a tree has not seen.
+
+How a tree has grown knows its rows: leaving them out of its nodes alone calls it surer than it is.
+Two more trees, each grown on half of the rows, judge the other half; but they have seen too few,
+and call it less sure than it is. The slope is the geometric mean of both: within the training rows
+of 12 data sets its calibration error is 0.073, that of the halves 0.089, of the nodes 0.090.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from unnaive.answer.class_tree import ClassTree
+from unnaive.bayes.calibrate import fit_calibration
+from unnaive.bayes.scoring import LEAST_SHARE
+from unnaive.encode import Labels
+from unnaive.encode.draws import draw_folds
+from unnaive.encode.labels import groups_of
+from unnaive.models._calibration import CALIBRATING, JudgedRows, take_logs
+from unnaive.models.tree.classifier import Encoded
+from unnaive.table import Block, Source
+from unnaive.table.storage import Storage, join
+
+# Weight, in rows, of the shares of a node's parent. More lets leaves of few rows answer like their
+# parents: within the training rows of 10 data sets, 2 had a log loss of 0.877 and was right 74.0 %
+# of the time, 1 had 0.882 and 74.3 %.
+PARENT = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberedRows:
+    """Encoded rows, and their numbers in the table."""
+
+    PER_ROW: ClassVar = {"row_ids": 0}
+
+    rows: Encoded
+    row_ids: NDArray[np.int64]
+
+    def halves(self, storage: Storage) -> list[Encoded]:
+        """The rows in two halves, drawn by their numbers; none where a half would be empty."""
+        half = draw_folds(0, self.row_ids, 2)
+        kept = [np.flatnonzero(half == k) for k in range(2)]
+        return [self._take(rows, storage) for rows in kept] if all(map(len, kept)) else []
+
+    def _take(self, kept: NDArray[np.intp], storage: Storage) -> Encoded:
+        codes = [storage.take(codes, kept) for codes in self.rows.codes]
+        groups, weight = (storage.take(own, kept) for own in (self.rows.groups, self.rows.weight))
+        return Encoded(codes, groups, weight)
+
+
+def smooth_to_parents(tree: ClassTree, alpha: float) -> ClassTree:
+    """A tree whose nodes' shares are pulled to those of their parents; alpha is for the root."""
+    return replace(tree, answer=_shares(tree, alpha, 0.0))
+
+
+def _shares(tree: ClassTree, alpha: float, one: float) -> NDArray[np.float64]:
+    """Shares of the classes at each node: for each class, without so many of its rows."""
+    counts, total = tree.class_weight, tree.weight[:, None]
+    less = np.minimum(counts, one)
+    shares = np.empty_like(counts)
+    whole = np.maximum(total[0] - less[0] + alpha * tree.n_outputs, LEAST_SHARE)
+    shares[0] = (counts[0] - less[0] + alpha) / whole
+    for n in range(1, tree.n_nodes):  # parents come before children
+        own = counts[n] - less[n] + PARENT * shares[tree.parent[n]]
+        shares[n] = own / (total[n] - less[n] + PARENT)
+    return shares
+
+
+def slope_without_one(tree: ClassTree, alpha: float, n_jobs: int | None) -> float:
+    """How sure to be of a smoothed tree by its rows, each left out of the nodes on its path."""
+    rows = _leaf_rows(tree)
+    leaves = np.flatnonzero(tree.attribute < 0)
+    own = np.log(np.maximum(_shares(tree, alpha, 1.0)[leaves], LEAST_SHARE))
+    rows.scores[np.arange(len(rows.groups)), rows.groups] = own.ravel()
+    return rows.fit(n_jobs).slope
+
+
+def _leaf_rows(tree: ClassTree) -> JudgedRows:
+    """The rows of each leaf and class as one, with their weight."""
+    leaves, n_classes = np.flatnonzero(tree.attribute < 0), tree.n_outputs
+    scores = np.repeat(np.log(np.maximum(tree.answer[leaves], LEAST_SHARE)), n_classes, axis=0)
+    groups = np.tile(np.arange(n_classes), len(leaves))
+    return JudgedRows(scores, groups, tree.class_weight[leaves].ravel())
+
+
+def judge_halves(
+    trees: list[ClassTree],
+    source: Source,
+    labels: Labels,
+    factor: NDArray[np.float64],
+    n_rows: int,
+    n_jobs: int | None,
+) -> JudgedRows:
+    """Log probabilities of all rows, each by the tree of the other half."""
+
+    def judge(block: Block) -> JudgedRows:
+        assert block.target is not None
+        groups, half = groups_of(labels, block.target), draw_folds(0, block.row_ids, 2)
+        scores = np.empty((block.n_rows, len(labels)))
+        for k, tree in enumerate(trees):
+            judged = np.flatnonzero(half != k)
+            scores[judged] = tree.probabilities(block.take(judged), n_jobs)
+        take_logs(scores)
+        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        return JudgedRows(scores, groups, weight * factor[groups])
+
+    return join(source, judge, n_rows, CALIBRATING)
+
+
+def calibrate_shares(tree: ClassTree, slope: float, n_jobs: int | None) -> ClassTree:
+    """Shares of nodes to the power of a slope, such that those of all rows are their classes'."""
+    rows = _leaf_rows(tree)
+    found = fit_calibration(rows.scores, rows.groups, rows.weight, n_jobs, slope=slope)
+    logs = np.log(np.maximum(tree.answer, LEAST_SHARE))
+    return replace(tree, answer=softmax(found.slope * logs + found.intercept, axis=1))
