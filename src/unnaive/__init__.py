@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         UnnaiveBayesClassifier,
         merge,
+        subtract,
     )
     from unnaive.store import load, save, to_sql
     from unnaive.table.scan import scan
@@ -89,6 +90,7 @@ _LATER = {
     "save": "unnaive.store",
     "scan": "unnaive.table.scan",
     "scorecard": "unnaive.answer",
+    "subtract": "unnaive.models",
     "to_sql": "unnaive.store",
     "what_if": "unnaive.explain",
 }
@@ -133,6 +135,7 @@ __all__ = [
     "save",
     "scan",
     "scorecard",
+    "subtract",
     "to_sql",
     "what_if",
 ]

@@ -490,6 +490,23 @@ def test_merged_parts_and_updates_equal_the_whole(ask):
     assert "C45Classifier cannot be merged" in err
 
 
+def test_forgotten_rows_leave_the_model_of_the_others(ask):
+    whole = pd.read_csv(LOANS)
+    for name, rows in (("kept", whole[:120]), ("gone", whole[120:])):
+        rows.to_csv(f"{name}.csv", index=False)
+    fit = ask("fit", "-m", "nb", "kept.csv", "-t", TARGET, "-o", "kept.unv", "--cv", 0, "-q")
+    assert fit == (0, "", "")
+    assert ask("forget", "nb.unv", "gone.csv", "-o", "rest.unv", "-q") == (0, "", "")
+    assert_same_model(load("rest.unv"), load("kept.unv"))
+    code, _, err = ask("forget", "rest.unv", "gone.csv", "-o", "none.unv")
+    assert code == 1
+    assert "the rows to forget cannot all be rows of the model" in err
+    assert not Path("none.unv").exists()
+    code, _, err = ask("forget", "tree.unv", LOANS)
+    assert code == 1
+    assert "C45Classifier cannot forget rows" in err
+
+
 def test_sql_answers_in_a_database_as_the_model_does(ask):
     X, _ = table()
     X = X.drop(columns=["opened", "guarantor"])  # SQLite has neither dates nor booleans

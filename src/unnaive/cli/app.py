@@ -14,6 +14,7 @@ from unnaive.cli.data import data
 from unnaive.cli.evaluate import evaluate
 from unnaive.cli.explain import explain
 from unnaive.cli.fit import fit
+from unnaive.cli.forget import forget
 from unnaive.cli.help import Command, Group, ModelCommand
 from unnaive.cli.merge import merge
 from unnaive.cli.predict import predict
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (fit, compare, evaluate, predict, explain, show, update, merge, sql, data)
+COMMANDS = (fit, compare, evaluate, predict, explain, show, update, forget, merge, sql, data)
 for command in COMMANDS:
     # Lines of a docstring are shorter than terminals: paragraphs flow.
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
