@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from unnaive.explain.report import report
     from unnaive.explain.tree_text import export_text
+    from unnaive.living import Timeline
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -73,6 +74,7 @@ _LATER = {
     "PooledClassifier": "unnaive.choose",
     "RandomForestClassifier": "unnaive.models",
     "RowProgress": "unnaive.estimator",
+    "Timeline": "unnaive.living",
     "TreeDisplay": "unnaive.explain",
     "UnnaiveBayesClassifier": "unnaive.models",
     "UnnaiveWarning": "unnaive.common.advice",
@@ -117,6 +119,7 @@ __all__ = [
     "PooledClassifier",
     "RandomForestClassifier",
     "RowProgress",
+    "Timeline",
     "TreeDisplay",
     "UnnaiveBayesClassifier",
     "UnnaiveWarning",

@@ -46,7 +46,7 @@ def gather(
     """One pass over the rows of a source; ``wanted`` says what to collect of columns."""
 
     def summarize(block: Block) -> Summary:
-        return _summarize(block, wanted(block.schema), grid_limit, n_jobs)
+        return summarize_block(block, wanted(block.schema), grid_limit, n_jobs)
 
     return source.reduce(summarize, _add_blocks, name)
 
@@ -56,7 +56,10 @@ def _add_blocks(first: Summary, second: Summary) -> Summary:
     return first + second
 
 
-def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None) -> Summary:
+def summarize_block(
+    block: Block, wanted: Wanted, grid_limit: int = GRID_LIMIT, n_jobs: int | None = None
+) -> Summary:
+    """What some rows leave behind."""
     if block.target is None:
         labels, groups = Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
     else:

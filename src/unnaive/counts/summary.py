@@ -65,6 +65,13 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         return merge_summaries([self, other])
 
+    def scaled(self, factor: float) -> Summary:
+        """The same rows, each weighing ``factor`` (above 0) times its weight."""
+        if factor == 1.0:
+            return self
+        counts = self.counts.scale_groups(np.full(len(self.labels), factor))
+        return replace(self, counts=counts, moments=self.moments.scaled(factor))
+
     def announce(self, labels: Labels) -> Summary:
         """The same with groups for all classes that will ever come."""
         merged, (_, place) = merge_labels([labels, self.labels])

@@ -304,7 +304,7 @@ class AdditiveEstimator(TableEstimator):
         return self._learn(merge_summaries([model._sums("merged") for model in models]))
 
     def _subtract(self, whole: AdditiveEstimator, part: AdditiveEstimator) -> Self:
-        """Learn, here, what fitting on the rows of ``whole`` that are not of ``part`` would give."""
+        """Learn, here, what fitting on rows of ``whole`` but not of ``part`` would give."""
         return self._learn(
             subtract_summary(whole._sums("subtracted from"), part._sums("subtracted"))
         )
