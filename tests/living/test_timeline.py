@@ -39,6 +39,7 @@ def stream(n=600, days=100, seed=0):
 
 X, Y = stream()
 FEATURES = X.drop(columns="when")
+KNOWN = X[X["text"].notna()]
 GAUSSIAN = NaiveBayesClassifier(numeric="gaussian", missing="value")
 
 
@@ -249,7 +250,7 @@ def test_facts_say_how_much_each_period_holds(tmp_path):
         (lambda: Timeline("month", time="when").model(), "no rows yet"),
         (lambda: Timeline("month", time="day").fit(X, Y), "there is no column 'day'"),
         (lambda: Timeline("month", time="number").fit(X, Y), "must hold dates or times"),
-        (lambda: Timeline("day", time="text").fit(X.dropna(), Y[X.notna().all(axis=1)]), "'a' is no date"),
+        (lambda: Timeline("day", time="text").fit(KNOWN, Y[: len(KNOWN)]), "'[ab]' is no date"),
         (lambda: Timeline("text").fit(X, Y), "column 'text' says when rows were, and"),
         (lambda: Timeline("month", time="when").fit(X, Y).model("2031"), "no row is of the"),
         (lambda: Timeline("month", time="when").fit(X, Y).model("March"), "'March' is no period"),

@@ -14,9 +14,10 @@ from unnaive.counts.gather import summarize_block
 from unnaive.encode.labels import refuse_mixed
 from unnaive.living.periods import AnyPeriods, Period, Rows
 from unnaive.table import Block, Schema, Source, scan_of
+from unnaive.table.kept import KeptBlock
 from unnaive.table.passes import COUNTING
 from unnaive.table.reading import as_frame
-from unnaive.table.source import MemorySource
+from unnaive.table.source import MemorySource, cut_target
 
 ByPeriod: TypeAlias = tuple[dict[Period, Summary], int]  # and one more than the last row's number
 
@@ -32,21 +33,24 @@ class PeriodCounter:
 
     def __call__(self, block: Block) -> ByPeriod:
         periods, places = self.periods.split(block, self.first)
-        if len(periods) > 1:
-            order = np.argsort(places, kind="stable")
-            block = block.take(order)
-        ends = np.cumsum(np.bincount(places, minlength=len(periods))).tolist()
-        starts = [0, *ends[:-1]]
+        n_read = int(block.row_ids.max()) + 1
         wanted, limit = self.estimator._wanted(block.schema), self.estimator.grid_limit
-        jobs = self.n_jobs if len(periods) == 1 else 1
+        if len(periods) == 1:
+            return {periods[0]: summarize_block(block, wanted, limit, self.n_jobs)}, n_read
+        order = np.argsort(places, kind="stable")
+        ends = np.cumsum(np.bincount(places, minlength=len(periods))).tolist()
+        kept = KeptBlock(block)  # columns are read once for all periods
+        kept.read()
 
         def count(k: int) -> Summary:
-            rows = block if len(periods) == 1 else block.slice(starts[k], ends[k])
-            return summarize_block(rows, wanted, limit, jobs)
+            rows = order[ends[k - 1] if k else 0 : ends[k]]
+            own = kept.take(rows)
+            own.target = cut_target(block.target, rows)
+            own.weight = None if block.weight is None else block.weight[rows]
+            return summarize_block(own, wanted, limit, 1)
 
-        each = in_threads(count, range(len(periods)), self.n_jobs if len(periods) > 1 else 1)
-        found = dict(zip(periods, each, strict=True))
-        return found, int(block.row_ids.max()) + 1
+        each = in_threads(count, range(len(periods)), self.n_jobs)
+        return dict(zip(periods, each, strict=True)), n_read
 
 
 def _add(first: ByPeriod, second: ByPeriod) -> ByPeriod:

@@ -60,6 +60,14 @@ class KeptBlock(Block):
             codes = np.full(self.n_rows, np.iinfo(codes.dtype).max, dtype=codes.dtype)
         return RawCodes(read_only(codes), found.values)
 
+    def read(self) -> None:
+        """Read all columns now, as threads that share them would each do."""
+        for j, column in enumerate(self.schema):
+            if column.kind == "numeric":
+                self.numeric(j)
+            elif column.kind == "categorical":
+                self.categorical(j)
+
     def take(self, rows: NDArray[np.intp]) -> KeptBlock:
         """Some of the rows, in any order, as often as asked."""
         if isinstance(self._rows, slice):
