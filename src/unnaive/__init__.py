@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from unnaive.explain.report import report
     from unnaive.explain.tree_text import export_text
-    from unnaive.living import Timeline
+    from unnaive.living import Timeline, compare_periods, drift
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -80,7 +80,9 @@ _LATER = {
     "UnnaiveWarning": "unnaive.common.advice",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
+    "compare_periods": "unnaive.living",
     "discriminate": "unnaive.explain",
+    "drift": "unnaive.living",
     "evidence_of": "unnaive.explain",
     "explain_rows": "unnaive.explain",
     "export_text": "unnaive.explain.tree_text",
@@ -126,7 +128,9 @@ __all__ = [
     "__version__",
     "bayes_measure",
     "compare",
+    "compare_periods",
     "discriminate",
+    "drift",
     "evidence_of",
     "explain_rows",
     "export_text",

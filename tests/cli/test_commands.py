@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import datetime
 import io
 import os
@@ -505,6 +506,27 @@ def test_forgotten_rows_leave_the_model_of_the_others(ask):
     code, _, err = ask("forget", "tree.unv", LOANS)
     assert code == 1
     assert "C45Classifier cannot forget rows" in err
+
+
+def test_drift_is_printed_written_and_an_exit_code(ask):
+    whole = pd.read_csv(LOANS)
+    assert ask("drift", "nb.unv", LOANS, "--fail-above", 0.2, "-q") == (0, "", "")
+    number = whole.select_dtypes("number").columns[0]
+    whole.assign(**{number: whole[number] * 3 + 1}).to_csv("moved.csv", index=False)
+    code, out, err = ask(
+        "drift", "nb.unv", "moved.csv", "-t", TARGET, "-o", "drift.json", "--fail-above", 0.2
+    )
+    assert (code, err) == (3, "")
+    assert number in out
+    assert json.loads(Path("drift.json").read_text())["drifted"] == [number]
+    assert ask("drift", "nb.unv", "moved.csv", "-o", "drift.html", "-q") == (0, "", "")
+    assert number in Path("drift.html").read_text()
+    code, _, err = ask("drift", "nb.unv", "moved.csv", "-o", "drift.txt")
+    assert code == 1
+    assert "must end in .html or .json" in err
+    code, _, err = ask("drift", "tree.unv", LOANS)
+    assert code == 1
+    assert "C45Classifier keeps none" in err
 
 
 def test_sql_answers_in_a_database_as_the_model_does(ask):

@@ -11,6 +11,7 @@ from unnaive import __version__
 from unnaive.cli.compare import compare
 from unnaive.cli.console import say
 from unnaive.cli.data import data
+from unnaive.cli.drift import drift
 from unnaive.cli.evaluate import evaluate
 from unnaive.cli.explain import explain
 from unnaive.cli.fit import fit
@@ -33,7 +34,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (fit, compare, evaluate, predict, explain, show, update, forget, merge, sql, data)
+COMMANDS = (
+    fit, compare, evaluate, predict, explain, show, update, forget, merge, drift, sql, data,
+)  # fmt: skip
 for command in COMMANDS:
     # Lines of a docstring are shorter than terminals: paragraphs flow.
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")
