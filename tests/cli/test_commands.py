@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import datetime
 import io
+import json
 import os
 import re
 import sqlite3

@@ -140,8 +140,8 @@ def drift(
     >>> model = NaiveBayesClassifier().fit(X[:500], y[:500])
     >>> drift(model, X[500:]).alarm
     False
-    >>> drift(model, X[500:].assign(age_years=X["age_years"][500:] + 15)).drifted
-    ['age_years']
+    >>> drift(model, X[500:].assign(age=X["age"][500:] + 15)).drifted
+    ['age']
     """
     if not isinstance(model, AdditiveEstimator) or not hasattr(model, "predict_proba"):
         raise TypeError(
