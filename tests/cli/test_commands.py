@@ -508,6 +508,33 @@ def test_forgotten_rows_leave_the_model_of_the_others(ask):
     assert "C45Classifier cannot forget rows" in err
 
 
+def test_sites_that_count_by_one_plan_merge_into_the_model_of_all_rows(ask):
+    whole = pd.read_csv(LOANS)
+    label = whole[TARGET].iloc[0]
+    sites = {"a": whole[whole[TARGET] == label][:40], "c": whole.drop(index=range(90, 200))}
+    sites["b"] = whole.drop(index=[*sites["a"].index, *sites["c"].index])
+    sites["c"] = sites["c"].drop(index=sites["a"].index, errors="ignore")
+    for name, rows in sites.items():
+        rows.to_csv(f"{name}.csv", index=False)
+    empty = whole.columns.drop(TARGET)[0]  # a column that one site never fills in
+    sites["b"].assign(**{empty: None}).to_csv("b.csv", index=False)
+    parts = pd.concat([sites["a"], sites["b"].assign(**{empty: None}), sites["c"]])
+    parts.to_csv("all.csv", index=False)
+    assert ask("plan", LOANS, "-t", TARGET, "-o", "plan.json", "--set", "alpha=1", "-q")[0] == 0
+    for name in [*sites, "all"]:
+        asked = ("summarize", f"{name}.csv", "--schema", "plan.json", "-o", f"{name}.unv", "-q")
+        assert ask(*asked) == (0, "", "")
+    assert ask("merge", "a.unv", "b.unv", "c.unv", "-o", "merged.unv", "-q") == (0, "", "")
+    assert Path("merged.unv").read_bytes() == Path("all.unv").read_bytes()
+    fit = ("fit", "-m", "nb", "all.csv", "-t", TARGET, "-o", "fit.unv", "--cv", 0, "-q")
+    assert ask(*fit, "--set", "alpha=1") == (0, "", "")
+    assert_same_model(load("merged.unv"), load("fit.unv"))
+    Path("plan.json").write_text(Path("plan.json").read_text().replace('"categorical"', '"odd"', 1))
+    code, _, err = ask("summarize", "a.csv", "--schema", "plan.json", "-o", "x.unv")
+    assert code == 1
+    assert "plan.json is no plan: kind of column" in err
+
+
 def test_drift_is_printed_written_and_an_exit_code(ask):
     whole = pd.read_csv(LOANS)
     assert ask("drift", "nb.unv", LOANS, "--fail-above", 0.2, "-q") == (0, "", "")

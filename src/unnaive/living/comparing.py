@@ -38,7 +38,7 @@ from unnaive.living.facts import ClassDrift, ColumnDrift, Drift, ValueDrift
 from unnaive.living.watching import Watched
 
 MIN_INDEX = 0.1  # below this, a population stability index is commonly called no change
-MIN_LOSS = 0.02  # nats of log loss that a change of evidence must cost each row
+MIN_LOSS = 0.03  # nats of log loss that a change of evidence must cost each row
 SPEAKS = 0.1  # nats by which a value must favour a class, to speak for it
 
 
@@ -63,7 +63,7 @@ def compare_periods(
         and of base rates are corrected together, by Holm's rule.
     min_index : float, default=0.1
         Population stability index from which a change of values, or of base rates, matters.
-    min_loss : float, default=0.02
+    min_loss : float, default=0.03
         Log loss, in nats for each row, from which a change of evidence matters.
     n_bins : int, default=10
         Numbers are compared in so many bins, equally frequent in ``a``.
@@ -292,7 +292,8 @@ def _evidence_change(own: ColumnCounts, classes: NDArray[Any]) -> tuple[float, s
     """What the old evidence costs in the new rows, and the costliest value that turned.
 
     Old evidence are the old odds ratios between values and classes. They are given the new shares
-    of values and of classes, so that changes of these alone cost nothing.
+    of values and of classes, so that changes of these alone cost nothing. What chance is expected
+    to cost is taken off: half a nat for each degree of freedom, over the rows of either side.
     """
     new = own.after + PSEUDO / own.after.size
     old = with_margins(own.before + PSEUDO, new)
@@ -301,7 +302,10 @@ def _evidence_change(own: ColumnCounts, classes: NDArray[Any]) -> tuple[float, s
     first, second = (side.argmax(axis=0) for side in logs)
     strong = np.array([np.ptp(side, axis=0) >= SPEAKS for side in logs]).all(axis=0)
     turned = np.flatnonzero((first != second) & strong & (costs > 0))
-    loss = max(0.0, float(costs.sum()))
+    n_values = int(((own.before + own.after).sum(axis=0) > 0).sum())
+    freedom = (len(own.before) - 1) * max(0, n_values - 1)
+    chance = freedom / 2 * sum(1 / max(side.sum(), 1.0) for side in (own.before, own.after))
+    loss = max(0.0, float(costs.sum()) - chance)
     if not len(turned):
         return loss, ""
     b = int(turned[np.argmax(costs[turned])])

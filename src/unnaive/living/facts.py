@@ -54,7 +54,8 @@ class ColumnDrift:
         Categories of one of the samples only.
     evidence_loss : float
         Log loss, in nats for each row of the new sample, that the old evidence of this column costs
-        where the new evidence would be right; NaN without labels.
+        where the new evidence would be right, less what chance is expected to cost; NaN without
+        labels.
     evidence_p_value : float
         How often chance changes evidence so far, corrected likewise.
     turned : str
