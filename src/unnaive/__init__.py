@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from unnaive.explain.report import report
     from unnaive.explain.tree_text import export_text
-    from unnaive.living import Timeline, compare_periods, drift
+    from unnaive.living import DriftDisplay, Timeline, compare_periods, drift, follow_drift
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -61,6 +61,7 @@ _LATER = {
     "Comparison": "unnaive.choose",
     "DecompositionDisplay": "unnaive.explain",
     "Discretizer": "unnaive.discretize",
+    "DriftDisplay": "unnaive.living",
     "EvidenceDisplay": "unnaive.explain",
     "ExplanationDisplay": "unnaive.explain",
     "FlexibleNBTreeClassifier": "unnaive.models",
@@ -86,6 +87,7 @@ _LATER = {
     "evidence_of": "unnaive.explain",
     "explain_rows": "unnaive.explain",
     "export_text": "unnaive.explain.tree_text",
+    "follow_drift": "unnaive.living",
     "importance_of": "unnaive.explain",
     "load": "unnaive.store",
     "merge": "unnaive.models",
@@ -108,6 +110,7 @@ __all__ = [
     "Comparison",
     "DecompositionDisplay",
     "Discretizer",
+    "DriftDisplay",
     "EvidenceDisplay",
     "ExplanationDisplay",
     "FlexibleNBTreeClassifier",
@@ -134,6 +137,7 @@ __all__ = [
     "evidence_of",
     "explain_rows",
     "export_text",
+    "follow_drift",
     "importance_of",
     "load",
     "merge",

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import chi2_contingency, kstest
 from sklearn.linear_model import LogisticRegression
@@ -16,10 +17,12 @@ from sklearn.naive_bayes import GaussianNB
 
 from unnaive import (
     Discretizer,
+    DriftDisplay,
     NaiveBayesClassifier,
     Timeline,
     compare_periods,
     drift,
+    follow_drift,
     scan,
 )
 from unnaive.living.distances import (
@@ -165,10 +168,38 @@ def test_drift_in_a_stream_is_found_within_two_periods_and_not_before():
     later, turned = rows(4000, 7, flip=True)
     stream = pd.concat([X, later], ignore_index=True)
     timeline = Timeline(1000).fit(stream, np.concatenate([y, turned]))
-    alarms = [
-        k for k in range(1, 10) if compare_periods(timeline.summary(0, k - 1), timeline[k]).alarm
-    ]
-    assert alarms[0] in (6, 7)
+    found = follow_drift(timeline)
+    assert found.alarms[0] in (6, 7)
+    assert found.drifts[found.periods.index(found.alarms[0])].drifted == ["a"]
+    assert sorted(found.names) == ["a", "b", "c"]
+    assert len(found.to_frame()) == 9 * 3
+    assert "the first in" in repr(found)
+    by_hand = compare_periods(timeline.summary(0, 6), timeline[7])
+    assert by_hand.to_dict() == found.drifts[6].to_dict()
+    for against, before in (("previous", timeline[6]), ("first", timeline[0])):
+        own = follow_drift(timeline, against=against).drifts[6]
+        assert own.to_dict() == compare_periods(before, timeline[7]).to_dict()
+    with pytest.raises(ValueError, match="against must be"):
+        follow_drift(timeline, against="later")
+    with pytest.raises(ValueError, match="needs two periods"):
+        follow_drift(timeline, since=3, until=3)
+
+
+def test_drift_over_time_is_drawn_as_cells_and_as_lines():
+    X, y = rows(2000, 6)
+    X.loc[1000:, "a"] += 1
+    timeline = Timeline(500).fit(X, y)
+    display = DriftDisplay.from_timeline(timeline)
+    assert display.columns_[0] == "a"
+    drawn = display.ax_.images[0].get_array()
+    np.testing.assert_allclose(drawn, follow_drift(timeline).matrix(display.columns_))
+    assert len(display.ax_.texts) == sum(len(d.drifted) for d in display.drift.drifts)
+    lines = DriftDisplay(display.drift).plot(kind="lines", max_columns=2)
+    assert lines.ax_.size == 2
+    np.testing.assert_allclose(lines.ax_.flat[0].lines[0].get_ydata(), drawn[0])
+    with pytest.raises(ValueError, match="kind must be"):
+        display.plot(kind="pie")
+    plt.close("all")
 
 
 def test_nothing_is_found_where_nothing_changes():

@@ -264,15 +264,20 @@ class Timeline:
         -------
         Summary
         """
-        if not self.periods_:
-            raise ValueError("the timeline has no rows yet; call fit or append.")
-        calendar = isinstance(self._periods, Calendar)
-        start, stop = window(self.periods_, since, until, calendar=calendar)
+        start, stop = self._places(since, until)
         if half_life is None:
             return self._running.window(start, stop)
         own = self.periods_[start:stop]
+        calendar = isinstance(self._periods, Calendar)
         weights = fading_weights(own, half_life, calendar=calendar)
         return sum_of([self._sums[p].scaled(w) for p, w in zip(own, weights, strict=True) if w > 0])
+
+    def _places(self, since: Any, until: Any) -> tuple[int, int]:
+        """Place of the first period of a window, and of the one after its last."""
+        if not self.periods_:
+            raise ValueError("the timeline has no rows yet; call fit or append.")
+        calendar = isinstance(self._periods, Calendar)
+        return window(self.periods_, since, until, calendar=calendar)
 
     def facts(self) -> PeriodFacts:
         """How much each period holds.
