@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unnaive import C45Classifier, Discretizer, NaiveBayesClassifier, Timeline, save, scan
+from unnaive.living.file import TimelineFile
 from unnaive.living.periods import coarser, span_of
 from unnaive.pack import PackError
 
@@ -274,6 +275,15 @@ def test_rows_of_another_type_are_refused_before_anything_is_kept(tmp_path):
     assert path.read_bytes() == before
     with pytest.raises(FileExistsError, match="Timeline.open goes on"):
         Timeline("month", time="when", path=path)
+    wrong = TimelineFile(str(path))
+    about, added = wrong.read()
+    for changed in ({"by": "year 1"}, {"time": None}, {"estimator": {"is": "os"}}):
+        wrong.write(about | changed, added)
+        with pytest.raises(PackError, match="cannot be read"):
+            Timeline.open(path)
+    wrong.write(about, [(1, [("no month", added[0][1][0][1])])])
+    with pytest.raises(PackError, match="'no month' is no period"):
+        Timeline.open(path)
     (tmp_path / "other").write_text("hello, this is no timeline")
     with pytest.raises(PackError, match="is not a timeline of unnaive"):
         Timeline.open(tmp_path / "other")

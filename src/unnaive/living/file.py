@@ -98,7 +98,11 @@ class TimelineFile(GrowingFile):
             n_rows, parts = record
             return int(n_rows), [(period, OBJECTS.unpack(node, Summary)) for period, node in parts]
         except (PackError, TypeError, ValueError) as error:
-            raise self._damaged(str(error).rstrip(".")) from error
+            raise self.damaged(error) from error
+
+    def damaged(self, error: Exception) -> PackError:
+        """The error that what is in the file makes no timeline."""
+        return self._damaged(str(error).rstrip("."))
 
 
 def _pack(added: Added) -> Any:

@@ -119,9 +119,12 @@ class Timeline:
         """
         file = TimelineFile(os.path.expanduser(os.fspath(path)))
         about, added = file.read()
-        timeline = cls(about["by"], unpack_estimator(about["estimator"]), time=about["time"])
-        timeline._file = file
-        timeline._take(added)
+        try:
+            timeline = cls(about["by"], unpack_estimator(about["estimator"]), time=about["time"])
+            timeline._file = file
+            timeline._take(added)
+        except (ValueError, TypeError) as error:
+            raise file.damaged(error) from error
         return timeline
 
     # Learning -----------------------------------------------------------------------------------
