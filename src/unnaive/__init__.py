@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from unnaive.explain.report import report
     from unnaive.explain.tree_text import export_text
+    from unnaive.living import DriftDisplay, Timeline, compare_periods, drift, follow_drift
     from unnaive.models import (
         BaggedClassifier,
         BaggedNaiveBayesClassifier,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         RandomForestClassifier,
         UnnaiveBayesClassifier,
         merge,
+        subtract,
     )
     from unnaive.store import load, save, to_sql
     from unnaive.table.scan import scan
@@ -63,6 +65,7 @@ _LATER = {
     "Comparison": "unnaive.choose",
     "DecompositionDisplay": "unnaive.explain",
     "Discretizer": "unnaive.discretize",
+    "DriftDisplay": "unnaive.living",
     "EvidenceDisplay": "unnaive.explain",
     "ExplanationDisplay": "unnaive.explain",
     "FlexibleNBTreeClassifier": "unnaive.models",
@@ -76,15 +79,19 @@ _LATER = {
     "PooledClassifier": "unnaive.choose",
     "RandomForestClassifier": "unnaive.models",
     "RowProgress": "unnaive.estimator",
+    "Timeline": "unnaive.living",
     "TreeDisplay": "unnaive.explain",
     "UnnaiveBayesClassifier": "unnaive.models",
     "UnnaiveWarning": "unnaive.common.advice",
     "bayes_measure": "unnaive.density",
     "compare": "unnaive.choose",
+    "compare_periods": "unnaive.living",
     "discriminate": "unnaive.explain",
+    "drift": "unnaive.living",
     "evidence_of": "unnaive.explain",
     "explain_rows": "unnaive.explain",
     "export_text": "unnaive.explain.tree_text",
+    "follow_drift": "unnaive.living",
     "importance_of": "unnaive.explain",
     "load": "unnaive.store",
     "merge": "unnaive.models",
@@ -93,6 +100,7 @@ _LATER = {
     "save": "unnaive.store",
     "scan": "unnaive.table.scan",
     "scorecard": "unnaive.answer",
+    "subtract": "unnaive.models",
     "to_sql": "unnaive.store",
     "what_if": "unnaive.explain",
 }
@@ -108,6 +116,7 @@ __all__ = [
     "Comparison",
     "DecompositionDisplay",
     "Discretizer",
+    "DriftDisplay",
     "EvidenceDisplay",
     "ExplanationDisplay",
     "FlexibleNBTreeClassifier",
@@ -121,16 +130,20 @@ __all__ = [
     "PooledClassifier",
     "RandomForestClassifier",
     "RowProgress",
+    "Timeline",
     "TreeDisplay",
     "UnnaiveBayesClassifier",
     "UnnaiveWarning",
     "__version__",
     "bayes_measure",
     "compare",
+    "compare_periods",
     "discriminate",
+    "drift",
     "evidence_of",
     "explain_rows",
     "export_text",
+    "follow_drift",
     "importance_of",
     "load",
     "merge",
@@ -139,6 +152,7 @@ __all__ = [
     "save",
     "scan",
     "scorecard",
+    "subtract",
     "to_sql",
     "what_if",
 ]

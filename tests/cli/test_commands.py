@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import json
 import os
 import re
 import sqlite3
@@ -508,6 +509,71 @@ def test_merged_parts_and_updates_equal_the_whole(ask):
     code, _, err = ask("merge", "tree.unv", "tree.unv", "-o", "d.unv")
     assert code == 1
     assert "C45Classifier cannot be merged" in err
+
+
+def test_forgotten_rows_leave_the_model_of_the_others(ask):
+    whole = pd.read_csv(LOANS)
+    for name, rows in (("kept", whole[:120]), ("gone", whole[120:])):
+        rows.to_csv(f"{name}.csv", index=False)
+    fit = ask("fit", "-m", "nb", "kept.csv", "-t", TARGET, "-o", "kept.unv", "--cv", 0, "-q")
+    assert fit == (0, "", "")
+    assert ask("forget", "nb.unv", "gone.csv", "-o", "rest.unv", "-q") == (0, "", "")
+    assert_same_model(load("rest.unv"), load("kept.unv"))
+    code, _, err = ask("forget", "rest.unv", "gone.csv", "-o", "none.unv")
+    assert code == 1
+    assert "the rows to forget cannot all be rows of the model" in err
+    assert not Path("none.unv").exists()
+    code, _, err = ask("forget", "tree.unv", LOANS)
+    assert code == 1
+    assert "C45Classifier cannot forget rows" in err
+
+
+def test_sites_that_count_by_one_plan_merge_into_the_model_of_all_rows(ask):
+    whole = pd.read_csv(LOANS)
+    label = whole[TARGET].iloc[0]
+    sites = {"a": whole[whole[TARGET] == label][:40], "c": whole.drop(index=range(90, 200))}
+    sites["b"] = whole.drop(index=[*sites["a"].index, *sites["c"].index])
+    sites["c"] = sites["c"].drop(index=sites["a"].index, errors="ignore")
+    for name, rows in sites.items():
+        rows.to_csv(f"{name}.csv", index=False)
+    empty = whole.columns.drop(TARGET)[0]  # a column that one site never fills in
+    sites["b"].assign(**{empty: None}).to_csv("b.csv", index=False)
+    parts = pd.concat([sites["a"], sites["b"].assign(**{empty: None}), sites["c"]])
+    parts.to_csv("all.csv", index=False)
+    assert ask("plan", LOANS, "-t", TARGET, "-o", "plan.json", "--set", "alpha=1", "-q")[0] == 0
+    for name in [*sites, "all"]:
+        asked = ("summarize", f"{name}.csv", "--schema", "plan.json", "-o", f"{name}.unv", "-q")
+        assert ask(*asked) == (0, "", "")
+    assert ask("merge", "a.unv", "b.unv", "c.unv", "-o", "merged.unv", "-q") == (0, "", "")
+    assert Path("merged.unv").read_bytes() == Path("all.unv").read_bytes()
+    fit = ("fit", "-m", "nb", "all.csv", "-t", TARGET, "-o", "fit.unv", "--cv", 0, "-q")
+    assert ask(*fit, "--set", "alpha=1") == (0, "", "")
+    assert_same_model(load("merged.unv"), load("fit.unv"))
+    Path("plan.json").write_text(Path("plan.json").read_text().replace('"categorical"', '"odd"', 1))
+    code, _, err = ask("summarize", "a.csv", "--schema", "plan.json", "-o", "x.unv")
+    assert code == 1
+    assert "plan.json is no plan: kind of column" in err
+
+
+def test_drift_is_printed_written_and_an_exit_code(ask):
+    whole = pd.read_csv(LOANS)
+    assert ask("drift", "nb.unv", LOANS, "--fail-above", 0.2, "-q") == (0, "", "")
+    number = whole.select_dtypes("number").columns[0]
+    whole.assign(**{number: whole[number] * 3 + 1}).to_csv("moved.csv", index=False)
+    code, out, err = ask(
+        "drift", "nb.unv", "moved.csv", "-t", TARGET, "-o", "drift.json", "--fail-above", 0.2
+    )
+    assert (code, err) == (3, "")
+    assert number in out
+    assert json.loads(Path("drift.json").read_text())["drifted"] == [number]
+    assert ask("drift", "nb.unv", "moved.csv", "-o", "drift.html", "-q") == (0, "", "")
+    assert number in Path("drift.html").read_text()
+    code, _, err = ask("drift", "nb.unv", "moved.csv", "-o", "drift.txt")
+    assert code == 1
+    assert "must end in .html or .json" in err
+    code, _, err = ask("drift", "tree.unv", LOANS)
+    assert code == 1
+    assert "C45Classifier keeps none" in err
 
 
 def test_sql_answers_in_a_database_as_the_model_does(ask):

@@ -9,7 +9,8 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from unnaive.pack import Journal
-from unnaive.pack.journal import HEAD, MAGIC, JournalError
+from unnaive.pack.growing import HEAD
+from unnaive.pack.journal import MAGIC, JournalError
 
 
 @pytest.fixture(autouse=True)

@@ -5,16 +5,9 @@ from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.decision import Decision
 from unnaive.answer.evidence import Evidence
+from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.kernel_tree import KernelTree
-from unnaive.answer.nodes import (
-    Calibrated,
-    EvidenceTable,
-    Folded,
-    Foreign,
-    GatedMixture,
-    Pool,
-    Vote,
-)
+from unnaive.answer.nodes import Calibrated, Folded, Foreign, GatedMixture, Pool, Vote
 from unnaive.answer.scorecard import Scorecard, scorecard
 from unnaive.answer.tree import BayesTree
 

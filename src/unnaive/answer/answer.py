@@ -13,7 +13,8 @@ from unnaive.answer import predict
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.decision import Decision, class_shares, make_decision
 from unnaive.answer.evidence import Evidence, evidence
-from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, Node, Pool
+from unnaive.answer.evidence_table import EvidenceTable
+from unnaive.answer.nodes import Calibrated, Folded, Foreign, Node, Pool
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.kernel_tree import KernelTree
-from unnaive.answer.nodes import Calibrated, EvidenceTable, Node
+from unnaive.answer.nodes import Calibrated, Node
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.build import Smoothing
 from unnaive.bayes.calibrate import Calibration

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ClassForest
-from unnaive.answer.nodes import EvidenceTable, Folded, GatedMixture, Pool, Vote
+from unnaive.answer.evidence_table import EvidenceTable
+from unnaive.answer.nodes import Folded, GatedMixture, Pool, Vote
 from unnaive.answer.tree import Tree
 from unnaive.common.checks import LARGEST, check_values, expect
 

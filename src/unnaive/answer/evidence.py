@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, GatedMixture, Pool, Vote
+from unnaive.answer.evidence_table import EvidenceTable
+from unnaive.answer.nodes import Calibrated, Folded, GatedMixture, Pool, Vote
 from unnaive.answer.predict import joint, pooled_logs, share_rows
 from unnaive.answer.predict import probabilities as predict_probabilities
 from unnaive.answer.tree import BayesTree

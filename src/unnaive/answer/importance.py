@@ -10,15 +10,8 @@ from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import (
-    Calibrated,
-    EvidenceTable,
-    Folded,
-    Foreign,
-    GatedMixture,
-    Pool,
-    Vote,
-)
+from unnaive.answer.evidence_table import EvidenceTable
+from unnaive.answer.nodes import Calibrated, Folded, Foreign, GatedMixture, Pool, Vote
 from unnaive.answer.tree import BayesTree, Tree
 from unnaive.bayes import Scorer, TableTerm
 from unnaive.bayes.evidence import mean_strength, weigh

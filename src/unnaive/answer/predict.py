@@ -13,15 +13,8 @@ from scipy.special import logsumexp
 from unnaive.answer import mixture_kernels
 from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.nodes import (
-    Calibrated,
-    EvidenceTable,
-    Folded,
-    Foreign,
-    GatedMixture,
-    Pool,
-    Vote,
-)
+from unnaive.answer.evidence_table import EvidenceTable
+from unnaive.answer.nodes import Calibrated, Folded, Foreign, GatedMixture, Pool, Vote
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer, scoring
 from unnaive.bayes.scoring import LEAST_LOG

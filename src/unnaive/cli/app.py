@@ -11,14 +11,18 @@ from unnaive import __version__
 from unnaive.cli.compare import compare
 from unnaive.cli.console import say
 from unnaive.cli.data import data
+from unnaive.cli.drift import drift
 from unnaive.cli.evaluate import evaluate
 from unnaive.cli.explain import explain
 from unnaive.cli.fit import fit
+from unnaive.cli.forget import forget
 from unnaive.cli.help import Command, Group, ModelCommand
 from unnaive.cli.merge import merge
+from unnaive.cli.plan import plan
 from unnaive.cli.predict import predict
 from unnaive.cli.show import show
 from unnaive.cli.sql import sql
+from unnaive.cli.summarize import summarize
 from unnaive.cli.update import update
 
 app = typer.Typer(
@@ -32,7 +36,10 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (fit, compare, evaluate, predict, explain, show, update, merge, sql, data)
+COMMANDS = (
+    fit, compare, evaluate, predict, explain, show, update, forget, merge, plan, summarize, drift,
+    sql, data,
+)  # fmt: skip
 for command in COMMANDS:
     # Lines of a docstring are shorter than terminals: paragraphs flow.
     paragraphs = inspect.cleandoc(command.__doc__ or "").split("\n\n")

@@ -250,9 +250,9 @@ def read_weights(column: Any, name: str) -> NDArray[np.float64]:
 
 
 def update_scan(
-    schema: Schema, paths: list[str], target: str, weight: str | None, text: CsvText = PLAIN
+    schema: Schema, paths: list[str], target: str | None, weight: str | None, text: CsvText = PLAIN
 ) -> Scan:
-    """The rows to update a fitted model with."""
+    """Rows as a fitted model knows them, to update it with or to compare."""
     types = {str(c.name): TYPES.get(c.family) for c in schema}
     others = list(filter(None, (target, weight)))
     names = open_batches(scan(paths)).names

@@ -9,6 +9,7 @@ and added to the limbs once per chunk of rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,17 @@ def to_ints(limbs: NDArray[np.int64]) -> tuple[list[int], int]:
         for k, top in enumerate(rows[:, -1].tolist())
     ]
     return numbers, UNIT_BITS - 32 * first
+
+
+def from_ints(numbers: Sequence[int]) -> NDArray[np.int64]:
+    """Whole numbers of units as limbs with carries resolved, one number to a row."""
+    size = 4 * (LIMBS - 1)
+    out = np.empty((len(numbers), LIMBS), dtype=np.int64)
+    for row, number in zip(out, numbers, strict=True):
+        top = number >> 8 * size
+        row[:-1] = np.frombuffer((number - (top << 8 * size)).to_bytes(size, "little"), "<u4")
+        row[-1] = top
+    return out
 
 
 @kernel

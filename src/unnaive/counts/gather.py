@@ -47,12 +47,15 @@ def gather(
     """One pass over the rows of a source; ``wanted`` says what to collect of columns."""
 
     def summarize(block: Block) -> Summary:
-        return _summarize(block, wanted(block.schema), grid_limit, n_jobs)
+        return summarize_block(block, wanted(block.schema), grid_limit, n_jobs)
 
     return source.reduce(summarize, Summary.__add__, name)
 
 
-def _summarize(block: Block, wanted: Wanted, grid_limit: int, n_jobs: int | None) -> Summary:
+def summarize_block(
+    block: Block, wanted: Wanted, grid_limit: int = GRID_LIMIT, n_jobs: int | None = None
+) -> Summary:
+    """What some rows leave behind."""
     if block.target is None:
         labels, groups = Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
     else:

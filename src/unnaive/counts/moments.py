@@ -6,6 +6,7 @@ of 2**-1088 in 32-bit limbs (one int64 each, so that many can be added before ca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,6 +69,16 @@ class Moments:
         np.add.at(out.limbs, place, self.limbs)
         exact.carry_all(out.limbs)
         return out
+
+    def scaled(self, factor: float) -> Moments:
+        """The sums of rows that weigh ``factor`` times as much, rounded to units once."""
+        if not self.limbs.size:
+            return self
+        numbers, bits = exact.to_ints(self.limbs)
+        mantissa, exponent = math.frexp(factor)
+        whole, shift = int(math.ldexp(mantissa, 53)), exponent - 53 + exact.UNIT_BITS - bits
+        scaled = [n * whole << shift if shift >= 0 else n * whole >> -shift for n in numbers]
+        return Moments(self.columns, exact.from_ints(scaled).reshape(self.limbs.shape))
 
     def finish(self, groups: NDArray[np.intp] | None = None) -> Spread:
         """Weight, mean and variance per group and column, rounded once from the exact sums.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeAlias
@@ -66,6 +66,13 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         return merge_summaries([self, other])
 
+    def scaled(self, factor: float) -> Summary:
+        """The same rows, each weighing ``factor`` (above 0) times its weight."""
+        if factor == 1.0:
+            return self
+        counts = self.counts.scale_groups(np.full(len(self.labels), factor))
+        return replace(self, counts=counts, moments=self.moments.scaled(factor))
+
     def announce(self, labels: Labels) -> Summary:
         """The same with groups for all classes that will ever come."""
         merged, (_, place) = merge_labels([labels, self.labels])
@@ -89,17 +96,10 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
             for other in parts:
                 refuse_new(part.labels, other.labels)
     labels, group_places = merge_labels([p.labels for p in parts])
-    coders: list[Coder] = []
-    places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
-    for j in range(len(schema)):
-        coder, maps = _merge_coders([p.coders[j] for p in parts], limit, schema[j].order)
-        coders.append(coder)
-        for place, slots in zip(places, maps, strict=True):
-            place.append(slots)
-    sizes = coder_sizes(coders)
+    coders, tables = align_values(parts, schema)
     counts = _total(
-        p.counts.coarsen(place, sizes).sum_groups(group, len(labels))
-        for p, place, group in zip(parts, places, group_places, strict=True)
+        table.sum_groups(group, len(labels))
+        for table, group in zip(tables, group_places, strict=True)
     )
     columns = sorted({j for p in parts for j in p.moments.columns})
     moments = _total(
@@ -110,7 +110,23 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     wanted = reduce(Wanted.__or__, [p.wanted for p in parts])
     closed = any(p.closed for p in parts)
     schema = mark_whole(schema, coders)
-    return Summary(schema, labels, tuple(coders), counts, moments, n_rows, wanted, limit, closed)
+    return Summary(schema, labels, coders, counts, moments, n_rows, wanted, limit, closed)
+
+
+def align_values(
+    parts: Sequence[Summary], schema: Schema
+) -> tuple[tuple[Coder, ...], Iterator[CountTable]]:
+    """The numbering of all values together, and the counts of each part in it, by its classes."""
+    coders: list[Coder] = []
+    places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
+    for j, column in enumerate(schema):
+        coder, maps = _merge_coders([p.coders[j] for p in parts], parts[0].grid_limit, column.order)
+        coders.append(coder)
+        for place, slots in zip(places, maps, strict=True):
+            place.append(slots)
+    sizes = coder_sizes(coders)
+    tables = (p.counts.coarsen(place, sizes) for p, place in zip(parts, places, strict=True))
+    return tuple(coders), tables
 
 
 def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> NDArray[np.float64]:

@@ -198,6 +198,16 @@ def merge_labels(parts: Sequence[Labels]) -> tuple[Labels, list[NDArray[np.intp]
     return Labels(classes), maps
 
 
+def keep_labels(labels: Labels, kept: NDArray[np.intp]) -> tuple[Labels, NDArray[np.intp]]:
+    """Some of the classes, as they alone would come, and where each of these was before."""
+    classes = labels.classes[kept]
+    if len(kept) == len(labels) or classes.dtype.kind not in "OUS":
+        return Labels(classes), kept
+    # Each twice: numbers of which none comes twice would look like measurements.
+    alone, groups = label_groups(read_target(np.repeat(classes, 2)))
+    return alone, kept[np.argsort(groups[::2])]
+
+
 def refuse_mixed(first: Labels, second: Labels) -> None:
     """Refuse labels that are of one type in some rows and of another in others."""
     families = [FAMILY_OF_KIND.get(part.classes.dtype.kind) for part in (first, second)]

@@ -24,6 +24,7 @@ from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, expect
 from unnaive.common.wording import size_words
 from unnaive.counts.gather import gather
+from unnaive.counts.subtract import subtract_summary
 from unnaive.counts.summary import Summary, Wanted, merge_summaries, refuse_identifiers
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
@@ -271,14 +272,28 @@ class AdditiveEstimator(TableEstimator):
         if not hasattr(self, "schema_"):
             with silence():  # some rows tell little about those to come
                 return self._learn(new(None))
-        sums = self._sums("updated")
+        return self._learn(self._sums_to_change("updated") + new(self.schema_))
+
+    def _forget(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Learn from the sums without those of some rows, or raise an error and stay the same."""
+        sums = self._sums_to_change("made to forget rows")
+        return self._forget_sums(sums, self._gather(X, y, sample_weight, self.schema_))
+
+    def _forget_sums(self, sums: Summary, part: Summary) -> Self:
+        fresh = copy(self)._learn(subtract_summary(sums, part))
+        self.__dict__.update(fresh.__dict__)
+        return self
+
+    def _sums_to_change(self, verb: str) -> Summary:
+        """The sums, if rows would be counted now as they were then."""
+        sums = self._sums(verb)
         if sums.wanted != self._wanted(sums.schema) or sums.grid_limit != self.grid_limit:
             raise ValueError(
                 "parameters that say how numbers are counted have changed since the model was "
                 "fitted, so earlier rows were not counted as these would be; set them back, or "
                 "fit again on all rows."
             )
-        return self._learn(sums + new(self.schema_))
+        return sums
 
     def _sums(self, verb: str) -> Summary:
         check_is_fitted(self)
@@ -292,6 +307,12 @@ class AdditiveEstimator(TableEstimator):
     def _merge(self, models: Sequence[AdditiveEstimator]) -> Self:
         """Learn, here, what fitting on all rows of ``models`` together would give."""
         return self._learn(merge_summaries([model._sums("merged") for model in models]))
+
+    def _subtract(self, whole: AdditiveEstimator, part: AdditiveEstimator) -> Self:
+        """Learn, here, what fitting on rows of ``whole`` but not of ``part`` would give."""
+        return self._learn(
+            subtract_summary(whole._sums("subtracted from"), part._sums("subtracted"))
+        )
 
     def compact(self) -> Shrinkage:
         """Drop the sums that only updating and merging need.

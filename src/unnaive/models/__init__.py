@@ -11,7 +11,7 @@ from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
 from unnaive.models.forest import RandomForestClassifier
 from unnaive.models.hierarchical import HierarchicalMixtureClassifier
 from unnaive.models.latent_class import LatentClassClusterer
-from unnaive.models.merge import merge
+from unnaive.models.merge import merge, subtract
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.models.nbtree import NBTreeClassifier
 from unnaive.models.unnaive_bayes import UnnaiveBayesClassifier
@@ -32,4 +32,5 @@ __all__ = [
     "TableClassifier",
     "UnnaiveBayesClassifier",
     "merge",
+    "subtract",
 ]

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from unnaive.answer import Answer
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.evidence import evidence
-from unnaive.answer.nodes import EvidenceTable, Node
+from unnaive.answer.evidence_table import EvidenceTable
+from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_columns

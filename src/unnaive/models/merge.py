@@ -1,4 +1,4 @@
-"""One model of several, as if it had seen all their rows."""
+"""One model of several, as if it had seen all their rows; and the inverse of that."""
 
 from __future__ import annotations
 
@@ -41,22 +41,66 @@ def merge(models: Iterable[Any]) -> Any:
     models = list(models)
     if not models:
         raise ValueError("merge needs at least one model; got none.")
+    _check_models(models, "merged")
+    merged = clone(models[0])._merge(models)
+    merged._about = About(models[0]._about.target)
+    return merged
+
+
+def subtract(model: Any, part: Any) -> Any:
+    """Take the rows of one fitted model out of another: the inverse of `merge`.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted, and not made compact.
+    part : estimator
+        Fitted, with equal parameters, on some of the rows of ``model``. A part that has counted
+        what ``model`` has not is refused.
+
+    Returns
+    -------
+    estimator
+        A new model, as if fitted on the other rows; the given ones stay as they are. See the
+        method ``forget`` for what is exact.
+
+    See Also
+    --------
+    merge : The model of all rows of several.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import NaiveBayesClassifier, subtract
+    >>> X, y = load_iris(return_X_y=True)
+    >>> whole = NaiveBayesClassifier().fit(X, y)
+    >>> part = NaiveBayesClassifier().fit(X[120:], y[120:])
+    >>> rest = NaiveBayesClassifier().fit(X[:120], y[:120])
+    >>> np.array_equal(subtract(whole, part).predict_proba(X), rest.predict_proba(X))
+    True
+    """
+    _check_models([model, part], "subtracted")
+    rest = clone(model)._subtract(model, part)
+    rest._about = About(model._about.target)
+    return rest
+
+
+def _check_models(models: list[Any], verb: str) -> None:
     first = models[0]
     for model in models:
         if not isinstance(model, AdditiveEstimator):
             raise TypeError(
-                f"{type(model).__name__} cannot be merged: only models that learn from sums "
+                f"{type(model).__name__} cannot be {verb}: only models that learn from sums "
                 "alone can, such as NaiveBayesClassifier and Discretizer."
             )
         if type(model) is not type(first):
-            raise TypeError(f"cannot merge {type(first).__name__} with {type(model).__name__}.")
-        _check_same_parameters(first, model)
-    merged = clone(first)._merge(models)
-    merged._about = About(first._about.target)
-    return merged
+            both = f"{type(first).__name__} with {type(model).__name__}"
+            raise TypeError(f"{both} cannot be {verb}.")
+        _check_same_parameters(first, model, verb)
 
 
-def _check_same_parameters(a: Any, b: Any) -> None:
+def _check_same_parameters(a: Any, b: Any, verb: str) -> None:
     other = b.get_params()
     for name, value in a.get_params().items():
         same = repr(value) == repr(other[name]) or (
@@ -65,5 +109,5 @@ def _check_same_parameters(a: Any, b: Any) -> None:
         if name != "n_jobs" and not same:
             raise ValueError(
                 f"the models differ in {name}: {value!r} and {other[name]!r}; "
-                "only models with equal parameters can be merged."
+                f"only models with equal parameters can be {verb}."
             )

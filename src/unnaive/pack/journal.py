@@ -1,27 +1,22 @@
 """What a long computation has found so far, in a file that outlives its process.
 
-A journal only grows. Its first record says what it is about, every later one holds the entries
-found since. A record is a pack with its length before it, appended and synced. So a process may
-die anywhere: a record that is not whole is the last one, and reading stops before it.
+A journal only grows (`pack/growing.py`), so a process may die anywhere. Its first record says what
+it is about, every later one holds the entries found since.
 """
 
 from __future__ import annotations
 
-import io
 import os
-import struct
 import time
 import warnings
-import zlib
 from contextlib import suppress
 from threading import Lock
 from typing import Any, BinaryIO, Self
 
-from unnaive.pack.container import read_pack, write_pack
+from unnaive.pack.growing import GrowingFile
 from unnaive.pack.limits import PackError
 
 MAGIC = b"\x89UNJ\r\n\x1a\n"
-HEAD = struct.Struct("<QI")  # bytes of a record, and the CRC of that number
 KIND = "unnaive checkpoint"
 FORMAT = 2  # of records; raise it when entries change, there is no need to read older ones
 AFRESH = "remove it to begin anew, or give another path"
@@ -31,7 +26,7 @@ class JournalError(PackError):
     """A file that is no journal, is damaged, or is about something else."""
 
 
-class Journal:
+class Journal(GrowingFile):
     """Entries of this process and of earlier ones that were about the same.
 
     Inside ``with``, the file is locked and open. It is removed at the end; after an error or Ctrl-C
@@ -64,16 +59,18 @@ class Journal:
     [('one', 1)]
     """
 
+    magic, kind, version = MAGIC, KIND, FORMAT
+    word, holder, remedy, error = "checkpoint", "fit", AFRESH, JournalError
     every = 5.0
     """Seconds between records: entries wait so long, and are lost if the process is killed."""
 
     def __init__(self, path: str, about: dict[str, str]) -> None:
-        self.path, self.about = path, about
+        super().__init__(path)
+        self.about = about
         self.entries: list[Any] = []
         self._waiting: list[Any] = []
         self._lock = Lock()
         self._file: BinaryIO | None = None
-        self._end = 0  # of the last whole record
         self._written = -float("inf")
         self._warned = False
 
@@ -81,7 +78,7 @@ class Journal:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(self.path, flags, 0o666), "r+b")
         try:
-            _hold(file, self.path)
+            self._hold(file)
             self._read(file)
         except BaseException:
             file.close()
@@ -123,7 +120,7 @@ class Journal:
         if not self._waiting:
             return
         try:
-            end = self._append(file, _record(self._waiting))
+            end = self._append(file, self._record(self._waiting))
         except OSError as error:  # a fit of hours does not end because a disk is full
             with suppress(OSError):
                 file.truncate(self._end)
@@ -139,28 +136,11 @@ class Journal:
             self._end, self._waiting = end, []
         self._written = time.monotonic()
 
-    def _append(self, file: BinaryIO, record: bytes) -> int:
-        """Where the file ends with the record."""
-        file.seek(self._end)
-        file.write(record)
-        file.flush()
-        os.fsync(file.fileno())
-        return self._end + len(record)
-
     # Reading ------------------------------------------------------------------------------------
 
     def _read(self, file: BinaryIO) -> None:
-        start = file.read(len(MAGIC))
-        if start != MAGIC[: len(start)]:
-            raise JournalError(
-                f"{self.path!r} is not a checkpoint of unnaive, and is left as it is; give another "
-                "path."
-            )
-        size = os.fstat(file.fileno()).st_size
-        self._end = len(MAGIC)
-        records = []
-        while (content := self._next(file, size)) is not None:
-            records.append(content)
+        self._begin(file)
+        records = self._rest(file)
         if records:
             self._compare(records[0])
             self.entries = [entry for record in records[1:] for entry in record]
@@ -169,32 +149,7 @@ class Journal:
             return
         self._end = 0  # it died before it had found anything
         file.truncate(0)
-        self._end = self._append(file, MAGIC + _record(self.about))
-
-    def _next(self, file: BinaryIO, size: int) -> Any:
-        """The next record; None where there is none, or the last one is not whole."""
-        head = file.read(HEAD.size)
-        if len(head) < HEAD.size:
-            return None
-        length, crc = HEAD.unpack(head)
-        until = self._end + HEAD.size + length
-        if zlib.crc32(head[:8]) != crc:
-            if not any(head) and not any(file.read()):  # room that was never written to
-                return None
-            raise self._damaged("a record has no length")
-        if until > size:
-            return None
-        try:
-            _, content = read_pack(io.BytesIO(file.read(length)), kind=KIND, version=FORMAT)
-        except PackError as error:
-            if until == size and self._end > len(MAGIC):
-                return None
-            raise self._damaged(str(error).rstrip(".")) from error
-        self._end = until
-        return content
-
-    def _damaged(self, why: str) -> JournalError:
-        return JournalError(f"the checkpoint {self.path!r} cannot be read ({why}); {AFRESH}.")
+        self._end = self._append(file, MAGIC + self._record(self.about))
 
     def _compare(self, written: Any) -> None:
         """Refuse a journal about something else."""
@@ -204,26 +159,3 @@ class Journal:
             then, now = written.get(name, "nothing"), self.about.get(name, "nothing")
             if then != now:
                 raise self.refusal(f"{name} was {then}, and is {now}")
-
-
-def _record(content: Any) -> bytes:
-    pack = io.BytesIO()
-    write_pack(pack, content, kind=KIND, version=FORMAT)
-    length = struct.pack("<Q", pack.getbuffer().nbytes)
-    return length + struct.pack("<I", zlib.crc32(length)) + pack.getvalue()
-
-
-def _hold(file: BinaryIO, path: str) -> None:
-    """Lock the file until it is closed, or its process dies; not every system can."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise JournalError(
-            f"the checkpoint {path!r} is in use by another fit; wait for it, or give another path."
-        ) from None
-    except OSError:  # some network disks have no locks
-        return

@@ -14,15 +14,9 @@ from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
 from unnaive.answer.clusters import ClassClusters
+from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.mixture_shape import Shape
-from unnaive.answer.nodes import (
-    Calibrated,
-    EvidenceTable,
-    Folded,
-    GatedMixture,
-    Pool,
-    Vote,
-)
+from unnaive.answer.nodes import Calibrated, Folded, GatedMixture, Pool, Vote
 from unnaive.bayes.calibrate import Calibration
 from unnaive.estimator.about import About
 from unnaive.estimator.registry import estimators

@@ -43,6 +43,8 @@ class BlockReader:
         Whether rows of weight zero are read as well.
     coded : frozenset of str
         Columns of text that come as dictionaries only because that is quicker to read.
+    period : str or None
+        A column that is read beside the features and left as it is.
     """
 
     features: tuple[str, ...]
@@ -53,6 +55,7 @@ class BlockReader:
     fitted: Schema | None
     all_rows: bool = False
     coded: frozenset[str] = frozenset()
+    period: str | None = None
 
     @classmethod
     def of(
@@ -69,6 +72,7 @@ class BlockReader:
             ("target", scan.target),
             ("weight", scan.weight),
             ("row_id", scan.row_id),
+            ("the period", scan.period),
             *(("columns", name) for name in scan.columns or ()),
         ):
             if name is not None and name not in there:
@@ -96,12 +100,13 @@ class BlockReader:
             categorical_features,
             fitted,
             scan.all_rows,
+            period=scan.period,
         )
 
     @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        aside = (self.target, self.weight, self.row_id)
+        aside = (self.target, self.weight, self.row_id, self.period)
         return [*self.features, *(name for name in aside if name is not None)]
 
     def read(self, table: Any, first_row: int = 0, first_key: int | None = None) -> Block | None:
@@ -117,6 +122,7 @@ class BlockReader:
         columns: Any = [frame[name] for name in self.features]
         target = None if self.target is None else read_labels(frame[self.target])
         row_ids = None if self.row_id is None else _row_ids(frame[self.row_id])
+        period = None if self.period is None else frame[self.period]
         weight = None
         if self.weight is not None:
             weight_column = Column(self.weight, "numeric", "number")
@@ -127,6 +133,7 @@ class BlockReader:
                     row_ids = np.arange(first_row, first_row + n_rows)
                 columns, weight, row_ids = keep_rows(columns, kept), weight[kept], row_ids[kept]
                 target, n_rows = cut_target(target, kept), len(row_ids)
+                period = None if period is None else period.filter(kept.tolist())
                 if n_rows == 0:
                     return None
         schema = self.schema_of(columns)
@@ -139,6 +146,7 @@ class BlockReader:
             first_row=first_row,
             row_ids=row_ids,
             first_key=first_key,
+            period=period,
         )
 
     def schema_of(self, columns: list[Any]) -> Schema:

@@ -65,6 +65,14 @@ class KeptBlock(Block):
     def order(self, j: int) -> tuple[Any, ...]:
         return self._whole.order(j)
 
+    def read(self) -> None:
+        """Read all columns now, as threads that share them would each do."""
+        for j, column in enumerate(self.schema):
+            if column.kind == "numeric":
+                self.numeric(j)
+            elif column.kind == "categorical":
+                self.categorical(j)
+
     def take(self, rows: NDArray[np.intp]) -> KeptBlock:
         """Some of the rows, in any order, as often as asked."""
         if isinstance(self._rows, slice):

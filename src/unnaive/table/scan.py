@@ -38,6 +38,7 @@ class Scan:
     all_rows: bool = False  # also those of weight zero
     decimal: str | None = None  # in CSV, before fractions
     na_values: tuple[str, ...] = ()  # in CSV, texts that mean missing
+    period: str | None = None  # a column that says when a row was: read, and no feature
     check: RowCheck | None = field(
         default=None, repr=False, compare=False
     )  # while models are fitted
@@ -57,7 +58,7 @@ class Scan:
     @property
     def non_features(self) -> list[str]:
         """Columns that are not features."""
-        names = (self.target, self.weight, self.row_id, *self.ignored)
+        names = (self.target, self.weight, self.row_id, self.period, *self.ignored)
         return [name for name in names if name is not None]
 
     @property

@@ -41,6 +41,8 @@ class Block:
     weight : array or None
     first_row, row_ids : int or array
         Numbers of the rows in the whole table: from the first on, or each.
+    period : array, narwhals Series or None
+        A column beside the others that says when each row was, as it came.
     first_key : int or None
         A number for the first row that is the same in every pass, where ``first_row`` is not.
     """
@@ -56,6 +58,7 @@ class Block:
         first_row: int = 0,
         row_ids: NDArray[np.int64] | None = None,
         first_key: int | None = None,
+        period: Native | None = None,
     ) -> None:
         self.schema = schema
         self.matrix = columns if isinstance(columns, np.ndarray) else None
@@ -66,6 +69,7 @@ class Block:
         self.first_row = first_row
         self.first_key = first_row if first_key is None else first_key
         self._row_ids = row_ids
+        self.period = period
 
     @property
     def columns(self) -> Sequence[Native] | NDArray[Any]:

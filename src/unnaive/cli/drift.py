@@ -1,0 +1,94 @@
+"""``unnaive drift``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unnaive.cli.console import say
+from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, Quiet, Weight, column
+
+if TYPE_CHECKING:
+    from unnaive.living import Drift
+
+DRIFTED = 3  # exit code
+
+
+def drift(
+    model: ModelFile,
+    data: Data,
+    target: Annotated[
+        str | None,
+        column("--target", "-t", help="Column with the classes, if they are known already."),
+    ] = None,
+    weight: Weight = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Page (.html) or figures (.json) to write."
+        ),
+    ] = None,
+    fail_above: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-above",
+            metavar="INDEX",
+            min=0.0,
+            help=f"Exit with {DRIFTED} if a stability index is above this, and not by chance; or "
+            "if evidence has turned.",
+            show_default=False,
+        ),
+    ] = None,
+    level: Annotated[
+        float,
+        typer.Option("--level", metavar="P", min=0.0, max=1.0, help="Share of false alarms."),
+    ] = 0.01,
+    quiet: Quiet = False,
+) -> None:
+    """Compare new rows with those that a naive Bayes model learned from.
+
+    Without --target, values are compared, and what the model predicts; with it also base rates,
+    evidence and log loss.
+
+    [bold]Example:[/] unnaive drift loans.unv march.parquet -o drift.html --fail-above 0.2
+    """
+    from unnaive.cli.console import progress
+    from unnaive.cli.models import check_writable, load_model
+    from unnaive.cli.rows import CsvText, paths_of, update_scan
+    from unnaive.living import drift as find_drift
+    from unnaive.living.comparing import MIN_INDEX
+
+    if out is not None:
+        check_writable(out)
+        if out.suffix.lower() not in (".html", ".htm", ".json"):
+            raise ValueError(f"--out {out}: the name must end in .html or .json.")
+    fitted = load_model(model)
+    with paths_of(data) as paths, progress(quiet) as bar:
+        bar("reading")
+        rows = update_scan(fitted.schema_, paths, target, weight, CsvText(decimal, na_values))
+        index = MIN_INDEX if fail_above is None else fail_above
+        found = find_drift(fitted, rows, level=level, min_index=index)
+    if out is not None:
+        write_drift(found, out, model.name)
+    if not quiet:
+        say(repr(found))
+        say(repr(found.classes))
+    if fail_above is not None and found.alarm:
+        raise typer.Exit(DRIFTED)
+
+
+def write_drift(found: Drift, out: Path, name: str) -> None:
+    """Write a page or JSON, whole or not at all."""
+    import json
+
+    from unnaive.common.atomic import replacing
+    from unnaive.living.page import drift_page
+
+    is_json = out.suffix.lower() == ".json"
+    text = json.dumps(found.to_dict(), indent=1) if is_json else drift_page(found, name)
+    with replacing(out) as file:
+        file.write(text.encode())

@@ -1,0 +1,55 @@
+"""``unnaive plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unnaive.cli.console import say
+from unnaive.cli.options import Categorical, Data, Decimal, Drop, NaValues, Quiet, Target, Weight
+
+
+def plan(
+    data: Data,
+    target: Target,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="Plan to write.", show_default=False),
+    ],
+    weight: Weight = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Parameter of the naive Bayes model; repeatable."
+        ),
+    ] = None,
+    decimal: Decimal = None,
+    na_values: NaValues = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write the plan by which several sites count their rows: columns, kinds, parameters.
+
+    The rows are examples that show what the columns hold; none of their values comes into the plan,
+    which is JSON and may be edited.
+
+    [bold]Example:[/] unnaive plan example.csv --target outcome -o plan.json
+    """
+    from unnaive.cli.models import check_writable, make_estimator
+    from unnaive.cli.rows import CsvText, paths_of, read_rows
+    from unnaive.common.wording import counted
+    from unnaive.living.plan import Plan
+
+    check_writable(out)
+    model = make_estimator("nb", settings or [], 0, None)
+    if categorical:
+        model._declare_categories(categorical)
+    with paths_of(data) as paths:
+        rows = read_rows(paths, target, weight, drop, text=CsvText(decimal, na_values))
+        model.fit(rows.scan)
+    Plan.of(model, target, weight).write(out)
+    if not quiet:
+        say(f"{out}: {counted(len(model.schema_), 'column')}, target {target!r}")

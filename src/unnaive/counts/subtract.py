@@ -1,0 +1,242 @@
+"""Rows taken out of sums again: the inverse of adding two summaries.
+
+Counts below zero, and values or classes that were never counted, show that rows cannot have been
+among those of the sums. What no row is left of (cells of a grid, categories, classes, the type of a
+column) goes, so that the rest is what the other rows alone would have left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.counts import exact
+from unnaive.counts.moments import Moments
+from unnaive.counts.summary import Coder, Summary, Wanted, mark_whole
+from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
+from unnaive.encode import Categories, Grid
+from unnaive.encode.categories import Order, order_values
+from unnaive.encode.coding import coder_sizes
+from unnaive.encode.labels import Labels, keep_labels
+from unnaive.table import Column, Schema
+from unnaive.table.schema import natural_kind
+
+# Sums of weights that are not exact in binary: what is left of a sum below this share of it is
+# rounding. 1e7 rows added one after the other are off by at most 1e7 * 2**-53 of their sum.
+ROUNDING = 1e-9
+WEIGHT_BITS = 20  # weights that are multiples of 2**-20 add exactly, up to 2**53 of these
+
+
+def subtract_summary(whole: Summary, part: Summary) -> Summary:
+    """What one pass over the rows of ``whole`` without those of ``part`` would have collected.
+
+    Byte for byte, while no number of a column shares a cell with others. A grid that had to be
+    coarsened stays as coarse as it is, and its cells keep the ends they had: how the remaining rows
+    lie inside a cell is not known any more.
+    """
+    for column, learned in zip(whole.schema + part.schema, whole.schema, strict=True):
+        if (column.kind, column.family) != (learned.kind, learned.family):
+            raise impossible(f"{column} has values in them, but none in the model")
+    taken, taken_moments = _align(whole, part)
+    n_rows = whole.n_rows - part.n_rows
+    if n_rows < 0:
+        raise impossible(f"there are {part.n_rows:,} of them, but {whole.n_rows:,} in the model")
+    rest = _subtract_counts(whole, taken)
+    moments = _subtract_moments(whole, taken_moments, rest)
+    present = rest.totals > 0
+    if not present.any() and not n_rows:
+        raise ValueError(
+            "0 sample(s) would be left while a minimum of 1 is required: these are all rows of "
+            "the model. Nothing was forgotten."
+        )
+    if not n_rows or not present.any():
+        raise impossible("their weights are not those that they were counted with")
+    if not whole.closed:
+        labels, groups = keep_labels(whole.labels, np.flatnonzero(present))
+        rest, moments = rest.select_groups(groups), Moments(moments.columns, moments.limbs[groups])
+        whole = replace(whole, labels=labels)
+    return _drop_unused(replace(whole, counts=rest, moments=moments, n_rows=n_rows))
+
+
+def impossible(why: str) -> ValueError:
+    """The error that rows to forget were never learned from."""
+    return ValueError(
+        f"the rows to forget cannot all be rows of the model: {why}. Nothing was forgotten."
+    )
+
+
+# What to take away, in the places of the whole -----------------------------------------------
+
+
+def _align(whole: Summary, part: Summary) -> tuple[CountTable, Moments]:
+    """Counts and moments of the part by the classes and values of the whole."""
+    place = _place_labels(whole.labels, part.labels)
+    columns = zip(whole.schema, whole.coders, part.coders, strict=True)
+    places = [_place_values(*column) for column in columns]
+    counts = part.counts.coarsen(places, coder_sizes(whole.coders))
+    if not {*part.moments.columns} <= {*whole.moments.columns}:
+        raise ValueError("the rows to forget were summed otherwise than those of the model.")
+    moments = part.moments.widen(whole.moments.columns)
+    n = len(whole.labels)
+    return counts.sum_groups(place, n), moments.sum_groups(place, n)
+
+
+def _place_labels(whole: Labels, part: Labels) -> NDArray[np.intp]:
+    index = {label: i for i, label in enumerate(whole.classes.tolist())}
+    labels = part.classes.tolist()
+    for label in labels:
+        if label not in index:
+            raise impossible(f"they have the label {label!r}, which the model does not know")
+    return np.array([index[label] for label in labels], dtype=np.intp)
+
+
+def _place_values(column: Column, whole: Coder, part: Coder) -> NDArray[np.intp]:
+    """Where each slot of the part lies in the whole."""
+    if part is None:
+        return np.array([0, 1 if whole is None else whole.size + 1])
+    if isinstance(part, Grid) and isinstance(whole, Grid):
+        return _place_cells(column, whole, part)
+    if isinstance(part, Categories) and isinstance(whole, Categories):
+        for value in part.values:
+            if value not in whole.index:
+                raise impossible(f"{column} has the value {value!r}, which the model does not know")
+        return np.concatenate((whole.slots(part.values), [whole.size + 1]))
+    raise ValueError(f"{column} was counted otherwise in the model than in the rows to forget.")
+
+
+def _place_cells(column: Column, whole: Grid, part: Grid) -> NDArray[np.intp]:
+    if part.shift > whole.shift:  # a set of values has at least as fine a grid as one it lies in
+        raise impossible(f"{column} has more different values in them than in the model")
+    cells = part.cells >> np.uint64(whole.shift - part.shift)
+    place = np.searchsorted(whole.cells, cells)
+    inside = place < whole.size
+    at = np.where(inside, place, 0)
+    if whole.size:
+        inside &= whole.cells[at] == cells
+        inside &= (whole.low[at] <= part.low) & (part.high <= whole.high[at])
+    if not inside.all():
+        value = float(part.low[int(np.argmin(inside))])
+        raise impossible(f"{column} has the value {value!r}, which the model does not know")
+    return np.concatenate(([0], place + 1, [whole.size + 1])).astype(np.intp)
+
+
+# What is left --------------------------------------------------------------------------------
+
+
+def _subtract_counts(whole: Summary, taken: CountTable) -> CountTable:
+    before = whole.counts
+    totals, counts = before.totals - taken.totals, before.counts - taken.counts
+    if not _adds_exactly(before, taken):
+        totals[np.abs(totals) <= ROUNDING * before.totals] = 0.0
+        counts[np.abs(counts) <= ROUNDING * before.counts] = 0.0
+        counts[totals == 0] = 0.0
+    if (counts < 0).any():
+        g, slot = np.argwhere(counts < 0)[0]
+        j = int(np.searchsorted(before.offsets, slot, side="right")) - 1
+        value = _value_name(whole.coders[j], int(slot - before.offsets[j]))
+        raise impossible(
+            f"{whole.schema[j]} has {value} with the class "
+            f"{whole.labels.classes.tolist()[g]!r} {taken.counts[g, slot]:g} times in them, but "
+            f"{before.counts[g, slot]:g} times in the model"
+        )
+    if (totals < 0).any():
+        label = whole.labels.classes.tolist()[int(np.argmin(totals))]
+        raise impossible(f"the class {label!r} has more weight in them than in the model")
+    return CountTable(counts, before.offsets, totals)
+
+
+def _adds_exactly(*tables: CountTable) -> bool:
+    """Whether all sums are whole multiples of one power of two, few enough to be exact."""
+    for bits in (0, WEIGHT_BITS):
+        parts = [np.ldexp(a, bits) for table in tables for a in (table.counts, table.totals)]
+        if all(part.max(initial=0) < 2**53 and (part == np.rint(part)).all() for part in parts):
+            return True
+    return False
+
+
+def _value_name(coder: Coder, slot: int) -> str:
+    if slot == 0:
+        return "no value"
+    if isinstance(coder, Grid):
+        low, high = (float(edge[slot - 1]) for edge in (coder.low, coder.high))
+        return f"the value {low!r}" if low == high else f"values from {low!r} to {high!r}"
+    return f"the value {coder.values[slot - 1]!r}" if coder is not None else "a value"
+
+
+def _subtract_moments(whole: Summary, taken: Moments, rest: CountTable) -> Moments:
+    """Exact sums without those taken; sums that no rows have are refused."""
+    limbs = whole.moments.limbs - taken.limbs
+    exact.carry_all(limbs)
+    limbs[rest.totals == 0] = 0
+    columns = whole.moments.columns
+    numbers, _ = exact.to_ints(limbs) if limbs.size else ([], 0)
+    sums = zip(*[iter(numbers)] * 3, strict=True)
+    for (_, k), (total, squares, weight) in zip(np.ndindex(*limbs.shape[:2]), sums, strict=True):
+        wrong = squares * weight < total * total if weight > 0 else (total, squares, weight) != (
+            0, 0, 0)  # fmt: skip
+        if wrong:
+            raise impossible(f"{whole.schema[columns[k]]} has other values in them")
+    return Moments(columns, limbs)
+
+
+def _drop_unused(summary: Summary) -> Summary:
+    """The same without values that no row has; a column without a value has no type."""
+    columns, coders = list(summary.schema), list(summary.coders)
+    kept: list[NDArray[np.intp]] = []
+    for j, coder in enumerate(summary.coders):
+        start, stop = summary.counts.offsets[j : j + 2]
+        used = np.flatnonzero(summary.counts.values(j).any(axis=0))
+        coders[j], order = _keep_values(coder, used, columns[j].order)
+        kept.append(np.concatenate(([start], start + 1 + order, [stop - 1])).astype(np.intp))
+        if _has_no_value(summary, j, len(used)):
+            columns[j], coders[j] = _without_type(columns[j])
+    sizes = [len(slots) - EXTRA_SLOTS for slots in kept]
+    counts = CountTable(
+        np.ascontiguousarray(summary.counts.counts[:, np.concatenate(kept)]),
+        slot_offsets(sizes),
+        summary.counts.totals,
+    )
+    schema = mark_whole(Schema(tuple(columns), summary.schema.named), coders)
+    wanted, moments = summary.wanted, summary.moments
+    left = [k for k, j in enumerate(moments.columns) if j in schema.numeric]
+    moments = Moments(tuple(moments.columns[k] for k in left), moments.limbs[:, left])
+    wanted = Wanted(wanted.counts & schema.numeric, wanted.moments & schema.numeric)
+    return replace(
+        summary, schema=schema, coders=tuple(coders), counts=counts, moments=moments, wanted=wanted
+    )
+
+
+def _keep_values(
+    coder: Coder, used: NDArray[np.intp], declared: Order
+) -> tuple[Coder, NDArray[np.intp]]:
+    """The numbering of some values, and their old places in the new order."""
+    if isinstance(coder, Grid):
+        low = coder.low[used]
+        return Grid(coder.shift, low, low if coder.shift == 0 else coder.high[used]), used
+    if isinstance(coder, Categories):
+        # Values of several types are in another order than those of one.
+        values = order_values((coder.values[k] for k in used), declared)
+        return Categories(values), coder.slots(values)[1:] - 1
+    return None, used
+
+
+def _has_no_value(summary: Summary, j: int, n_used: int) -> bool:
+    if summary.schema[j].family == "empty" or n_used:
+        return False
+    if summary.coders[j] is not None:
+        return True
+    if j not in summary.moments.columns:
+        return False
+    weights: Any = summary.moments.limbs[:, summary.moments.columns.index(j), 2]
+    return not weights.any()
+
+
+def _without_type(column: Column) -> tuple[Column, Coder]:
+    """A column of which no value is left; a column of numbers used as categories was declared."""
+    declared = column.kind != natural_kind(column.family)
+    if declared:
+        return Column(column.name, "categorical", "empty"), Categories(())
+    return Column(column.name, "empty", "empty"), None

@@ -1,0 +1,139 @@
+"""How far two distributions are apart, and whether chance explains it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+from scipy.stats import chi2
+
+PSEUDO = 0.5  # rows added to every value, so that an empty one has no infinite distance
+SWEEPS = 200  # of fitting expected counts to margins
+CLOSE = 1e-9  # of a margin: then expected counts are fitted
+
+
+class Likelihood(NamedTuple):
+    """Likelihood-ratio statistic, its degrees of freedom, and how often chance exceeds it."""
+
+    statistic: float
+    freedom: int
+    p_value: float
+
+
+class Normal(NamedTuple):
+    """Weight, mean and variance of a sample."""
+
+    weight: float
+    mean: float
+    variance: float
+
+
+def _test(statistic: float, freedom: int) -> Likelihood:
+    if freedom < 1:
+        return Likelihood(0.0, 0, 1.0)
+    statistic = max(0.0, float(statistic))
+    return Likelihood(statistic, freedom, float(chi2.sf(statistic, freedom)))
+
+
+def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of the values, smoothed."""
+    smoothed = counts + PSEUDO
+    return np.asarray(smoothed / smoothed.sum())
+
+
+def stability_index(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Population stability index (PSI): sum of (q - p) log(q / p) over values."""
+    p, q = shares(before), shares(after)
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def jensen_shannon(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Jensen-Shannon distance: 0 for the same shares, 1 for shares without a common value."""
+    p, q = before / before.sum(), after / after.sum()
+    middle = (p + q) / 2
+    known = middle > 0
+    p, q, middle = p[known], q[known], middle[known]
+    divergence = (xlogy(p, p / middle).sum() + xlogy(q, q / middle).sum()) / 2
+    return float(np.sqrt(max(0.0, divergence / np.log(2.0))))
+
+
+def g_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihood:
+    """G-test that two samples of counts are of one distribution."""
+    table = np.stack((before, after))
+    table = table[:, table.sum(axis=0) > 0]
+    if table.shape[1] < 2 or not (table.sum(axis=1) > 0).all():
+        return _test(0.0, 0)
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    return _test(2 * xlogy(table, table / expected).sum(), table.shape[1] - 1)
+
+
+def interaction_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihood:
+    """G-test that the odds between classes depend on values in the same way in two samples.
+
+    The tables are classes x values. Shares of values and of classes may differ between the samples:
+    tested is the model of all pairs of margins against the one in which the three go together.
+    """
+    table = np.stack((before, after))
+    table = table[:, table.sum(axis=(0, 2)) > 0][:, :, table.sum(axis=(0, 1)) > 0]
+    _, n_classes, n_values = table.shape
+    if n_classes < 2 or n_values < 2 or not (table.sum(axis=(1, 2)) > 0).all():
+        return _test(0.0, 0)
+    expected = with_margins(np.ones(table.shape), table)
+    known = (table > 0) & (expected > 0)
+    statistic = 2 * (table[known] * np.log(table[known] / expected[known])).sum()
+    return _test(statistic, (n_classes - 1) * (n_values - 1))
+
+
+def with_margins(start: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The odds ratios of one table with the sums over each axis of another (iterative fitting)."""
+    expected = start * (table.sum() / start.sum())
+    for _ in range(SWEEPS):
+        change = 0.0
+        for axis in range(table.ndim):
+            wanted, found = table.sum(axis, keepdims=True), expected.sum(axis, keepdims=True)
+            expected *= np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
+            change = max(change, float(np.abs(wanted - found).max()))
+        if change <= CLOSE * table.sum():
+            break
+    return expected
+
+
+def normal_index(before: Normal, after: Normal) -> float:
+    """The stability index of two normal densities: KL(p, q) + KL(q, p)."""
+    if min(before.variance, after.variance) <= 0:
+        return 0.0 if before[1:] == after[1:] else math.inf
+    gap = (before.mean - after.mean) ** 2
+    ratios = (before.variance + gap) / after.variance + (after.variance + gap) / before.variance
+    return ratios / 2 - 1
+
+
+def normal_test(before: Normal, after: Normal) -> Likelihood:
+    """Likelihood-ratio test that two normal samples have one mean and one variance."""
+    weight = before.weight + after.weight
+    if min(before.weight, after.weight) < 2:
+        return _test(0.0, 0)
+    mean = (before.weight * before.mean + after.weight * after.mean) / weight
+    sides = [side.weight * (side.variance + (side.mean - mean) ** 2) for side in (before, after)]
+    variance = sum(sides) / weight
+    if min(before.variance, after.variance) <= 0:
+        return Likelihood(math.inf, 2, 0.0) if variance > 0 else _test(0.0, 2)
+    logs = weight * math.log(variance)
+    logs -= sum(side.weight * math.log(side.variance) for side in (before, after))
+    return _test(logs, 2)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction: p-values below a level are then false for no more than that share of all
+    families of tests.
+    """
+    order = np.argsort(p_values)
+    adjusted = np.empty(len(p_values))
+    largest = 0.0
+    for rank, k in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[k]))
+        adjusted[k] = largest
+    return [float(p) for p in adjusted]

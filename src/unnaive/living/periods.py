@@ -1,0 +1,258 @@
+"""Which period a row belongs to: a calendar's, every n rows, or the values of a column."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.common.wording import counted
+from unnaive.encode.categories import sort_values
+from unnaive.table import Block, Column
+from unnaive.table.codes import is_missing, read_categorical
+from unnaive.table.columns import family_of, read_numeric
+
+Moment: TypeAlias = np.datetime64
+Period: TypeAlias = Any  # text of a calendar, a number of rows, or a plain value of a column
+UNITS = ("hour", "day", "week", "month", "quarter", "year")
+# How a period of each unit is written.
+_WRITTEN = {
+    "hour": r"\d{4}-\d\d-\d\dT\d\d",
+    "day": r"\d{4}-\d\d-\d\d",
+    "week": r"\d{4}-W\d\d",
+    "month": r"\d{4}-\d\d",
+    "quarter": r"\d{4}-Q[1-4]",
+    "year": r"\d{4}",
+}
+_CODES = {"hour": "h", "day": "D", "month": "M", "year": "Y"}  # as NumPy has them
+_NESTED = {  # units that periods of a unit can be merged into
+    "hour": ("day", "week", "month", "quarter", "year"),
+    "day": ("week", "month", "quarter", "year"),
+    "week": (),
+    "month": ("quarter", "year"),
+    "quarter": ("year",),
+    "year": (),
+}
+
+
+class Span(NamedTuple):
+    """From a moment until before another."""
+
+    start: Moment
+    end: Moment
+
+
+def _number(unit: str, moments: NDArray[np.datetime64]) -> NDArray[np.int64]:
+    """Number of the period of each moment, counted from 1970."""
+    if unit == "week":  # that began on a Thursday; weeks begin on Mondays
+        return (moments.astype("datetime64[D]").astype(np.int64) + 3) // 7
+    if unit == "quarter":
+        return moments.astype("datetime64[M]").astype(np.int64) // 3
+    return moments.astype(f"datetime64[{_CODES[unit]}]").astype(np.int64)
+
+
+def _start(unit: str, number: int) -> Moment:
+    code = {"week": "D", "quarter": "M"}.get(unit) or _CODES[unit]
+    count = 7 * number - 3 if unit == "week" else 3 * number if unit == "quarter" else number
+    start: Moment = np.array([count]).astype(f"datetime64[{code}]").astype("datetime64[us]")[0]
+    return start
+
+
+def _name(unit: str, number: int) -> str:
+    start = _start(unit, number)
+    if unit == "week":
+        year, week, _ = start.astype(datetime.datetime).isocalendar()
+        return f"{year:04d}-W{week:02d}"
+    if unit == "quarter":
+        return f"{start.astype('datetime64[Y]')}-Q{number % 4 + 1}"
+    return str(start.astype(f"datetime64[{_CODES[unit]}]"))
+
+
+def unit_of(period: str) -> str | None:
+    """The unit of a period, by how it is written."""
+    return next((unit for unit, form in _WRITTEN.items() if re.fullmatch(form, period)), None)
+
+
+def span_of(period: str) -> Span:
+    """Beginning and end of a period of a calendar."""
+    unit = unit_of(period)
+    try:
+        if unit == "week":
+            day = datetime.date.fromisocalendar(int(period[:4]), int(period[6:]), 1)
+            first = np.datetime64(day, "us")
+        elif unit == "quarter":
+            first = np.datetime64(f"{period[:4]}-{3 * int(period[-1]) - 2:02d}", "us")
+        elif unit is not None:
+            first = np.datetime64(period, "us")
+        else:
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            f"{period!r} is no period; write a year as '2024', a quarter as '2024-Q1', a month as "
+            "'2024-03', a week as '2024-W10', a day as '2024-03-05', an hour as '2024-03-05T14'."
+        ) from None
+    number = int(_number(unit, np.array([first]))[0])
+    return Span(_start(unit, number), _start(unit, number + 1))
+
+
+def moment_of(value: Any, *, end: bool) -> Moment:
+    """Where a window begins, or ends: text and dates mean a whole period, times a moment."""
+    if isinstance(value, str):
+        return span_of(value).end if end else span_of(value).start
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return moment_of(value.isoformat(), end=end)
+    try:
+        return np.datetime64(value, "us")
+    except (TypeError, ValueError):
+        word = "until" if end else "since"
+        raise ValueError(
+            f"{word} must be a period such as '2024-03', a date or a time; got {value!r}."
+        ) from None
+
+
+def coarser(period: str, unit: str) -> str:
+    """The period of a larger unit that a period lies in."""
+    own = unit_of(period)
+    if own == unit:
+        return period
+    if own is None or unit not in _NESTED[own]:
+        raise ValueError(f"the period {period!r} does not lie in one {unit}.")
+    return _name(unit, int(_number(unit, np.array([span_of(period).start]))[0]))
+
+
+def nested(unit: str, larger: str) -> bool:
+    """Whether periods of a unit lie in those of a larger one."""
+    return larger in _NESTED.get(unit, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Hours, days, weeks, months, quarters or years of a column of times."""
+
+    unit: str
+    column: Any
+
+    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:  # noqa: ARG002
+        """The periods of the rows, and which of them each row is in."""
+        moments = _moments(block.period, self.column)
+        numbers, places = np.unique(_number(self.unit, moments), return_inverse=True)
+        return [_name(self.unit, n) for n in numbers.tolist()], places
+
+    def ordered(self, periods: Sequence[Period]) -> list[Period]:
+        return sorted(periods, key=span_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Every so many rows, numbered from 0 in the order in which they come."""
+
+    n: int
+    column: None = None
+
+    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:
+        """The periods of the rows, and which of them each row is in."""
+        numbers, places = np.unique((block.row_ids + first) // self.n, return_inverse=True)
+        return numbers.tolist(), places
+
+    def ordered(self, periods: Sequence[Period]) -> list[Period]:
+        return sorted(periods)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of a column, in their order."""
+
+    column: Any
+
+    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:  # noqa: ARG002
+        """The periods of the rows, and which of them each row is in."""
+        assert block.period is not None
+        codes, values = read_categorical(block.period, f"column {self.column!r}")
+        absent = codes == np.iinfo(codes.dtype).max
+        missing = [is_missing(value) for value in values]
+        if len(values):
+            absent |= np.asarray(missing)[np.where(absent, 0, codes)]
+        _refuse_gaps(int(absent.sum()), self.column)
+        used, places = np.unique(codes, return_inverse=True)
+        return [_plain(values[k]) for k in used.tolist()], places
+
+    def ordered(self, periods: Sequence[Period]) -> list[Period]:
+        return list(sort_values(periods))
+
+
+AnyPeriods: TypeAlias = Calendar | Rows | Values
+
+
+def _plain(value: Any) -> Any:
+    """A value that compares and is stored as one, whole numbers as such."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+def _moments(column: Any, name: Any) -> NDArray[np.datetime64]:
+    family = family_of(column, name)
+    if family == "time":
+        values = read_numeric(column, Column(name, "numeric", "time"))
+        _refuse_gaps(int(np.isnan(values).sum()), name)
+        return values.astype(np.int64).view("datetime64[us]")
+    if family != "text":
+        raise ValueError(
+            f"column {name!r} says when rows were, so it must hold dates or times; it holds "
+            f"{'no value' if family == 'empty' else family}."
+        )
+    codes, values = read_categorical(column, f"column {name!r}")
+    _refuse_gaps(int((codes == np.iinfo(codes.dtype).max).sum()), name)
+    moments = np.array([_parse(value, name) for value in values], dtype="datetime64[us]")
+    return moments[codes]
+
+
+def _parse(value: str, name: Any) -> Moment:
+    try:
+        moment = datetime.datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError(
+            f"column {name!r} says when rows were, but {value!r} is no date; write dates as "
+            "2024-03-05 or 2024-03-05T14:30."
+        ) from None
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
+    return np.datetime64(moment, "us")
+
+
+def _refuse_gaps(n: int, name: Any) -> None:
+    if n:
+        raise ValueError(
+            f"column {name!r} says when rows were, and {counted(n, 'row')} "
+            f"{'has' if n == 1 else 'have'} no value in it; drop them, or fill the gaps."
+        )
+
+
+def read_periods(by: Any, time: Any) -> AnyPeriods:
+    """What the parameters ``by`` and ``time`` of a timeline mean."""
+    if isinstance(by, bool) or not isinstance(by, (str, int, np.integer)):
+        raise ValueError(
+            f"by must be one of {', '.join(map(repr, UNITS))}, a number of rows, or the name of a "
+            f"column; got {by!r}."
+        )
+    if not isinstance(by, str):
+        if by < 1:
+            raise ValueError(f"by must be at least 1 row for each period; got {by}.")
+        if time is not None:
+            raise ValueError("time is for periods of a calendar; by is a number of rows.")
+        return Rows(int(by))
+    if by in UNITS:
+        if time is None:
+            raise ValueError(
+                f"by={by!r} needs to know when rows were: name the column of dates or times with "
+                "time=."
+            )
+        return Calendar(by, time)
+    if time is not None:
+        raise ValueError(f"time is for periods of a calendar; by={by!r} names a column itself.")
+    return Values(by)

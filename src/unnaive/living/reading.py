@@ -1,0 +1,130 @@
+"""Rows to sums by period, in one pass over them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import clone
+
+from unnaive.common.threads import in_threads
+from unnaive.counts import Summary
+from unnaive.counts.gather import summarize_block
+from unnaive.encode.labels import refuse_mixed
+from unnaive.living.periods import AnyPeriods, Period, Rows
+from unnaive.table import Block, Schema, Source, scan_of
+from unnaive.table.kept import KeptBlock
+from unnaive.table.passes import COUNTING
+from unnaive.table.reading import as_frame
+from unnaive.table.source import MemorySource, cut_target
+
+ByPeriod: TypeAlias = tuple[dict[Period, Summary], int]  # and one more than the last row's number
+
+
+@dataclass(frozen=True)
+class PeriodCounter:
+    """What is done with each block of rows; plain data, which may be sent to workers."""
+
+    estimator: Any
+    periods: AnyPeriods
+    first: int  # number of the first row
+    n_jobs: int | None
+
+    def __call__(self, block: Block) -> ByPeriod:
+        periods, places = self.periods.split(block, self.first)
+        n_read = int(block.row_ids.max()) + 1
+        wanted, limit = self.estimator._wanted(block.schema), self.estimator.grid_limit
+        if len(periods) == 1:
+            return {periods[0]: summarize_block(block, wanted, limit, self.n_jobs)}, n_read
+        order = np.argsort(places, kind="stable")
+        ends = np.cumsum(np.bincount(places, minlength=len(periods))).tolist()
+        kept = KeptBlock(block)  # columns are read once for all periods
+        kept.read()
+
+        def count(k: int) -> Summary:
+            rows = order[ends[k - 1] if k else 0 : ends[k]]
+            own = kept.take(rows)
+            own.target = cut_target(block.target, rows)
+            own.weight = None if block.weight is None else block.weight[rows]
+            return summarize_block(own, wanted, limit, 1)
+
+        each = in_threads(count, range(len(periods)), self.n_jobs)
+        return dict(zip(periods, each, strict=True)), n_read
+
+
+def _add(first: ByPeriod, second: ByPeriod) -> ByPeriod:
+    total, last = first
+    one, other = next(iter(total.values())), next(iter(second[0].values()))
+    refuse_mixed(one.labels, other.labels)
+    for period, summary in second[0].items():
+        total[period] = total[period] + summary if period in total else summary
+    return total, max(last, second[1])
+
+
+def count_periods(
+    estimator: Any,
+    periods: AnyPeriods,
+    first: int,
+    rows: tuple[Any, Any, Any],
+    fitted: Schema | None,
+) -> ByPeriod:
+    """The sums of each period's rows, and how many rows were read.
+
+    Parameters
+    ----------
+    estimator : AdditiveEstimator
+    periods : Calendar, Rows or Values
+    first : int
+        How many rows came before.
+    rows : X, y, sample_weight
+    fitted : Schema or None
+        What is known of the columns.
+    """
+    source = _open(estimator, periods, rows, fitted)
+    own = clone(estimator).set_callbacks()
+    in_memory = isinstance(source, MemorySource)
+    counter = PeriodCounter(own, periods, first, estimator.n_jobs if in_memory else 1)
+    return source.reduce(counter, _add, COUNTING)
+
+
+def _open(
+    estimator: Any, periods: AnyPeriods, rows: tuple[Any, Any, Any], fitted: Schema | None
+) -> Source:
+    X, y, sample_weight = rows
+    scan = scan_of(X, y, sample_weight)
+    column = periods.column
+    if scan is not None:
+        if column is not None and not isinstance(column, str):
+            raise ValueError(f"the column of periods must be given by its name; got {column!r}.")
+        source: Source = estimator._open_to_learn(replace(scan, period=column), None, None, fitted)
+        if isinstance(periods, Rows) and getattr(source, "numbering", None) != "rows":
+            raise ValueError(
+                f"by={periods.n} counts rows, and these have no order; use a column or a calendar."
+            )
+        return source
+    if column is None:
+        return estimator._open_to_learn(X, y, sample_weight, fitted)
+    features, beside = _part(X, column)
+    source = estimator._open_to_learn(features, y, sample_weight, fitted)
+    assert isinstance(source, MemorySource)
+    block = source.block
+    whole = len(block.row_ids) == len(beside)
+    source.block.period = beside if whole else beside[block.row_ids]
+    return source
+
+
+def _part(X: Any, column: Any) -> tuple[Any, Any]:
+    """A table without one column, and that column."""
+    frame = as_frame(X)
+    if frame is not None:
+        if column not in frame.columns:
+            raise ValueError(
+                f"there is no column {column!r} that says when rows were; the columns are "
+                f"{', '.join(map(repr, frame.columns[:8]))}."
+            )
+        return frame.drop(column).to_native(), frame[column]
+    array = np.asarray(X) if not isinstance(X, np.ndarray) else X
+    if array.ndim != 2 or isinstance(column, str) or not -array.shape[1] <= column < array.shape[1]:
+        raise ValueError(f"X has no column {column!r} that says when rows were.")
+    return np.delete(array, column, axis=1), np.ascontiguousarray(array[:, column])

@@ -1,0 +1,286 @@
+"""What has changed between samples: figures by their definitions, and drift that was planted."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import chi2_contingency, kstest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
+
+from unnaive import (
+    Discretizer,
+    DriftDisplay,
+    NaiveBayesClassifier,
+    Timeline,
+    compare_periods,
+    drift,
+    follow_drift,
+    scan,
+)
+from unnaive.living.distances import (
+    Normal,
+    g_test,
+    holm,
+    interaction_test,
+    jensen_shannon,
+    normal_index,
+    normal_test,
+    stability_index,
+    with_margins,
+)
+from unnaive.living.page import drift_page
+
+RNG = np.random.default_rng(0)
+
+
+def rows(n, seed, *, flip=False, shift=0.0, rate=0.0):
+    """Numbers a and c, categories b; the class depends on a and b."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=n) + shift, rng.choice(["x", "y", "z"], n)
+    noise = rng.logistic(size=n)
+    y = (-1 if flip else 1) * a + (b == "x") + noise + rate > 0
+    X = pd.DataFrame({"a": a, "b": b, "c": rng.integers(0, 5, n) * 1.0})
+    return X, np.where(y, "yes", "no")
+
+
+# Figures --------------------------------------------------------------------------------------
+
+
+def test_figures_are_those_of_their_definitions():
+    before, after = np.array([40.0, 25, 0, 35]), np.array([10.0, 30, 5, 25])
+    p, q = (before + 0.5) / 102, (after + 0.5) / 72
+    index = sum((b - a) * math.log(b / a) for a, b in zip(p, q, strict=True))
+    assert stability_index(before, after) == pytest.approx(index)
+    assert jensen_shannon(before, after) == pytest.approx(jensenshannon(before, after, base=2))
+    table = np.stack((before, after))
+    wanted = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+    assert g_test(before, after) == pytest.approx((wanted.statistic, wanted.dof, wanted.pvalue))
+    assert g_test(before[:1], after[:1]).p_value == 1.0
+
+
+def test_holms_correction_multiplies_by_the_number_of_hypotheses_left():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.5]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_changed_evidence_is_what_logistic_regression_without_an_interaction_misses():
+    before = np.array([[30.0, 20, 10, 7], [12, 25, 40, 9]])
+    after = np.array([[10.0, 20, 30, 8], [9, 30, 22, 4]])
+    design, labels, weights = [], [], []
+    for period, side in enumerate((before, after)):
+        for c in range(2):
+            for v in range(4):
+                design.append([period, *np.eye(4)[v]])
+                labels.append(c)
+                weights.append(side[c, v])
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)
+    fitted = model.fit(design, labels, weights).predict_proba(design)
+    observed = [side[:, v] / side[:, v].sum() for side in (before, after) for v in range(4)]
+    statistic = 0.0
+    for (period, *value), c, w, p in zip(design, labels, weights, fitted, strict=True):
+        statistic += 2 * w * np.log(observed[4 * int(period) + int(np.argmax(value))][c] / p[c])
+    found = interaction_test(before, after)
+    assert found.statistic == pytest.approx(statistic, rel=1e-4)
+    assert found.freedom == 3
+
+
+def test_new_shares_of_values_and_classes_are_no_change_of_evidence():
+    odds = np.array([[30.0, 20, 10], [12, 25, 40]])
+    moved = odds * np.array([[2.0], [1.0]]) * np.array([1.0, 5.0, 0.2])
+    assert interaction_test(odds, moved).statistic == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(with_margins(odds, moved), moved, rtol=1e-6)
+
+
+def test_p_values_of_the_tests_are_uniform_when_nothing_changes():
+    rng = np.random.default_rng(3)
+    shares = rng.dirichlet(np.ones(6) * 3, 2)
+    values, evidence, normal = [], [], []
+    for _ in range(300):
+        both = [np.stack([rng.multinomial(400, own) for own in shares]) * 1.0 for _ in range(2)]
+        values.append(g_test(both[0].sum(axis=0), both[1].sum(axis=0)).p_value)
+        evidence.append(interaction_test(*both).p_value)
+        sides = [rng.normal(size=100) for _ in range(2)]
+        normal.append(normal_test(*(Normal(100, s.mean(), s.var()) for s in sides)).p_value)
+    for found in (values, evidence, normal):
+        assert kstest(found, "uniform").pvalue > 0.001
+
+
+def test_the_index_of_normal_densities_is_that_of_fine_bins():
+    edges = np.linspace(-12, 12, 20_001)
+    x = (edges[1:] + edges[:-1]) / 2
+    p, q = (np.exp(-((x - m) ** 2) / (2 * v)) / np.sqrt(v) for m, v in ((0, 1.0), (0.5, 2.0)))
+    p, q = p / p.sum(), q / q.sum()
+    fine = ((q - p) * np.log(q / p)).sum()
+    assert normal_index(Normal(1, 0, 1), Normal(1, 0.5, 2)) == pytest.approx(fine, rel=1e-3)
+
+
+# Planted and absent ---------------------------------------------------------------------------
+
+
+def test_the_right_change_is_named():
+    model = NaiveBayesClassifier().fit(*rows(3000, 0))
+    assert not drift(model, *rows(1500, 1)).alarm
+    moved = drift(model, *rows(1500, 2, shift=0.6))
+    assert moved.drifted == ["a"]
+    assert moved["a"].index > 0.1
+    assert moved["a"].turned == ""
+    turned = drift(model, *rows(1500, 3, flip=True))
+    assert turned.drifted == ["a"]
+    assert turned["a"].index < 0.1
+    assert "yes -> no" in turned["a"].turned or "no -> yes" in turned["a"].turned
+    assert turned.log_loss > turned.expected_log_loss + 0.2
+    rates = drift(model, *rows(1500, 4, rate=2.0))
+    assert rates.classes.drifted
+    X, y = rows(1500, 5)
+    X.loc[X["b"] == "z", "b"] = "new"
+    X.loc[:600, "c"] = np.nan
+    found = drift(model, X, y)
+    assert set(found.drifted) == {"b", "c"}
+    assert (found["b"].new, found["b"].vanished) == (("new",), ("z",))
+    assert found["c"].missing_after == pytest.approx(601 / 1500)
+
+
+def test_without_labels_values_and_predictions_are_compared():
+    model = NaiveBayesClassifier().fit(*rows(3000, 0))
+    X, y = rows(1500, 2, shift=0.6)
+    found = drift(model, X)
+    assert found.drifted == ["a"]
+    assert math.isnan(found.log_loss)
+    assert math.isnan(found["a"].evidence_loss)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(found.classes.predicted, p.mean(axis=0))
+    assert found.expected_log_loss == pytest.approx(-(p * np.log(p)).sum(axis=1).mean())
+    assert drift(model, X, y).log_loss == pytest.approx(log_loss(y, p))
+    assert found.classes.before == drift(model, X, y).classes.before
+
+
+def test_drift_in_a_stream_is_found_within_two_periods_and_not_before():
+    X, y = rows(6000, 6)
+    later, turned = rows(4000, 7, flip=True)
+    stream = pd.concat([X, later], ignore_index=True)
+    timeline = Timeline(1000).fit(stream, np.concatenate([y, turned]))
+    found = follow_drift(timeline)
+    assert found.alarms[0] in (6, 7)
+    assert found.drifts[found.periods.index(found.alarms[0])].drifted == ["a"]
+    assert sorted(found.names) == ["a", "b", "c"]
+    assert len(found.to_frame()) == 9 * 3
+    assert "the first in" in repr(found)
+    by_hand = compare_periods(timeline.summary(0, 6), timeline[7])
+    assert by_hand.to_dict() == found.drifts[6].to_dict()
+    for against, before in (("previous", timeline[6]), ("first", timeline[0])):
+        own = follow_drift(timeline, against=against).drifts[6]
+        assert own.to_dict() == compare_periods(before, timeline[7]).to_dict()
+    with pytest.raises(ValueError, match="against must be"):
+        follow_drift(timeline, against="later")
+    with pytest.raises(ValueError, match="needs two periods"):
+        follow_drift(timeline, since=3, until=3)
+
+
+def test_drift_over_time_is_drawn_as_cells_and_as_lines():
+    X, y = rows(2000, 6)
+    X.loc[1000:, "a"] += 1
+    timeline = Timeline(500).fit(X, y)
+    display = DriftDisplay.from_timeline(timeline)
+    assert display.columns_[0] == "a"
+    drawn = display.ax_.images[0].get_array()
+    np.testing.assert_allclose(drawn, follow_drift(timeline).matrix(display.columns_))
+    assert len(display.ax_.texts) == sum(len(d.drifted) for d in display.drift.drifts)
+    lines = DriftDisplay(display.drift).plot(kind="lines", max_columns=2)
+    assert lines.ax_.size == 2
+    np.testing.assert_allclose(lines.ax_.flat[0].lines[0].get_ydata(), drawn[0])
+    with pytest.raises(ValueError, match="kind must be"):
+        display.plot(kind="pie")
+    plt.close("all")
+
+
+def test_nothing_is_found_where_nothing_changes():
+    alarms = 0
+    for seed in range(12):
+        X, y = rows(2000, 100 + seed)
+        first, second = (NaiveBayesClassifier().fit(X[k::2], y[k::2]) for k in range(2))
+        alarms += compare_periods(first, second).alarm
+    assert alarms == 0
+
+
+# Sources and forms ----------------------------------------------------------------------------
+
+
+def test_rows_in_files_give_the_same_facts(tmp_path):
+    model = NaiveBayesClassifier().fit(*rows(1000, 0))
+    X, y = rows(500, 2, shift=0.6)
+    X.assign(y=y).to_parquet(tmp_path / "new.parquet", row_group_size=100)
+    files = drift(model, tmp_path / "new.parquet", "y").to_dict()
+    memory = drift(model, X, y).to_dict()
+    for name in ("log_loss", "expected_log_loss"):
+        assert files.pop(name) == pytest.approx(memory.pop(name))
+    for part in (files, memory):
+        for share in part["classes"]["shares"]:
+            share["predicted"] = round(share["predicted"], 9)
+    assert files == memory
+    assert drift(model, scan(tmp_path / "new.parquet", columns=["a", "b", "c"])).drifted == ["a"]
+
+
+def test_weights_are_repetitions():
+    model = NaiveBayesClassifier().fit(*rows(1000, 0))
+    X, y = rows(300, 2, shift=0.3)
+    weight = np.arange(300) % 3 + 1
+    twice = X.loc[X.index.repeat(weight)], np.repeat(y, weight)
+    weighted, repeated = drift(model, X, y, weight).to_dict(), drift(model, *twice).to_dict()
+    assert weighted.pop("rows_after") == 300
+    assert repeated.pop("rows_after") == weight.sum()
+    assert weighted["drifted"] == repeated["drifted"]
+    assert weighted["log_loss"] == pytest.approx(repeated["log_loss"])
+    for a, b in zip(weighted["columns"], repeated["columns"], strict=True):
+        assert a["index"] == pytest.approx(b["index"])
+        assert a["p_value"] == pytest.approx(b["p_value"])
+
+
+def test_columns_with_normal_densities_are_compared_as_such():
+    model = NaiveBayesClassifier(numeric="gaussian").fit(*rows(2000, 0))
+    found = drift(model, *rows(1000, 2, shift=0.6))
+    assert found.drifted == ["a"]
+    assert found["a"].index == pytest.approx(0.36, abs=0.15)
+    assert math.isnan(found["a"].distance)
+
+
+def test_facts_are_a_table_a_dict_and_a_page():
+    model = NaiveBayesClassifier().fit(*rows(1000, 0))
+    X, y = rows(500, 2, shift=0.6)
+    X.loc[:9, "b"] = "<script>alert(1)</script>"
+    found = drift(model, X, y)
+    frame = found.to_frame()
+    assert frame["column"].tolist()[0] == "a"
+    assert frame["drifted"].tolist().count(True) == len(found.drifted)
+    assert "drift of 1 column" in repr(found)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["drifted"] == ["a"]
+    assert found["a"].values.to_frame()["after"].sum() == pytest.approx(1)
+    page = drift_page(found, "a & b")
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "Drift: a &amp; b" in page
+    with pytest.raises(KeyError, match="no column 'q'"):
+        found["q"]
+
+
+def test_what_cannot_be_compared_is_refused():
+    X, y = rows(200, 0)
+    with pytest.raises(TypeError, match="GaussianNB keeps none"):
+        drift(GaussianNB(), X)
+    with pytest.raises(TypeError, match="got str"):
+        compare_periods("a", "b")
+    with pytest.raises(ValueError, match="level must be"):
+        drift(NaiveBayesClassifier().fit(X, y), X, level=0)
+    other = NaiveBayesClassifier().fit(X.rename(columns={"a": "d"}), y)
+    with pytest.raises(ValueError, match="column 'a' of one table stands where"):
+        compare_periods(NaiveBayesClassifier().fit(X, y), other)
+    same = Discretizer().fit(X, y), Discretizer().fit(X, y)
+    assert not compare_periods(*same).alarm
