@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from unnaive.counts import Summary
 from unnaive.counts.moments import Spread
 from unnaive.counts.summary import row_factor
-from unnaive.estimator import AdditiveEstimator
 from unnaive.living.columns import (
     ColumnCounts,
     Sides,
@@ -36,6 +35,7 @@ from unnaive.living.distances import (
 )
 from unnaive.living.facts import ClassDrift, ColumnDrift, Drift, ValueDrift
 from unnaive.living.watching import Watched
+from unnaive.models.merge import learns_from_sums
 
 MIN_INDEX = 0.1  # below this, a population stability index is commonly called no change
 MIN_LOSS = 0.03  # nats of log loss that a change of evidence must cost each row
@@ -94,7 +94,7 @@ def compare_periods(
 def _sums(part: Any) -> Summary:
     if isinstance(part, Summary):
         return part
-    if isinstance(part, AdditiveEstimator):
+    if learns_from_sums(part):
         return part._sums("compared")
     raise TypeError(
         f"compare_periods takes sums of periods, or models that learn from sums alone, such as "
@@ -143,7 +143,7 @@ def drift(
     >>> drift(model, X[500:].assign(age=X["age"][500:] + 15)).drifted
     ['age']
     """
-    if not isinstance(model, AdditiveEstimator) or not hasattr(model, "predict_proba"):
+    if not learns_from_sums(model) or not hasattr(model, "predict_proba"):
         raise TypeError(
             f"drift compares new rows with the sums that a model keeps, and "
             f"{type(model).__name__} keeps none; NaiveBayesClassifier does."

@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from unnaive.common.wording import counted
 from unnaive.counts import Summary
-from unnaive.estimator import AdditiveEstimator
 from unnaive.living.contents import PeriodFacts, contents
 from unnaive.living.file import Added, TimelineFile, pack_estimator, unpack_estimator
 from unnaive.living.periods import (
@@ -30,6 +29,7 @@ from unnaive.living.reading import count_periods
 from unnaive.living.sums import RunningSums, sum_of
 from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
+from unnaive.models.merge import learns_from_sums
 from unnaive.table import Schema
 
 DAY = np.timedelta64(1, "D")
@@ -383,7 +383,7 @@ class Timeline:
 
 
 def _check_estimator(estimator: Any) -> None:
-    if not isinstance(estimator, AdditiveEstimator):
+    if not learns_from_sums(estimator):
         raise TypeError(
             f"a timeline keeps sums, and {type(estimator).__name__} needs more than sums; "
             "NaiveBayesClassifier and Discretizer do."

@@ -86,10 +86,15 @@ def subtract(model: Any, part: Any) -> Any:
     return rest
 
 
+def learns_from_sums(model: Any) -> bool:
+    """Whether an estimator learns from sums alone, so that it can be updated and merged."""
+    return isinstance(model, AdditiveEstimator)
+
+
 def _check_models(models: list[Any], verb: str) -> None:
     first = models[0]
     for model in models:
-        if not isinstance(model, AdditiveEstimator):
+        if not learns_from_sums(model):
             raise TypeError(
                 f"{type(model).__name__} cannot be {verb}: only models that learn from sums "
                 "alone can, such as NaiveBayesClassifier and Discretizer."
