@@ -28,7 +28,7 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers import mixed_table
-from unnaive import AutoClassifier, NaiveBayesClassifier, compare, load, save, scan
+from unnaive import AutoClassifier, C45Classifier, NaiveBayesClassifier, compare, load, save, scan
 from unnaive.choose import make_model
 from unnaive.choose.comparison import MEASURES
 from unnaive.choose.spread import differ, spread
@@ -132,8 +132,10 @@ def test_weight_is_repetition_given_the_same_folds_and_zero_weight_is_absence():
     splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
     own = folds[repeat]
     repeated = [(np.flatnonzero(own != k), np.flatnonzero(own == k)) for k in range(3)]
-    a = compare(X, y, models=CHEAP, cv=splits, sample_weight=weight)
-    b = compare(X.iloc[repeat], y[repeat], models=CHEAP, cv=repeated)
+    tree = {"c45": C45Classifier(calibration="none")}  # halves of rows are drawn row by row
+    given = {"models": CHEAP[:2], "estimators": tree}
+    a = compare(X, y, cv=splits, sample_weight=weight, **given)
+    b = compare(X.iloc[repeat], y[repeat], cv=repeated, **given)
     for name, quality in figures(a).items():
         assert quality.log_loss == pytest.approx(figures(b)[name].log_loss, rel=1e-9)
         assert quality.accuracy == pytest.approx(figures(b)[name].accuracy)

@@ -157,7 +157,7 @@ def test_the_golf_tree_is_quinlans():
         "|   windy = true: Don't (2 rows)",
         "outlook = sunny",
         "|   humidity <= 75: Play (2 rows)",
-        "|   humidity > 75: Don't (3 rows)",
+        "|   humidity >= 76: Don't (3 rows)",
     ]
 
 

@@ -29,6 +29,7 @@ from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
 from unnaive.models.ensemble.weights import GivenRows, RowWeights
 
 TREE = NBTreeClassifier(max_depth=1, cv=2, calibration="none")
+C45 = C45Classifier(calibration="none")  # members are not calibrated
 GAUSSIAN = NaiveBayesClassifier(numeric="gaussian")
 
 
@@ -55,7 +56,7 @@ def by_value(model, X, y):
     return X.iloc[order].reset_index(drop=True), y[order]
 
 
-@pytest.mark.parametrize("tree", [C45Classifier(), TREE, GAUSSIAN], ids=repr)
+@pytest.mark.parametrize("tree", [C45, TREE, GAUSSIAN], ids=repr)
 def test_bags_equal_members_that_are_fitted_by_hand(tree):
     """Rows that are coded once are the rows as they are read with a bag's weights."""
     model = BaggedClassifier(tree, n_estimators=3, random_state=5)
@@ -76,10 +77,10 @@ def test_bags_equal_members_that_are_fitted_by_hand(tree):
     np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
 
 
-@pytest.mark.parametrize("tree", [C45Classifier(), GAUSSIAN], ids=repr)
+@pytest.mark.parametrize("tree", [C45, GAUSSIAN], ids=repr)
 def test_boosting_is_its_definition(tree):
     X, y = mixed_table(150)
-    model = BoostedClassifier(tree, n_estimators=4, learning_rate=0.7).fit(X, y)
+    model = BoostedClassifier(tree, n_estimators=4, learning_rate=0.7, calibration="none").fit(X, y)
     groups = np.searchsorted(model.classes_, y)
     relative, total, votes = np.ones(len(y)), 0.0, 0.0
     for vote, loss in zip(model.estimator_weights_, model.estimator_errors_, strict=True):
@@ -96,7 +97,7 @@ def test_boosting_is_its_definition(tree):
 
 
 @pytest.mark.parametrize("kind", [BaggedClassifier, BoostedClassifier])
-@pytest.mark.parametrize("tree", [C45Classifier(), TREE], ids=repr)
+@pytest.mark.parametrize("tree", [C45, TREE], ids=repr)
 def test_the_order_of_rows_does_not_matter(kind, tree):
     X, y = mixed_table(200)
     order = np.random.default_rng(0).permutation(len(y))
@@ -108,7 +109,7 @@ def test_the_order_of_rows_does_not_matter(kind, tree):
 def test_boosting_takes_a_weight_as_repetition():
     X, y = mixed_table(100)
     weight = np.random.default_rng(1).integers(0, 3, len(y))
-    model = BoostedClassifier(C45Classifier(), n_estimators=3)
+    model = BoostedClassifier(C45, n_estimators=3)
     repeated = clone(model).fit(X.loc[X.index.repeat(weight)], np.repeat(y, weight))
     assert_same_model(model.fit(X, y, sample_weight=weight), repeated)
 
@@ -145,7 +146,7 @@ def test_files_give_the_model_of_the_same_rows_in_memory(model, tmp_path):
 
 def test_rows_are_judged_by_the_members_that_have_not_drawn_them():
     model = BaggedClassifier(
-        C45Classifier(), n_estimators=8, oob_score=True, calibration="slope", random_state=2
+        C45, n_estimators=8, oob_score=True, calibration="slope", random_state=2
     )
     X, y = by_value(model, *mixed_table(80))
     model.fit(X, y)
@@ -166,7 +167,7 @@ def test_rows_are_judged_by_the_members_that_have_not_drawn_them():
 def test_every_member_knows_every_class():
     X = pd.DataFrame({"a": np.arange(40.0), "b": list("xyzw") * 10})
     y = np.array(["rare", *["common"] * 39])
-    for tree in (C45Classifier(), GAUSSIAN):
+    for tree in (C45, GAUSSIAN):
         model = BaggedClassifier(tree, n_estimators=12, random_state=0).fit(X, y)
         assert all(member.root.n_outputs == 2 for member in model.members_)
         assert model.predict_proba(X).shape == (40, 2)
@@ -180,7 +181,7 @@ def test_every_member_knows_every_class():
         NBTreeClassifier(discretize="global", max_depth=1, cv=2),
         HierarchicalMixtureClassifier(layers=(2,), training="batch", n_sweeps=2),
         ClassDecompositionClassifier(min_rows=60),
-        BaggedClassifier(C45Classifier(), n_estimators=2),
+        BaggedClassifier(C45, n_estimators=2),
     ],
     ids=repr,
 )
@@ -205,25 +206,25 @@ def test_ten_trees_are_more_often_right_than_one():
     X = rng.normal(size=(900, 4))
     y = (X[:, :3].sum(axis=1) + 0.3 * rng.normal(size=900) > 0).astype(int)
     train, test = slice(0, 400), slice(400, 900)
-    one = C45Classifier().fit(X[train], y[train]).score(X[test], y[test])
+    one = C45.fit(X[train], y[train]).score(X[test], y[test])
     for kind in (BaggedClassifier, BoostedClassifier):
-        many = kind(C45Classifier(), random_state=0).fit(X[train], y[train])
+        many = kind(C45, random_state=0).fit(X[train], y[train])
         assert many.score(X[test], y[test]) > one
 
 
 def test_a_first_round_that_loses_half_answers_alone():
     X = pd.DataFrame({"a": ["x"] * 40})
     y = np.array([0, 1, 2, 3] * 10)
-    model = BoostedClassifier(C45Classifier(), n_estimators=5).fit(X, y)
+    model = BoostedClassifier(C45, n_estimators=5).fit(X, y)
     np.testing.assert_array_equal(model.estimator_weights_, [1.0])
     np.testing.assert_allclose(model.predict_proba(X), 0.25)
 
 
 def test_without_draws_every_member_has_all_rows():
     X, y = mixed_table(100)
-    model = BaggedClassifier(C45Classifier(), n_estimators=2, bootstrap=False).fit(X, y)
+    model = BaggedClassifier(C45, n_estimators=2, bootstrap=False).fit(X, y)
     np.testing.assert_array_equal(model.bag_weights_, [100, 100])
-    alone = C45Classifier().fit(X, y).predict_proba(X)
+    alone = C45.fit(X, y).predict_proba(X)
     np.testing.assert_allclose(model.predict_proba(X), alone, atol=1e-15)
 
 
@@ -240,7 +241,7 @@ def test_parts_of_a_row_are_those_of_the_members_that_answer_for_it():
 
 def test_one_class_only():
     X, _ = mixed_table(30)
-    for model in (BaggedClassifier(C45Classifier()), BoostedClassifier(C45Classifier())):
+    for model in (BaggedClassifier(C45), BoostedClassifier(C45)):
         np.testing.assert_allclose(model.fit(X, ["yes"] * 30).predict_proba(X), 1, rtol=1e-12)
 
 

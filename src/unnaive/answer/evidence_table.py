@@ -14,6 +14,8 @@ from unnaive.common.checks import FINITE, check_factors, check_positive, check_v
 from unnaive.counts import CountTable
 from unnaive.table import Schema
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvidenceTable:
@@ -55,7 +57,7 @@ class EvidenceTable:
         expect(len(self.errors) in (0, len(self.scorer.terms)), "columns and errors differ.")
         for error, term in zip(self.errors, self.scorer.terms, strict=False):
             slots = len(term.logs) if isinstance(term, TableTerm) and error.size else 0
-            check_values("errors", error, (slots, self.n_outputs), 0.0, FINITE)
+            check_values("errors", error, (slots, self.n_outputs), 0.0, LARGEST)
         if self.rounds is not None:
             expect(abs(self.rounds) <= FINITE, f"rounds is {self.rounds}, not a finite number.")
         check_positive("slope", self.slope)

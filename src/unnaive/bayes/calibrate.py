@@ -69,17 +69,26 @@ class _Regression:
     centre: NDArray[np.float64]
     pull: NDArray[np.float64]
     n_jobs: int | None
+    as_one: bool = False  # whether all factors are the same one
+
+    @property
+    def n_factors(self) -> int:
+        return 1 if self.as_one else self.logs.shape[1]
+
+    def _logs(self, part: slice) -> NDArray[np.float64]:
+        logs = self.logs[part]
+        return logs.sum(axis=1, keepdims=True) if self.as_one else logs
 
     def sums(self, point: NDArray[np.float64]) -> _Sums:
         """Sums over all rows, and the pull."""
-        n, n_factors = len(point), self.logs.shape[1]
+        n, n_factors = len(point), self.n_factors
         together = n - n_factors <= MOST_TOGETHER
         # The loss of a row may reach what its factors bring together.
         grain = self.weight.sum() * FARTHEST**2 * max(1.0, n_factors / 8.0) / _BITS
 
         def add(part: slice) -> NDArray[np.int64]:
             out = np.zeros(1 + n + n * n, dtype=np.int64)
-            rows = (self.logs[part], self.groups[part], self.weight[part], self.base)
+            rows = (self._logs(part), self.groups[part], self.weight[part], self.base)
             add_sums(*rows, point, 1.0 / grain, together, out[0:1], out[1 : n + 1], out[n + 1 :])
             return out
 
@@ -105,8 +114,9 @@ def fit_calibration(
 
     Parameters
     ----------
-    scores : array of shape (rows, classes)
-        Log probabilities by a model that has not seen the row, up to a constant of the row.
+    scores : array of shape (rows, classes), or (rows, terms, classes)
+        Log probabilities by a model that has not seen the row, up to a constant of the row; or
+        terms that add up to them.
     groups : array of shape (rows,)
         Class of each row.
     weight : array of shape (rows,) or None, default=None
@@ -114,14 +124,16 @@ def fit_calibration(
         A slope that is known; then only the intercepts are learned.
     """
     weight = np.ones(len(groups)) if weight is None else weight
-    n_classes = scores.shape[1]
+    n_classes = scores.shape[-1]
     base = _base(groups, weight, n_classes)
     if base is None:
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, SHIFT_RIDGE)
     centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
-    rows = (scores.reshape(-1, 1, n_classes), groups, weight)
-    point = _newton(_Regression(*rows, base, centre, pull, n_jobs), centre)
+    logs = scores.reshape(len(groups), -1, n_classes)
+    point = _newton(
+        _Regression(logs, groups, weight, base, centre, pull, n_jobs, as_one=True), centre
+    )
     return Calibration(float(point[0]), (1.0 - point[0]) * base + point[1:])
 
 
@@ -144,7 +156,7 @@ def fit_columns(
     base = _base(groups, weight, n_classes)
     if base is None:
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
-    shared = fit_calibration(logs.sum(axis=1), groups, weight, n_jobs)
+    shared = fit_calibration(logs, groups, weight, n_jobs)
     factors = np.full(n_factors, shared.slope)
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
@@ -168,7 +180,7 @@ def _base(
 
 def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64]:
     """Newton's method; a step that does not gain is halved."""
-    here, n_factors = rows.sums(point), rows.logs.shape[1]
+    here, n_factors = rows.sums(point), rows.n_factors
     for _ in range(STEPS):
         step = _step(here, point, n_factors)
         gain = 0.5 * float(here.gradient @ step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from functools import partial
@@ -122,7 +123,7 @@ max_categories, grid_limit :
         calibration: str = "slope",
         numeric: str | Mapping[Any, str] = "mdl",
         n_bins: int = 10,
-        bandwidth: str | float = 0.5,
+        bandwidth: str | float = "conditional",
         alpha: float = 0.5,
         prior_alpha: float = 0.0,
         missing: str = "skip",
@@ -259,10 +260,18 @@ max_categories, grid_limit :
                 UserWarning,
                 stacklevel=3,
             )
-        weight, right = judged.weight[known], judged.scores[known].argmax(axis=1)
-        right = right == judged.groups[known]
-        self.oob_score_ = float(weight @ right / weight.sum()) if n_judged else float("nan")
-        ids = np.concatenate([rows.row_ids for rows in blocks])
+        right, total = [], []
+        for part in stretches(n_rows):
+            here = known[part]
+            guess = judged.scores[part][here].argmax(axis=1)
+            weight = judged.weight[part][here]
+            right.append(math.fsum(weight[guess == judged.groups[part][here]]))
+            total.append(math.fsum(weight))
+        self.oob_score_ = math.fsum(right) / math.fsum(total) if n_judged else float("nan")
+        ids, at = storage.empty(n_rows, np.int64), 0
+        for rows in blocks:
+            ids[at : at + rows.n_rows] = rows.row_ids
+            at += rows.n_rows
         self.oob_decision_function_ = judged.scores[storage.argsort(ids)]
 
     def _check_parameters(self) -> None:

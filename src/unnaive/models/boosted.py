@@ -150,7 +150,7 @@ max_categories, grid_limit :
         n_iter_no_change: int = 5,
         numeric: str | Mapping[Any, str] = "mdl",
         n_bins: int = 10,
-        bandwidth: str | float = 0.5,
+        bandwidth: str | float = "conditional",
         alpha: float = 0.5,
         prior_alpha: float = 0.0,
         missing: str = "skip",

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, Pool
+from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
-from unnaive.common.checks import check_number, check_values, expect
+from unnaive.bayes.calibrate import fit_calibration
+from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts.coded import GRAIN
 from unnaive.encode.draws import branch_seed
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
+from unnaive.models._calibration import take_logs
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote
 from unnaive.models.ensemble.weights import GivenRows, RowWeights
+from unnaive.table.storage import stretches
 
 
 @register("boosted-nbtree", "NBTrees, each on the rows that those before misjudged.", cost=120)
@@ -37,6 +41,9 @@ class BoostedClassifier(MemberEnsemble):
         Most rounds to take.
     learning_rate : float, default=1.0
         Factor of the logarithms by which rows lose weight: less moves on more slowly.
+    calibration : {"intercept", "none"}, default="intercept"
+        Whether classes are as probable over the training rows as they are frequent. Rounds learn
+        from rows that are hard, where rare classes are frequent, and so find them too probable.
     random_state : int, RandomState instance or None, default=None
         Seed of the rounds' classifiers where they have none.
     n_jobs : int or None, default=None
@@ -46,7 +53,7 @@ class BoostedClassifier(MemberEnsemble):
     ----------
     classes_ : array of shape (n_classes,)
     answer_ : Answer
-        A `Pool` of the rounds' answers, as plain data; see the guide on answers.
+        A `Pool` of the rounds' answers, calibrated or not, as plain data; see the guide on answers.
     members_ : list of Answer
         What each round answers.
     estimator_weights_ : array of shape (n_rounds,)
@@ -95,12 +102,14 @@ class BoostedClassifier(MemberEnsemble):
         *,
         n_estimators: int = 10,
         learning_rate: float = 1.0,
+        calibration: Literal["intercept", "none"] = "intercept",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
+        self.calibration = calibration
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -122,16 +131,27 @@ class BoostedClassifier(MemberEnsemble):
         seed, n = draw_seed(self.random_state), self.n_estimators
         members = self._read_members(X, y, sample_weight, branch_seed(seed, 1), n)
         summary = members.shared.summary
-        nodes, votes, losses = self._boost(members)
+        nodes, votes, losses, said = self._boost(members)
         names = tuple(f"round {k}" for k in range(len(nodes)))
         classes = summary.labels.classes
-        root = Pool(tuple(nodes), names, np.array(votes), np.zeros(len(classes)), "arithmetic")
+        none = np.zeros(len(classes))
+        root: Node = Pool(tuple(nodes), names, np.array(votes), none, "arithmetic")
+        if self.calibration == "intercept":
+            root = self._calibrate(root, members, said / sum(votes))
         self.estimator_weights_, self.estimator_errors_ = np.array(votes), np.array(losses)
         self._learn_answer(Answer(summary.schema, classes, root))
         return self
 
-    def _boost(self, members: Members) -> tuple[list[Node], list[float], list[float]]:
-        """Answers, weights and mean losses of the rounds."""
+    def _calibrate(self, root: Node, members: Members, said: NDArray[np.float64]) -> Node:
+        """The mean with intercepts by what it says of all rows (IN, OUT)."""
+        take_logs(said)
+        found = fit_calibration(said, members.groups, members.weight, self.n_jobs, slope=1.0)
+        return calibrated(root, found)
+
+    def _boost(
+        self, members: Members
+    ) -> tuple[list[Node], list[float], list[float], NDArray[np.float64]]:
+        """Answers, weights and mean losses of the rounds, and the sum of what they say of rows."""
         n, shared = self.n_estimators, members.shared
         weights = RowWeights(
             [GivenRows(members.weight, shared.row_ids)], self.n_jobs, shared.source.storage
@@ -144,29 +164,34 @@ class BoostedClassifier(MemberEnsemble):
         nodes: list[Node] = []
         votes: list[float] = []
         losses: list[float] = []
+        said = shared.source.storage.empty((len(members.weight), shared.n_classes), np.float64)
+        said[:] = 0.0
         for k in range(n):
             weight = members.with_all_classes(weights.current[0], GRAIN)
             node = members.finish(k, members.learn(k, weight), weight)
-            own = members.answers(node, self.n_jobs)
-            own = own[np.arange(len(own)), members.groups]
+            each = members.answers(node, self.n_jobs)
+            own = each[np.arange(len(each)), members.groups]
             loss = weights.mean_loss([own])
             if loss >= limit and nodes:
                 break
             vote = round_vote(min(loss, limit), weights.given)
             nodes.append(node)
             votes.append(vote or 1.0)  # a first round that loses half answers alone
+            for part in stretches(len(said)):
+                said[part] += votes[-1] * each[part]
             losses.append(loss)
             progress.add(1)
             if loss >= limit or progress.stopped:
                 break
             weights.lower_by_margins([own], self.learning_rate * vote)
         progress.finish()
-        return nodes, votes, losses
+        return nodes, votes, losses, said
 
     def _check_parameters(self) -> None:
         self._check_estimator()
         check_number(self, "n_estimators", 1, whole=True)
         check_number(self, "learning_rate", 1e-9)
+        check_word(self, "calibration", "intercept", "none")
 
     def _check_learned(self) -> None:
         super()._check_learned()

@@ -164,7 +164,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         shuffle: bool = True,
         numeric: str | Mapping[Any, str] = "sigma",
         n_bins: int = 10,
-        bandwidth: str | float = 0.5,
+        bandwidth: str | float = "conditional",
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,

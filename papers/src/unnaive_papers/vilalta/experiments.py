@@ -145,7 +145,9 @@ def clustered(X: Any, y: Any, seed: int) -> tuple[Any, Any, list[int]]:
     EM as programs of the paper's time ran it: one start in random shares of the rows, and hardly a
     bound on variances. Classes of fewer than ten rows stay whole, as in the library.
     """
-    pairs, owner, clusters = np.empty(len(y), dtype=np.intp), [], []
+    pairs = np.empty(len(y), dtype=np.intp)
+    owner: list[Any] = []
+    clusters: list[int] = []
     for label in np.unique(y):
         rows, n = np.flatnonzero(y == label), 1
         pairs[rows] = len(owner)

@@ -13,6 +13,7 @@ from unnaive.bayes.scoring import PairTerm, TableTerm, Term, log_probabilities
 from unnaive.encode import Bins
 from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
+from unnaive.models.boost.judge import base_rate_shift
 from unnaive.models.boost.options import Interactions
 from unnaive.models.boost.pairs import Pair, strongest_pairs, useful_pairs
 from unnaive.models.boost.purify import centre, purify
@@ -140,7 +141,10 @@ def _purified(
     mean = np.zeros((start[-1], len(booster.prior)))
     for tables in laid_out():
         mean += tables
-    evidence = pure(mean / len(booster.bags))
+    mean /= len(booster.bags)
+    shift = base_rate_shift(booster, terms, mean, numbering.counts.n_groups)
+    evidence = pure(mean)
+    evidence.intercept[:] += shift
     errors = {}
     if len(booster.bags) > 1:
         errors = jackknife(evidence, map(pure, laid_out()), n_folds)

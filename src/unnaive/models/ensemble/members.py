@@ -129,7 +129,7 @@ class Members:
                 "ensemble are made of classifiers of this one, so that it can be explained, "
                 "saved and exported."
             )
-        if answer.schema != self.shared.summary.schema:
+        if answer.schema.kinds != self.shared.summary.schema.kinds:
             raise ValueError(
                 f"the estimator {type(own).__name__} reads columns of some rows as other kinds "
                 "than those of all; say which are categories with its categorical_features."

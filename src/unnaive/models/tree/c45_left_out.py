@@ -24,7 +24,7 @@ from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import CALIBRATING, JudgedRows, take_logs
 from unnaive.models.tree.classifier import Encoded
 from unnaive.table import Block, Source
-from unnaive.table.storage import Storage, join
+from unnaive.table.storage import Storage, join, stretches
 
 # Weight, in rows, of the shares of a node's parent. More lets leaves of few rows answer like their
 # parents: within the training rows of 10 data sets, 2 had a log loss of 0.877 and was right 74.0 %
@@ -43,9 +43,14 @@ class NumberedRows:
 
     def halves(self, storage: Storage) -> list[Encoded]:
         """The rows in two halves, drawn by their numbers; none where a half would be empty."""
-        half = draw_folds(0, self.row_ids, 2)
-        kept = [np.flatnonzero(half == k) for k in range(2)]
-        return [self._take(rows, storage) for rows in kept] if all(map(len, kept)) else []
+        half = storage.empty(len(self.row_ids), np.bool_)
+        for part in stretches(len(half)):
+            half[part] = draw_folds(0, self.row_ids[part], 2) == 1
+        if half.all() or not half.any():
+            return []
+        halves = [self._take(np.flatnonzero(half), storage)]
+        np.logical_not(half, out=half)
+        return [self._take(np.flatnonzero(half), storage), *halves]
 
     def _take(self, kept: NDArray[np.intp], storage: Storage) -> Encoded:
         codes = [storage.take(codes, kept) for codes in self.rows.codes]
