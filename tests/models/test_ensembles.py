@@ -109,7 +109,7 @@ def test_the_order_of_rows_does_not_matter(kind, tree):
 def test_boosting_takes_a_weight_as_repetition():
     X, y = mixed_table(100)
     weight = np.random.default_rng(1).integers(0, 3, len(y))
-    model = BoostedClassifier(C45, n_estimators=3)
+    model = BoostedClassifier(C45, n_estimators=3, calibration="none")
     repeated = clone(model).fit(X.loc[X.index.repeat(weight)], np.repeat(y, weight))
     assert_same_model(model.fit(X, y, sample_weight=weight), repeated)
 
@@ -188,7 +188,7 @@ def test_every_member_knows_every_class():
 def test_members_of_all_kinds_answer_together(member):
     X, y = mixed_table(100)
     for kind in (BaggedClassifier, BoostedClassifier):
-        model = kind(member, n_estimators=2, random_state=0).fit(X, y)
+        model = kind(member, n_estimators=2, calibration="none", random_state=0).fit(X, y)
         pool = model.answer_.core
         assert isinstance(pool, Pool)
         mean = sum(

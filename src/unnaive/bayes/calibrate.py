@@ -28,6 +28,7 @@ COLUMN_RIDGE = 16.0
 # More classes than these are taken to move one by one: a row costs their number, not its square.
 MOST_TOGETHER = 64
 STEPS = 100
+PART = 1 << 14  # rows that are added up at a time
 CLOSE = 1e-9  # what a step would still gain, in nats of all rows together, when no more is taken
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
@@ -92,7 +93,7 @@ class _Regression:
             add_sums(*rows, point, 1.0 / grain, together, out[0:1], out[1 : n + 1], out[n + 1 :])
             return out
 
-        parts = in_threads(add, list(stretches(len(self.groups))), self.n_jobs)
+        parts = in_threads(add, list(stretches(len(self.groups), PART)), self.n_jobs)
         found = np.sum(list(parts), axis=0).astype(np.float64) * grain
         away = point - self.centre
         loss = float(found[0]) + 0.5 * float(self.pull @ away**2)
@@ -171,7 +172,9 @@ def _base(
     groups: NDArray[Any], weight: NDArray[np.float64], n_classes: int
 ) -> NDArray[np.float64] | None:
     """Logarithms of the classes' shares; None where there is nothing to tell apart."""
-    totals = np.bincount(groups, weight, n_classes)
+    totals = np.zeros(n_classes)
+    for part in stretches(len(groups), PART):
+        totals += np.bincount(groups[part], weight[part], n_classes)
     if n_classes < 2 or not totals.any():
         return None
     # A class that these rows lack has the share of half a row.

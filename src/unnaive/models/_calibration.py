@@ -31,7 +31,7 @@ from unnaive.table.storage import join, join_records, stretches
 CALIBRATING = "calibrating"
 # Evidence by column that is kept, rows x columns x classes: 256 MiB
 MOST_NUMBERS = 1 << 25
-PART = 1 << 14  # rows whose evidence by column is taken at a time
+PART = 1 << 11  # rows whose evidence by column is taken at a time
 
 
 def check_calibration(model: Any, *more: str) -> None:
@@ -95,17 +95,20 @@ def judge_left_out(
         if not by_column:
             return joint(node, block, n_jobs)
         logs = np.empty((block.n_rows, _bars(node) // node.n_outputs, node.n_outputs))
-        for part in stretches(block.n_rows, PART):  # bars of all rows at once would be held twice
-            bars = evidence(node, block.slice(part.start, part.stop), labels.classes, n_jobs)
-            logs[part, 0], logs[part, 1:] = bars.baseline, bars.bars
+        bars = evidence(node, block, labels.classes, n_jobs)
+        logs[:, 0], logs[:, 1:] = bars.baseline, bars.bars
         return logs
 
     def judge(block: Block) -> JudgedRows:
         assert block.target is not None
         groups = groups_of(labels, block.target)
-        scores = score(node, block)
-        if without is not None:
-            replace_own(scores, score(without, block), groups)
+        shape = (_bars(node) // node.n_outputs, node.n_outputs) if by_column else (node.n_outputs,)
+        scores = np.empty((block.n_rows, *shape))
+        for part in stretches(block.n_rows, PART):  # bars of all rows at once would be held twice
+            some = block.slice(part.start, part.stop)
+            scores[part] = score(node, some)
+            if without is not None:
+                replace_own(scores[part], score(without, some), groups[part])
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, weight * factor[groups])
 

@@ -13,7 +13,7 @@ from unnaive.answer.nodes import Node
 from unnaive.bayes.calibrate import fit_calibration
 from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts.coded import GRAIN
-from unnaive.encode.draws import branch_seed
+from unnaive.encode.draws import branch_seed, draw_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import take_logs
@@ -41,9 +41,10 @@ class BoostedClassifier(MemberEnsemble):
         Most rounds to take.
     learning_rate : float, default=1.0
         Factor of the logarithms by which rows lose weight: less moves on more slowly.
-    calibration : {"intercept", "none"}, default="intercept"
-        Whether classes are as probable over the training rows as they are frequent. Rounds learn
-        from rows that are hard, where rare classes are frequent, and so find them too probable.
+    calibration : {"slope", "none"}, default="slope"
+        Whether the answer is made as sure as rows allow that were not learned from, by two more
+        models of half of the rows each, and classes as probable over the training rows as they are
+        frequent. Rounds learn from rows that are hard, and so find rare classes too probable.
     random_state : int, RandomState instance or None, default=None
         Seed of the rounds' classifiers where they have none.
     n_jobs : int or None, default=None
@@ -102,7 +103,7 @@ class BoostedClassifier(MemberEnsemble):
         *,
         n_estimators: int = 10,
         learning_rate: float = 1.0,
-        calibration: Literal["intercept", "none"] = "intercept",
+        calibration: Literal["slope", "none"] = "slope",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -131,35 +132,51 @@ class BoostedClassifier(MemberEnsemble):
         seed, n = draw_seed(self.random_state), self.n_estimators
         members = self._read_members(X, y, sample_weight, branch_seed(seed, 1), n)
         summary = members.shared.summary
-        nodes, votes, losses, said = self._boost(members)
+        nodes, votes, losses, said = self._boost(members, members.weight, self._hook)
         names = tuple(f"round {k}" for k in range(len(nodes)))
         classes = summary.labels.classes
         none = np.zeros(len(classes))
         root: Node = Pool(tuple(nodes), names, np.array(votes), none, "arithmetic")
-        if self.calibration == "intercept":
-            root = self._calibrate(root, members, said / sum(votes))
+        if self.calibration == "slope":
+            slope = self._slope(members, branch_seed(seed, 2))
+            root = self._calibrate(root, members, said, slope)
         self.estimator_weights_, self.estimator_errors_ = np.array(votes), np.array(losses)
         self._learn_answer(Answer(summary.schema, classes, root))
         return self
 
-    def _calibrate(self, root: Node, members: Members, said: NDArray[np.float64]) -> Node:
-        """The mean with intercepts by what it says of all rows (IN, OUT)."""
+    def _slope(self, members: Members, seed: int) -> float:
+        """How sure to be, by two models of half of the rows that each judge the other half."""
+        half = draw_folds(seed, members.shared.places, 2).astype(np.bool_)
+        if half.all() or not half.any():
+            return 1.0
+        judged = np.empty(0)
+        for part in (half, ~half):
+            *_, said = self._boost(members, np.where(part, members.weight, 0.0), None)
+            if not judged.size:
+                judged = said
+            else:
+                judged[~part] = said[~part]
+        take_logs(judged)
+        return fit_calibration(judged, members.groups, members.weight, self.n_jobs).slope
+
+    def _calibrate(
+        self, root: Node, members: Members, said: NDArray[np.float64], slope: float
+    ) -> Node:
+        """The mean, so sure and with intercepts by what it says of all rows (IN, OUT)."""
         take_logs(said)
-        found = fit_calibration(said, members.groups, members.weight, self.n_jobs, slope=1.0)
-        return calibrated(root, found)
+        rows = (said, members.groups, members.weight, self.n_jobs)
+        return calibrated(root, fit_calibration(*rows, slope=slope))
 
     def _boost(
-        self, members: Members
+        self, members: Members, start: NDArray[np.float64], hook: Any
     ) -> tuple[list[Node], list[float], list[float], NDArray[np.float64]]:
-        """Answers, weights and mean losses of the rounds, and the sum of what they say of rows."""
+        """Answers, weights and mean losses of the rounds, and what they say of all rows."""
         n, shared = self.n_estimators, members.shared
-        weights = RowWeights(
-            [GivenRows(members.weight, shared.row_ids)], self.n_jobs, shared.source.storage
-        )
+        weights = RowWeights([GivenRows(start, shared.row_ids)], self.n_jobs, shared.source.storage)
         limit = chance("probability", shared.n_classes)
         progress = Progress(
             "boosting", n, "rounds", n_rows=len(members.weight), step="round", steps=n,
-            hook=self._hook,
+            hook=hook,
         )  # fmt: skip
         nodes: list[Node] = []
         votes: list[float] = []
@@ -171,6 +188,7 @@ class BoostedClassifier(MemberEnsemble):
             node = members.finish(k, members.learn(k, weight), weight)
             each = members.answers(node, self.n_jobs)
             own = each[np.arange(len(each)), members.groups]
+            own[start == 0.0] = 1.0  # rows that have no say must not be the heaviest
             loss = weights.mean_loss([own])
             if loss >= limit and nodes:
                 break
@@ -185,13 +203,15 @@ class BoostedClassifier(MemberEnsemble):
                 break
             weights.lower_by_margins([own], self.learning_rate * vote)
         progress.finish()
+        for part in stretches(len(said)):
+            said[part] /= sum(votes)
         return nodes, votes, losses, said
 
     def _check_parameters(self) -> None:
         self._check_estimator()
         check_number(self, "n_estimators", 1, whole=True)
         check_number(self, "learning_rate", 1e-9)
-        check_word(self, "calibration", "intercept", "none")
+        check_word(self, "calibration", "slope", "none")
 
     def _check_learned(self) -> None:
         super()._check_learned()
