@@ -15,7 +15,7 @@ from sklearn.base import clone
 from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
 from helpers import assert_same_model, mixed_table
 from recording import Record
-from registry import ESTIMATORS
+from registry import ESTIMATORS, META
 from unnaive import (
     Discretizer,
     LatentClassClusterer,
@@ -51,7 +51,8 @@ def both(estimator, table, frame, **names):
     return memory, clone(estimator).fit(scan(frame, "label", columns=X.column_names, **names))
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+# Files have them all; on a cluster, choosing clusters by accuracy takes very many passes.
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if e is not META[2]], ids=repr)
 def test_every_model_equals_that_of_memory(estimator):
     table = awkward_table()
     assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))

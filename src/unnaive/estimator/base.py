@@ -30,7 +30,7 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.labels import read_target
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.advice import advise_on
-from unnaive.estimator.progress import FitProgress
+from unnaive.estimator.progress import FitProgress, reports_progress
 from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
 from unnaive.table.fingerprint import RowCheck
@@ -274,8 +274,32 @@ class AdditiveEstimator(TableEstimator):
                 return self._learn(new(None))
         return self._learn(self._sums_to_change("updated") + new(self.schema_))
 
-    def _forget(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """Learn from the sums without those of some rows, or raise an error and stay the same."""
+    @reports_progress
+    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Unlearn rows: all that was learned becomes that of a fit without them.
+
+        Rows that cannot have been learned from (values or classes never counted, or counted less
+        often than here) are refused, and nothing changes. Rows that differ from those
+        learned, but whose values have all been counted with their class, cannot be told apart.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As in :meth:`fit`, the weights those that the rows were learned with.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        Byte for byte the fit of the other rows, with these exceptions: weights that are not sums
+        of powers of two leave sums within 1e-9; a column of numbers of which more than
+        ``grid_limit`` differed stays in the cells that it had, of which only those without rows
+        go; and a column of text declared as categories, without a value left, is as one that was
+        not declared.
+        """
+        self._check_parameters()
         sums = self._sums_to_change("made to forget rows")
         return self._forget_sums(sums, self._gather(X, y, sample_weight, self.schema_))
 

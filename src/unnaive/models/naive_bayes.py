@@ -284,34 +284,6 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
 
         return self._update(read)
 
-    @reports_progress
-    def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Unlearn rows: all that was learned becomes that of a fit without them.
-
-        Rows that cannot have been learned from (values or classes never counted, or counted less
-        often than here) are refused, and the model stays as it was. Rows that differ from those
-        learned, but whose values have all been counted with their class, cannot be told apart.
-
-        Parameters
-        ----------
-        X, y, sample_weight :
-            As in :meth:`fit`, the weights those that the rows were learned with.
-
-        Returns
-        -------
-        self
-
-        Notes
-        -----
-        Byte for byte the fit of the other rows, with these exceptions: weights that are not sums
-        of powers of two leave sums within 1e-9; a column of numbers of which more than
-        ``grid_limit`` differed stays in the cells that it had, of which only those without rows
-        go; and a column of text declared as categories, without a value left, is as one that was
-        not declared.
-        """
-        self._check_parameters()
-        return self._forget(X, y, sample_weight)
-
     def _check_parameters(self) -> None:
         for name in ("alpha", "prior_alpha"):
             check_number(self, name, 0)
