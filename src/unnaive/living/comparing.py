@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.counts import Summary
 from unnaive.counts.moments import Spread
-from unnaive.counts.summary import row_factor
+from unnaive.counts.summary import mark_whole, row_factor
 from unnaive.living.columns import (
     ColumnCounts,
     Sides,
@@ -173,8 +173,8 @@ def _compare(
         raise ValueError(f"level must be between 0 and 1; got {level!r}.")
     if n_bins < 2:
         raise ValueError(f"n_bins must be 2 or more; got {n_bins!r}.")
-    schema = before.schema + after.schema
     sides = align(before, after, labelled=labelled)
+    schema = mark_whole(before.schema + after.schema, sides.coders)
     found = [_column(sides, j, schema.label(j), schema[j], n_bins) for j in range(len(schema))]
     found = [_as_normal(c, j, before, after) for j, c in enumerate(found)]
     rates, rate_test = _base_rates(sides, before)

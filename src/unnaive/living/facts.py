@@ -104,6 +104,8 @@ class ClassDrift(Facts):
         }
 
     def _title(self) -> str:
+        if math.isnan(self.index):
+            return "base rates before, and as predicted: the new rows have no classes"
         return f"base rates, stability index {self.index:.3g}, p {self.p_value:.2g}"
 
 

@@ -20,8 +20,8 @@ th:first-child, td:first-child, .text { text-align: left }
 tr.drifted td:first-child { font-weight: 600; box-shadow: inset 3px 0 #b3431a }
 .columns { display: grid; gap: 1.5rem;
   grid-template-columns: repeat(auto-fill, minmax(20rem, 1fr)) }
-.bars { display: grid; grid-template-columns: 8rem 1fr 4rem; gap: 1px .5rem; font-size: .8rem }
-.bars span { overflow: hidden; white-space: nowrap; text-overflow: ellipsis }
+.bars { display: grid; grid-template-columns: 10rem 1fr 4rem; gap: 1px .5rem; font-size: .8rem }
+.bars span { overflow-wrap: anywhere }
 .bar { height: .45rem; background: #9aa5b1 } .after { background: #b3431a }
 .number { text-align: right }
 @media (prefers-color-scheme: dark) { body { color: #e6e8eb; background: #15181c }

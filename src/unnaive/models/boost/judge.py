@@ -42,15 +42,20 @@ def base_rate_shift(
     """
     if n_classes < 2:
         return np.zeros(len(booster.prior))
-    scores = []
+    room, n_rows = booster.storage, sum(len(rows.groups) for rows in booster.stripes)
+    scores = room.empty((n_rows, n_classes), np.float64)
+    groups, weight = room.empty(n_rows, np.uint16), room.empty(n_rows, np.float64)
+    first = 0
     for rows in booster.stripes:
-        own = np.tile(booster.prior, (len(rows.groups), 1))
-        kernels.add_tables(rows, terms, tables, own)
-        scores.append(_of_classes(own, n_classes))
-    groups = np.concatenate([rows.groups for rows in booster.stripes])
-    weight = np.concatenate([rows.weight for rows in booster.stripes])
-    rows_and_weights = (np.concatenate(scores), groups, weight if len(weight) else None)
-    shift = fit_calibration(*rows_and_weights, booster.n_jobs, slope=1.0).intercept
+        here = slice(first, first + len(rows.groups))
+        joint = booster.bags[0].scores[: len(rows.groups)]  # room that is free by now
+        joint[:] = booster.prior
+        kernels.add_tables(rows, terms, tables, joint)
+        scores[here, 0] = 0.0  # of two classes, the score is the log odds of the second
+        scores[here, n_classes - joint.shape[1] :] = joint
+        groups[here], weight[here] = rows.groups, rows.weight if len(rows.weight) else 1.0
+        first = here.stop
+    shift = fit_calibration(scores, groups, weight, booster.n_jobs, slope=1.0).intercept
     return shift[1:] - shift[:1] if n_classes == 2 else shift - shift.mean()
 
 

@@ -136,6 +136,7 @@ class Booster:
     ) -> None:
         self.stripes, self.rule, self.stopping = stripes, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
+        self.storage = storage
         n_rows, n_scores = max(len(rows.groups) for rows in stripes), len(prior)
         numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
         self.bags = [
