@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
@@ -25,16 +23,15 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
 from unnaive.models._calibration import JudgedRows, check_calibration, take_logs
+from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
 from unnaive.models.ensemble.bags import count_bags, out_of_bag
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import empty_rows
 from unnaive.table.storage import Storage, stretches
 
-UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
-
 
 @register("bagged", "Naive Bayes models of bootstrap draws that vote.", cost=40)
-class BaggedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
+class BaggedNaiveBayesClassifier(OutOfBag, ScorerAttributes, EnsembleClassifier):
     """Naive Bayes on several random draws of the rows, which then answer together.
 
     How often a row is in a bag is a Poisson draw by seed and row number: rows need not know of each
@@ -103,14 +100,9 @@ max_categories, grid_limit :
     True
     """
 
-    _optional_attributes = EnsembleClassifier._optional_attributes | {
-        "oob_score_",
-        "oob_decision_function_",
-    }
+    _optional_attributes = EnsembleClassifier._optional_attributes | OUT_OF_BAG
     _adds_up = False
     bag_weights_: NDArray[np.float64]
-    oob_score_: float
-    oob_decision_function_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -192,8 +184,7 @@ max_categories, grid_limit :
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
         every = np.ones(len(bags))
         root: Node = Vote(every, self._cast, "mean", "bag", stack_scorers(bags), whole)
-        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._drop_out_of_bag()
         if self.bootstrap and (self.oob_score or self.calibration == "slope"):
             own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
             everyone = None
@@ -251,24 +242,9 @@ max_categories, grid_limit :
 
     def _score(self, blocks: list[CodedRows], judged: JudgedRows, storage: Storage) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""
-        known, n_rows = ~np.isnan(judged.scores[:, 0]), len(judged.groups)
-        n_judged = int(known.sum())
-        if n_judged / n_rows < 1.0 - UNJUDGED:
-            warnings.warn(
-                f"{n_rows - n_judged} of {n_rows} rows are in every bag, so that nothing judges "
-                "them; raise n_estimators.",
-                UserWarning,
-                stacklevel=3,
-            )
-        right, total = [], []
-        for part in stretches(n_rows):
-            here = known[part]
-            guess = judged.scores[part][here].argmax(axis=1)
-            weight = judged.weight[part][here]
-            right.append(math.fsum(weight[guess == judged.groups[part][here]]))
-            total.append(math.fsum(weight))
-        self.oob_score_ = math.fsum(right) / math.fsum(total) if n_judged else float("nan")
-        ids, at = storage.empty(n_rows, np.int64), 0
+        warn_of_unjudged(judged.scores, "in every bag", 3)
+        self.oob_score_ = out_of_bag_accuracy(judged.scores, judged.groups, judged.weight)
+        ids, at = storage.empty(len(judged.groups), np.int64), 0
         for rows in blocks:
             ids[at : at + rows.n_rows] = rows.row_ids
             at += rows.n_rows
@@ -289,11 +265,9 @@ max_categories, grid_limit :
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        bags, n = self.bag_weights_.size, len(self.classes_)
+        bags = self.bag_weights_.size
         expect(bags, "there are no bags.")
         members = getattr(self.answer_.core, "weights", np.empty(0)).size
         expect(members == bags, "bags are not those that vote.")
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
-        if hasattr(self, "oob_decision_function_"):
-            found = self.oob_decision_function_
-            check_values("oob_decision_function_", found, (len(found), n), 0.0, nan=True)
+        self._check_out_of_bag()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -18,16 +16,16 @@ from unnaive.encode.draws import branch_seed, branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import JudgedRows, check_calibration, take_logs
+from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.tree.forest import Bags
 
-UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 MEMBERS = 16  # that learn between two reports of progress
 
 
 @register("bagged-nbtree", "NBTrees of bootstrap draws, whose mean answers.", cost=110)
-class BaggedClassifier(MemberEnsemble):
+class BaggedClassifier(OutOfBag, MemberEnsemble):
     """Copies of a classifier, each fitted on its own draw of the rows, whose mean is the answer.
 
     What changes a lot when a few rows change, as trees do, gains most: the mean of ten NBTrees is
@@ -102,13 +100,8 @@ class BaggedClassifier(MemberEnsemble):
     True
     """
 
-    _optional_attributes = MemberEnsemble._optional_attributes | {
-        "oob_score_",
-        "oob_decision_function_",
-    }
+    _optional_attributes = MemberEnsemble._optional_attributes | OUT_OF_BAG
     bag_weights_: NDArray[np.float64]
-    oob_score_: float
-    oob_decision_function_: NDArray[np.float64]
 
     def __init__(
         self,
@@ -161,8 +154,7 @@ class BaggedClassifier(MemberEnsemble):
         classes = summary.labels.classes
         no_shift, every = np.zeros(len(classes)), np.ones(len(nodes))
         root: Node = Pool(tuple(nodes), names, every, no_shift, "arithmetic")
-        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._drop_out_of_bag()
         if self.bootstrap and (self.oob_score or self.calibration == "slope"):
             judged = self._judge(members, bags, nodes)
             if self.oob_score:
@@ -217,19 +209,8 @@ class BaggedClassifier(MemberEnsemble):
 
     def _score(self, members: Members, judged: NDArray[np.float64]) -> None:
         """The share of rows that are judged rightly, and the answers in the order of the rows."""
-        known, n_rows = ~np.isnan(judged[:, 0]), len(judged)
-        n_judged = int(known.sum())
-        if n_judged / n_rows < 1.0 - UNJUDGED:
-            warnings.warn(
-                f"{n_rows - n_judged} of {n_rows} rows are drawn by every member, so that nothing "
-                "judges them; raise n_estimators.",
-                UserWarning,
-                stacklevel=5,
-            )
-        right = judged[known].argmax(axis=1) == members.groups[known]
-        weight = members.weight[known]
-        share = math.fsum(weight * right) / math.fsum(weight) if n_judged else float("nan")
-        self.oob_score_ = share
+        warn_of_unjudged(judged, "drawn by every member", 5)
+        self.oob_score_ = out_of_bag_accuracy(judged, members.groups, members.weight)
         order = members.shared.source.storage.argsort(members.shared.row_ids)
         self.oob_decision_function_ = judged[order]
 
@@ -249,12 +230,10 @@ class BaggedClassifier(MemberEnsemble):
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        bags, n = self.bag_weights_.size, len(self.classes_)
+        bags = self.bag_weights_.size
         expect(bags == len(self.members_), "bags are not those of the members.")
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
-        if hasattr(self, "oob_decision_function_"):
-            found = self.oob_decision_function_
-            check_values("oob_decision_function_", found, (len(found), n), 0.0, nan=True)
+        self._check_out_of_bag()
 
 
 def _bag(members: Members, bags: Bags, k: int) -> NDArray[np.float64]:

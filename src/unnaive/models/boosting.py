@@ -149,13 +149,9 @@ class BoostedClassifier(MemberEnsemble):
         half = draw_folds(seed, members.shared.places, 2).astype(np.bool_)
         if half.all() or not half.any():
             return 1.0
-        judged = np.empty(0)
-        for part in (half, ~half):
-            *_, said = self._boost(members, np.where(part, members.weight, 0.0), None)
-            if not judged.size:
-                judged = said
-            else:
-                judged[~part] = said[~part]
+        *_, judged = self._boost(members, np.where(half, members.weight, 0.0), None)
+        *_, of_others = self._boost(members, np.where(half, 0.0, members.weight), None)
+        judged[half] = of_others[half]
         take_logs(judged)
         return fit_calibration(judged, members.groups, members.weight, self.n_jobs).slope
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -14,13 +13,14 @@ from numpy.typing import NDArray
 from unnaive.answer import Answer, ClassForest
 from unnaive.answer.class_forest import STEEPEST, raise_shares
 from unnaive.bayes.estimate import check_class_weight, class_factor
-from unnaive.common.checks import check_number, check_values, expect
+from unnaive.common.checks import check_number, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
+from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
 from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import number_columns
 from unnaive.models.tree.forest import Bags, CodedTable, calibrate, code_table, grow_forest
@@ -30,12 +30,11 @@ from unnaive.table import Schema
 ALPHAS = (0.01, 0.1, 1.0)  # tried on rows out of bag
 MOST_ALPHA = 10_000.0
 USUAL_ALPHA = 0.1  # where nothing is out of bag
-UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
 SHAPE_BINS = 2  # intervals of pairs of columns, which a forest does not have
 
 
 @register("forest", "Random forest: randomised trees that vote.", cost=65)
-class RandomForestClassifier(TableClassifier):
+class RandomForestClassifier(OutOfBag, TableClassifier):
     """Many randomised trees, each grown on its own draw of the rows, whose mean is the answer.
 
     Numbers are cut into fine intervals once, so that a tree only counts small integers. At every
@@ -121,12 +120,7 @@ class RandomForestClassifier(TableClassifier):
 
     _n_passes = 2
     _adds_up = False
-    _optional_attributes = TableClassifier._optional_attributes | {
-        "oob_score_",
-        "oob_decision_function_",
-    }
-    oob_score_: float
-    oob_decision_function_: NDArray[np.float64]
+    _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
 
     def __init__(
         self,
@@ -198,8 +192,7 @@ class RandomForestClassifier(TableClassifier):
         limits = self._limits(len(coders))
         forest = grow_forest(table, coders, bags, limits, self.n_jobs, growing)
         growing.finish()
-        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._drop_out_of_bag()
         forest = self._calibrate(forest, table, bags)
         self._learn_answer(Answer(summary.schema, classes, forest))
         return self
@@ -232,18 +225,8 @@ class RandomForestClassifier(TableClassifier):
 
     def _judge(self, each: NDArray[np.float64], table: CodedTable) -> None:
         """Keep what trees say of rows that they have not drawn."""
-        judged = ~np.isnan(each[:, 0])
-        n, n_rows = int(judged.sum()), len(judged)
-        if n / n_rows < 1.0 - UNJUDGED:
-            warnings.warn(
-                f"{n_rows - n} of {n_rows} rows are drawn by every tree, so that nothing judges "
-                "them; raise n_estimators.",
-                UserWarning,
-                stacklevel=4,
-            )
-        right = each[judged].argmax(axis=1) == table.rows.groups[judged]
-        weight = table.weight[judged]
-        self.oob_score_ = math.fsum(weight * right) / math.fsum(weight) if n else float("nan")
+        warn_of_unjudged(each, "drawn by every tree", 4)
+        self.oob_score_ = out_of_bag_accuracy(each, table.rows.groups, table.weight)
         self.oob_decision_function_ = np.empty_like(each)
         self.oob_decision_function_[table.order] = each
 
@@ -299,6 +282,4 @@ class RandomForestClassifier(TableClassifier):
     def _check_learned(self) -> None:
         super()._check_learned()
         expect(isinstance(self.answer_.root, ClassForest), "the answer is no forest.")
-        if hasattr(self, "oob_decision_function_"):
-            each, n = self.oob_decision_function_, len(self.classes_)
-            check_values("oob_decision_function_", each, (len(each), n), 0.0, nan=True)
+        self._check_out_of_bag()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
+from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
 from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
@@ -37,7 +37,7 @@ LEAST_FOLDS = 8  # a bag holds out at most one row in so many
 @register(
     "unnaive", "Evidence of columns and pairs of columns, learned together by boosting.", cost=75
 )
-class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
+class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
     """Naive Bayes that is not naive: evidence of columns and pairs of columns, learned together.
 
     The log odds of a class are its prior, plus the evidence of every column's value, plus that of
@@ -158,14 +158,9 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
     True
     """
 
-    _optional_attributes = TableClassifier._optional_attributes | {
-        "oob_score_",
-        "oob_decision_function_",
-    }
+    _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
     pairs_: list[tuple[int, int]]
     validation_loss_: NDArray[np.float64]
-    oob_score_: float
-    oob_decision_function_: NDArray[np.float64]
     _n_passes = 2
 
     def __init__(
@@ -275,8 +270,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         )  # fmt: skip
         learned = learn(booster, numbering, interactions, directions, n_folds)
         progress.finish()
-        for name in ("oob_score_", "oob_decision_function_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
+        self._drop_out_of_bag()
         if self.oob_score:
             self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
         return learned
@@ -287,9 +281,7 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         weight = np.concatenate([rows.weight for rows in stripes.rows])
         weight = weight if len(weight) else np.ones(len(groups))
         in_order = shares[stripes.order] if len(stripes.order) else shares
-        judged = ~np.isnan(in_order[:, 0])
-        right = in_order[judged].argmax(axis=1) == groups[judged]
-        self.oob_score_ = math.fsum(weight[judged] * right) / math.fsum(weight[judged])
+        self.oob_score_ = out_of_bag_accuracy(in_order, groups, weight)
         self.oob_decision_function_ = shares
 
     def _n_tasks(self) -> int | None:
@@ -325,6 +317,4 @@ class UnnaiveBayesClassifier(ScorerAttributes, TableClassifier):
         expect(self.pairs_ == pairs, "pairs_ do not match the evidence of answer_.")
         loss = self.validation_loss_
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE)
-        if hasattr(self, "oob_decision_function_"):
-            each, n = self.oob_decision_function_, len(self.classes_)
-            check_values("oob_decision_function_", each, (len(each), n), 0.0, nan=True)
+        self._check_out_of_bag()

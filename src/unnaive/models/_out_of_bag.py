@@ -1,0 +1,61 @@
+"""What models keep of rows that some of their members have not learned from."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.common.checks import check_values
+from unnaive.table.storage import stretches
+
+OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
+UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
+
+
+class OutOfBag:
+    """A classifier with the parameter ``oob_score``."""
+
+    oob_score_: float
+    oob_decision_function_: NDArray[np.float64]
+    classes_: NDArray[Any]
+
+    def _drop_out_of_bag(self) -> None:
+        """Forget what an earlier fit has kept."""
+        for name in OUT_OF_BAG:
+            self.__dict__.pop(name, None)
+
+    def _check_out_of_bag(self) -> None:
+        if hasattr(self, "oob_decision_function_"):
+            shares, n = self.oob_decision_function_, len(self.classes_)
+            check_values("oob_decision_function_", shares, (len(shares), n), 0.0, nan=True)
+
+
+def out_of_bag_accuracy(
+    shares: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64]
+) -> float:
+    """Accuracy of the rows that are judged; NaN where none is."""
+    right, total = [], []
+    for part in stretches(len(shares)):
+        judged = ~np.isnan(shares[part, 0])
+        hit = shares[part][judged].argmax(axis=1) == groups[part][judged]
+        weights = weight[part][judged]
+        right.append(math.fsum(weights[hit]))
+        total.append(math.fsum(weights))
+    whole = math.fsum(total)
+    return math.fsum(right) / whole if whole else math.nan
+
+
+def warn_of_unjudged(shares: NDArray[np.float64], where: str, stacklevel: int) -> None:
+    """Warn where many rows are judged by nobody, because they are ``where``."""
+    n_rows, unjudged = len(shares), int(np.isnan(shares[:, 0]).sum())
+    if unjudged / n_rows > UNJUDGED:
+        warnings.warn(
+            f"{unjudged} of {n_rows} rows are {where}, so that nothing judges them; raise "
+            "n_estimators.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
