@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from unnaive.common.compile import kernel
 
 
@@ -41,3 +43,42 @@ def strongest(strength: Any, bars: Any, evidence: Any) -> None:
         for k in range(kept, top):
             bars[i, k] = -1
             evidence[i, k] = 0.0
+
+
+@kernel
+def group_by_bar(bars: Any, n_bars: int) -> tuple[Any, Any, Any]:
+    """Places of each bar in a table of rows x ranks, row by row.
+
+    Parameters
+    ----------
+    bars : array of int32 of shape (rows, top)
+        Number of the bar, -1 for none.
+    n_bars : int
+        How many there are.
+
+    Returns
+    -------
+    places, rows : arrays
+        Places in the flattened table, those of the first bar first, and the row of each.
+    ends : array of shape (n_bars + 1,)
+        Where the places of each bar begin, and where the last ones end.
+    """
+    n_rows, top = bars.shape
+    ends = np.zeros(n_bars + 1, dtype=np.int64)
+    for i in range(n_rows):
+        for k in range(top):
+            ends[bars[i, k] + 1] += 1
+    ends[0] = 0
+    for j in range(n_bars):
+        ends[j + 1] += ends[j]
+    places = np.empty(ends[n_bars], dtype=np.int64)
+    rows = np.empty(ends[n_bars], dtype=np.int64)
+    free = ends[:-1].copy()
+    for i in range(n_rows):
+        for k in range(top):
+            j = bars[i, k]
+            if j >= 0:
+                places[free[j]] = i * top + k
+                rows[free[j]] = i
+                free[j] += 1
+    return places, rows, ends

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -226,19 +227,16 @@ def _texts(
     reading: Reading, block: KeptBlock, bars: NDArray[np.int32], chosen: NDArray[np.intp]
 ) -> tuple[Repeated, Repeated]:
     """Values and reasons as text; each distinct one is written once."""
-    top, flat = bars.shape[1], bars.ravel()
-    values, words = _Writer(flat.size), _Writer(flat.size)
+    values, words = _Writer(bars.size), _Writer(bars.size)
     names, classes = bar_names(reading), label_names(reading.classes)
     schema, extra = reading.schema, reading.answer.extra_bars
     coders = {(pair.first, pair.second): pair.columns for pair in reading.answer.pairs}
     part = reading.part(reading.main)
-    # Small integers are sorted digit by digit.
-    order = np.argsort(flat.astype(np.min_scalar_type(-len(names) - 1)), kind="stable")
-    ends = np.cumsum(np.bincount(flat + 1, minlength=len(names) + 1))
-    for j, at in enumerate(np.split(order, ends)[1:-1]):
-        if not len(at):
+    places, rows_of, ends = kernels.group_by_bar(bars, len(names))
+    for j, (start, stop) in enumerate(pairwise(ends.tolist())):
+        if start == stop:
             continue
-        rows = at // top
+        at, rows = places[start:stop], rows_of[start:stop]
         if j < len(schema):
             texts = _value_texts(block, j, rows)
             term = part.scorer.terms[j]
