@@ -48,8 +48,8 @@ class NBC:
 class Mixture:
     """A tree of NBCs. Models are numbered level by level, the root is 0, as their children are."""
 
-    def __init__(self, layers, n_classes, domains, sigma, gamma, start):
-        self.sigma = sigma
+    def __init__(self, layers, n_classes, domains, sigma, gamma, start, bernoulli=False):
+        self.sigma, self.bernoulli = sigma, bernoulli
         self.children, level, nodes = {}, [0], 1
         for branches in layers:
             below = []
@@ -83,7 +83,8 @@ class Mixture:
                 ]
                 likely[node] = log_sum(logs)
             else:
-                likely[node] = -self.sigma * (1.0 - math.exp(shares[node][label]))
+                given = shares[node][label]
+                likely[node] = given if self.bernoulli else -self.sigma * (1.0 - math.exp(given))
             return likely[node]
 
         ask(0)

@@ -43,7 +43,13 @@ def twin_of(model, X, y, weights):
     place = [{v: k + 1 for k, v in enumerate(coder.values)} for coder in model.coders_]
     domains = [list(values) for values in place]
     twin = reference.Mixture(
-        shape.layers, shape.n_classes, domains, model.sigma, model.gamma, start
+        shape.layers,
+        shape.n_classes,
+        domains,
+        model.sigma,
+        model.gamma,
+        start,
+        model.likelihood == "bernoulli",
     )
     labels = np.searchsorted(model.classes_, y)
     rows = X.to_numpy().tolist()
@@ -63,7 +69,12 @@ def test_it_equals_the_twin(layers, training, seed):
     X, y, weights = nominal_table(seed, classes=2 + seed % 2)
     weights = weights if seed else np.ones(len(y), dtype=int)
     model = MIXTURE(
-        layers=layers, training=training, n_sweeps=3, sigma=(0.1, 2.0)[seed % 2], random_state=seed
+        layers=layers,
+        training=training,
+        n_sweeps=3,
+        sigma=(0.1, 2.0)[seed % 2],
+        likelihood="bernoulli" if seed == 2 else "gaussian",
+        random_state=seed,
     ).fit(X, y, weights)
     twin = twin_of(model, X, y, weights)
     rows = X.to_numpy().tolist()

@@ -27,6 +27,7 @@ from unnaive.models._base import count_labelled
 from unnaive.models._calibration import check_calibration
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
+from unnaive.models.mixture.kernels import BERNOULLI
 from unnaive.models.mixture.left_out import calibrate_mixture
 from unnaive.models.mixture.training import (
     Counters,
@@ -75,6 +76,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     sigma : float, default=0.1
         An expert that gives the true class the probability p is taken to be as likely as
         exp(-sigma (1 - p)): small values make experts part slowly.
+    likelihood : {"gaussian", "bernoulli"}, default="gaussian"
+        The paper's, as ``sigma`` says; or that such an expert is as likely as p itself, which the
+        paper names as another choice and which makes experts part at once.
     gamma : float, default=0.1
         Pseudo-count of every counter, at least 1e-6.
     noise : float, default=0.01
@@ -158,6 +162,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         layers: Sequence[int] | str = (4,),
         n_sweeps: int = 5,
         sigma: float = 0.1,
+        likelihood: str = "gaussian",
         gamma: float = 0.1,
         noise: float = 0.01,
         training: str = "online",
@@ -178,6 +183,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self.layers = layers
         self.n_sweeps = n_sweeps
         self.sigma = sigma
+        self.likelihood = likelihood
         self.gamma = gamma
         self.noise = noise
         self.training = training
@@ -295,6 +301,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         check_number(self, "sigma", 0, 100)
         check_number(self, "gamma", LEAST_GAMMA)
         check_number(self, "noise", 0)
+        check_word(self, "likelihood", "gaussian", "bernoulli")
         check_word(self, "training", "online", "batch")
         check_calibration(self)
         self._check_options()
@@ -328,10 +335,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._remember(start.summary.schema)
 
     def _options(self) -> TrainingOptions:
+        sigma = BERNOULLI if self.likelihood == "bernoulli" else float(self.sigma)
         batch = self.training == "batch"
-        return TrainingOptions(
-            float(self.sigma), float(self.gamma), float(self.noise), batch, self.shuffle
-        )
+        return TrainingOptions(sigma, float(self.gamma), float(self.noise), batch, self.shuffle)
 
     def _grow(self, start: Start, rows: SlotRows) -> tuple[tuple[int, ...], Growth]:
         """The best architecture, judged on folds drawn once."""

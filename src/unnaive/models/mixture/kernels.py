@@ -17,6 +17,8 @@ from unnaive.answer.mixture_kernels import Net
 from unnaive.common.compile import kernel
 
 PADDING = 8  # units are laid out in multiples of this, for vector instructions
+BERNOULLI = -1.0  # stands for sigma where experts are as likely as the share they give
+LEAST_LIKELY = 1e-100  # products with the gates' shares stay numbers
 _EXPONENT = np.int64(0x7FF)
 _FRACTION = np.int64((1 << 52) - 1)
 _ONE = np.int64(1023 << 52)
@@ -134,14 +136,19 @@ def trace_back(
 ) -> None:
     """Posteriors of all nodes (OUT blame) given a row's class, and each gate's best child (OUT).
 
-    An expert that gives the class the share p is as likely as exp(-sigma (1 - p)), a gate as its
-    children are, by their shares (OUT likely). Shares (IN) are those of all units.
+    An expert that gives the class the share p is as likely as exp(-sigma (1 - p)), where sigma is
+    ``BERNOULLI`` as p itself, a gate as its children are, by their shares (OUT likely). Shares (IN)
+    are those of all units.
     """
     first, width, n_experts, _ = net
     n_gates = len(first)
     start = n_gates - 1 + n_experts + group * n_experts
     for e in range(n_experts):
-        likely[n_gates + e] = math.exp(-sigma * (1.0 - share[start + e]))
+        given = share[start + e]
+        if sigma == BERNOULLI:
+            likely[n_gates + e] = max(given, LEAST_LIKELY)
+        else:
+            likely[n_gates + e] = math.exp(-sigma * (1.0 - given))
     for g in range(n_gates - 1, -1, -1):
         total, largest = 0.0, -1.0
         for node in range(first[g], first[g] + width[g]):
