@@ -8,6 +8,7 @@ import math
 import pytest
 
 from unnaive_papers.claims import (
+    CAUSES,
     NOT,
     PARTLY,
     REPRODUCED,
@@ -119,6 +120,8 @@ def test_what_a_paper_says_can_be_run_and_judged(paper, quick):
             assert set([named] if isinstance(named, str) else named) <= set(methods), claim["id"]
         assert len(claim["text"]) > 20
         assert claim["where"]
+        assert claim.get("cause", "protocol") in CAUSES
+        assert "tried" not in claim or "cause" in claim, claim["id"]
 
 
 def test_the_paper_averages_are_those_of_its_tables():

@@ -84,8 +84,9 @@ CONFIGURATIONS: dict[str, dict[str, Make]] = {
     },
     "elkan": {
         "NB": lambda _: NaiveBayesClassifier(**_ELKAN),
+        # Freund and Schapire's general form: hypotheses are probabilities.
         "boosted NB": lambda seed: BoostedNaiveBayesClassifier(
-            algorithm="m1", calibration="none", random_state=seed, **_ELKAN
+            algorithm="probability", calibration="none", random_state=seed, **_ELKAN
         ),
         "C4.5": _release_8,
     },

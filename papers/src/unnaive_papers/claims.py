@@ -16,6 +16,7 @@ from unnaive_papers.study import Study, Task
 REPRODUCED, PARTLY, NOT, UNKNOWN = "reproduced", "partly", "not", "not measured"
 ORDER = (REPRODUCED, PARTLY, NOT, UNKNOWN)
 RELATIONS = ("near", "above", "below")
+CAUSES = ("protocol", "data", "paper", "us")  # why a claim does not hold here
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Verdict:
     rule: str
     verdict: str
     tried: str
+    cause: str  # one of CAUSES, where the verdict is not "reproduced"
     n_sets: int  # of the claim's part that were measured
     all_sets: int
 
@@ -70,11 +72,14 @@ def _judge_one(
     bound = float(claim.get("bound", said))
     n_sets = found.n_sets or len(set(rows["set"]) & set(wanted))
     verdict = decide(found, relation, bound, tolerance)
+    cause = claim.get("cause", "")
+    if cause and cause not in CAUSES:
+        raise ValueError(f"claim {claim['id']}: cause must be one of {CAUSES}.")
     return Verdict(
         study.key, claim["id"], claim["text"], claim["where"], claim.get("unit", ""), said, found,
         _rule_text(relation, bound, tolerance, claim.get("unit", "")),
         verdict if n_sets >= len(wanted) else UNKNOWN, claim.get("tried", ""),
-        n_sets, len(wanted),
+        cause if verdict in (PARTLY, NOT) else "", n_sets, len(wanted),
     )  # fmt: skip
 
 

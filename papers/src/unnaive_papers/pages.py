@@ -109,7 +109,7 @@ def verdict_cells(v: Verdict) -> list[str]:
     return [
         v.text, v.where, f"{_plain(v.said)}{unit}",
         f"{_plain(v.found.value)}{unit}" if known else "",
-        " ".join(filter(None, [gap, interval(v.difference)])), v.verdict + whole,
+        " ".join(filter(None, [gap, interval(v.difference)])), v.verdict + whole, v.cause,
     ]  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def _trim(value: float) -> str:
     return f"{value:+.1e}" if 1e-14 < abs(value) < 0.005 else f"{value:+.2f}"
 
 
-CLAIM_COLUMNS = ("claim", "where", "paper", "here", "difference, 95 % interval", "verdict")
+CLAIM_COLUMNS = ("claim", "where", "paper", "here", "difference, 95 % interval", "verdict", "cause")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -189,7 +189,9 @@ def summary_page(pages: Sequence[Page], facts: list[str]) -> Page:
         "Every claim of the five papers beside what this library finds. A figure is reproduced "
         "when it lies within the tolerance that the claim states; a direction when the whole "
         "confidence interval is on its side, partly when only the figure is. Where a claim fails, "
-        "the paper's own page says what was tried."
+        "the paper's own page says what was tried, and the last column the cause: the protocol, "
+        "which the paper leaves open; the data, which are other editions; the paper, whose figures "
+        "cannot be; or us."
     )
     return Page("summary", "The papers, reproduced", intro, [], lists, [], facts)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import time
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,15 +14,34 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from unnaive.discretize import Discretizer
+from unnaive.models import C45Classifier
 from unnaive.papers import CONFIGURATIONS as EXACT
 from unnaive_papers.elkan.reduction import reduce_in_tree, work_together
-from unnaive_papers.elkan.rows import make_rows
+from unnaive_papers.growth import Shape, fit_times
+from unnaive_papers.made import make_rows
+from unnaive_papers.numbers import Numbers
 from unnaive_papers.protocol import drawn, folds, held_out
 from unnaive_papers.sets import Sample
 from unnaive_papers.study import Study
 
-TIMES = 3  # the best of so many
-CONFIGURATIONS = EXACT["elkan"]
+
+def _network(seed: Any) -> Any:
+    """Backpropagation: scikit-learn's network with its defaults, on scaled numbers."""
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(Numbers("columns", scale=True), MLPClassifier(random_state=seed))
+
+
+CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
+    **EXACT["elkan"],
+    # AdaBoost.M1, whose hypotheses are classes and not probabilities.
+    "boosted NB by classes": lambda seed: EXACT["elkan"]["boosted NB"](seed).set_params(
+        algorithm="m1"
+    ),
+    "unpruned tree": lambda _: C45Classifier(prune=False, alpha=0, calibration="none"),
+    "neural network": _network,
+}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -33,25 +52,17 @@ CONFIGURATIONS = EXACT["elkan"]
 def seconds(
     _sample: None, method: str, _seed: int, _: Study, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Seconds to fit, by one size while the others stay: the best of three."""
+    """Seconds to fit, by one size while the others stay."""
     name, what = method.split(", ")
-    took = []
-    for size in options["sizes"][what]:
-        shape = {**options["shape"], what: size}
-        X, y = make_rows(shape["rows"], shape["attributes"], shape["values"])
+
+    def make(shape: Shape) -> Any:
         model = CONFIGURATIONS[name](0)
-        if what == "rounds":
-            model.set_params(n_estimators=size)
-        elif name == "boosted NB":
-            model.set_params(n_estimators=shape["rounds"])
-        took.append(min(_time_of(model, X, y) for _ in range(TIMES)))
-    return {"size": list(options["sizes"][what]), "time": took, "accuracy": 0.0}
+        return model.set_params(n_estimators=shape["rounds"]) if name == "boosted NB" else model
 
+    def rows(shape: Shape) -> tuple[Any, Any]:
+        return make_rows(shape["rows"], shape["attributes"], shape["values"])
 
-def _time_of(model: Any, X: Any, y: Any) -> float:
-    start = time.perf_counter()
-    model.fit(X, y)
-    return time.perf_counter() - start
+    return fit_times(make, rows, options["shape"], what, options["sizes"][what])
 
 
 # ---------------------------------------------------------------------------------------------
@@ -175,7 +186,9 @@ def accuracy(
     sample: Sample, method: str, seed: int, _: Study, options: dict[str, Any]
 ) -> dict[str, Any]:
     parts = folds(sample.y, options.get("folds", 10), seed)
-    return held_out(lambda: CONFIGURATIONS[method](seed), sample.X, sample.y, parts)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # networks that stop before they converge
+        return held_out(lambda: CONFIGURATIONS[method](seed), sample.X, sample.y, parts)
 
 
 def rounds(
@@ -200,6 +213,7 @@ def workers(
 
 EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "time": seconds,
+    "trees": seconds,
     "memory": memory,
     "identity": identity,
     "midpoints": midpoints,

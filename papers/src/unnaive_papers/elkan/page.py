@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from unnaive_papers import figures
+from unnaive_papers.growth import growth_blocks
 from unnaive_papers.measures import by_set
 from unnaive_papers.pages import Block, Picture, Table, as_rows, number
-from unnaive_papers.statistics import log_slope, mean_estimate
+from unnaive_papers.statistics import mean_estimate
 from unnaive_papers.study import Study
 
 WHAT = {
@@ -26,10 +27,11 @@ def show(_: Study, records: Callable[[str], Any]) -> list[Block]:
     blocks: list[Block] = []
     for part, figure, unit, title in (
         ("time", "time", "seconds", "Time to learn"),
+        ("trees", "time", "seconds", "Time of a tree without pruning"),
         ("memory", "bytes", "bytes", "Memory"),
     ):
         if len(rows := records(part)):
-            blocks += _growth(rows, figure, unit, title)
+            blocks += growth_blocks(rows, figure, unit, title, WHAT)
     makers: dict[str, Callable[[Any], list[Block]]] = {
         "identity": _identity,
         "midpoints": _midpoints,
@@ -41,31 +43,6 @@ def show(_: Study, records: Callable[[str], Any]) -> list[Block]:
         if len(rows := records(part)):
             blocks += make(rows)
     return blocks
-
-
-def _growth(rows: Any, figure: str, unit: str, title: str) -> list[Block]:
-    panels: dict[str, dict[str, Any]] = {}
-    texts = []
-    for _, row in rows.iterrows():
-        name, what = row["method"].split(", ")
-        panels.setdefault(WHAT[what], {})[name] = (row["size"], row[figure])
-        power = log_slope(row["size"], row[figure])
-        texts.append([
-            name, WHAT[what], f"{row['size'][0]:,} to {row['size'][-1]:,}",
-            f"{row[figure][0]:,.3g} to {row[figure][-1]:,.3g}",
-            f"{power.value:.2f} [{power.low:.2f}, {power.high:.2f}]",
-        ])  # fmt: skip
-    return [
-        Picture(
-            title, figures.powers(panels, unit),
-            f"{unit} by number of examples, attributes, values and rounds, on logarithmic scales.",
-            "Dotted: exactly linear, through the last point.",
-        ),
-        Table(
-            f"{title}: powers", ["model", "in", "from to", unit, "power, 95 % interval"], texts,
-            "1 is linear, 0 is constant.",
-        ),
-    ]  # fmt: skip
 
 
 def _identity(rows: Any) -> list[Block]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unnaive.models import NaiveBayesClassifier, merge
-from unnaive_papers.elkan.rows import make_rows
+from unnaive_papers.made import make_rows
 
 VALUES = 8
 

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from unnaive.discretize import Discretizer
 from unnaive.models import NaiveBayesClassifier, NBTreeClassifier
 from unnaive.papers import CONFIGURATIONS as EXACT
+from unnaive_papers.growth import Shape, fit_times
+from unnaive_papers.made import make_numbers, make_rows
 from unnaive_papers.measures import NOTHING
 from unnaive_papers.protocol import Split, drawn, folds, held_out, official
 from unnaive_papers.sets import Sample
@@ -116,8 +118,26 @@ def against_rest(logs: NDArray[Any], prior: NDArray[Any]) -> NDArray[np.float64]
     return out
 
 
+def cost(
+    _sample: None, method: str, _seed: int, _: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Seconds to choose one split: of discretized attributes, or of numbers."""
+    kind, what = method.split(", ")
+
+    def make(_: Shape) -> Any:
+        return CONFIGURATIONS["NBTree"](0).set_params(max_depth=1)
+
+    def rows(shape: Shape) -> tuple[Any, Any]:
+        if kind == "split of numbers":
+            return make_numbers(shape["rows"], shape["attributes"])
+        return make_rows(shape["rows"], shape["attributes"], 4, classes=shape["labels"])
+
+    return fit_times(make, rows, options["shape"], what, options["sizes"][what])
+
+
 EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "accuracy": accuracy,
+    "cost": cost,
     "curves": curve,
     "evidence": evidence,
 }

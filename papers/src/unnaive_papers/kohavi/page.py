@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from unnaive_papers import figures
+from unnaive_papers.growth import growth_blocks
 from unnaive_papers.measures import by_set
 from unnaive_papers.pages import Block, Picture, Table, number
 from unnaive_papers.statistics import mean_estimate
@@ -17,6 +18,8 @@ from unnaive_papers.study import Study
 ORDER = ("C4.5", "NB", "NBTree", "NB, default", "NBTree, default")
 TREE = "NBTree"
 OTHERS = ("C4.5", "NB")
+
+SIZES = {"rows": "instances m", "attributes": "attributes n", "labels": "labels l"}
 
 
 def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
@@ -33,6 +36,8 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
     found = records("curves")
     if len(found):
         blocks.append(_curves(study, found))
+    if len(found := records("cost")):
+        blocks += growth_blocks(found, "time", "seconds", "Time to choose a split", SIZES)
     found = records("evidence")
     if len(found):
         blocks += _evidence(found)

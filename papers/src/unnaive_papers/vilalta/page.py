@@ -34,7 +34,38 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
             if part == "whole_set":
                 beside = found[found["method"] == "NB'"].assign(method="NB', in folds")
             blocks.append(_others(rows, plain, beside, title, note))
+    if len(rows := records("figure_1")):
+        blocks.append(_figure_1(rows))
+    if len(rows := records("entropy")):
+        blocks.append(_entropy(rows))
     return blocks
+
+
+def _figure_1(rows: Any) -> Table:
+    texts = [
+        [r["method"], number(r["positive"], 3), number(r["accuracy"], 1)]
+        for _, r in rows.iterrows()
+    ]
+    note = (
+        "Two attributes of three and two values; positive at (1, 2), (3, 2) and (2, 1), negative "
+        "at the other three cells, all with the same probability."
+    )
+    columns = ["method", "P(+) at x = (2, 1)", "% of the cells right"]
+    return Table("Figure 1: a class in two regions", columns, texts, note)
+
+
+def _entropy(rows: Any) -> Table:
+    texts = [
+        [r["set"], str(r["pairs"]), number(r["true_mean"], 4), number(r["others_mean"], 4),
+         f"{r['least']:.1e}"]
+        for _, r in rows.iterrows()
+    ]  # fmt: skip
+    columns = ["set", "pairs of attributes", "the true distribution", "random ones", "least"]
+    note = (
+        "Information (definition 2, in nats) above that of naive Bayes' product, of distributions "
+        "over class and two attributes that have the same components P(y), P(a | y), P(b | y)."
+    )
+    return Table("Section 3.2: naive Bayes is the flattest", columns, texts, note)
 
 
 WHOLE_NOTE = (

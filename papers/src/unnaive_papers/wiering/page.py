@@ -9,7 +9,7 @@ import numpy as np
 
 from unnaive_papers import figures
 from unnaive_papers.measures import by_set, error_reduction, p_values, significant
-from unnaive_papers.pages import Block, Picture, Table, number, signed
+from unnaive_papers.pages import Block, Picture, Table, as_rows, number, signed
 from unnaive_papers.statistics import sign_of
 from unnaive_papers.study import Study
 
@@ -27,6 +27,8 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
     rows = records("beyond")
     if len(rows):
         blocks += [_beyond(rows, [n for n, t in study.sets.items() if t.get("apart")])]
+    if len(rows := records("training")):
+        blocks.append(_training(rows))
     rows = records("loading")
     if len(rows):
         blocks.append(_loading(rows))
@@ -118,6 +120,16 @@ def _beyond(rows: Any, apart: list[str]) -> Table:
         f"Per cent right over {rows['seed'].nunique()} halves. The paper reports that boosting "
         "mixtures did not change their mean, that larger architectures were sometimes better, and "
         "wishes to compare boosted NBTree and to grow architectures by cross-validation.", 2,
+    )  # fmt: skip
+
+
+def _training(rows: Any) -> Table:
+    wide = by_set(rows)
+    return Table(
+        "The half that was learned", ["set", *wide.columns],
+        as_rows(wide, 1, {f"mean of {len(wide)}": wide.mean()}),
+        f"Per cent right on the rows that were learned, mean over {rows['seed'].nunique()} halves.",
+        1,
     )  # fmt: skip
 
 
