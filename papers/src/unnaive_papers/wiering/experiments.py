@@ -21,7 +21,9 @@ from unnaive_papers.study import Study
 
 
 def _mixture(*layers: int, **params: Any) -> Callable[[Any], Any]:
-    return lambda seed: HierarchicalMixtureClassifier(layers=layers, random_state=seed, **params)
+    return lambda seed: HierarchicalMixtureClassifier(
+        layers=layers, calibration="none", random_state=seed, **params
+    )
 
 
 def _boosted(model: Any, **params: Any) -> Callable[[Any], Any]:
@@ -32,11 +34,13 @@ def _boosted(model: Any, **params: Any) -> Callable[[Any], Any]:
 CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
     **EXACT["wiering"],
     "1-8 HM": _mixture(8),
-    "1-4 HM, Bernoulli": _mixture(4, likelihood="bernoulli", calibration="none"),
+    "1-4 HM, Bernoulli": _mixture(4, likelihood="bernoulli"),
     "4-4 HM": _mixture(4, 4),
     "2-2-2 HM": _mixture(2, 2, 2),
-    "grown HM": lambda seed: HierarchicalMixtureClassifier(layers="grow", random_state=seed),
-    "boosted 1-4 HM": _boosted(HierarchicalMixtureClassifier, layers=(4,)),
+    "grown HM": lambda seed: HierarchicalMixtureClassifier(
+        layers="grow", calibration="none", random_state=seed
+    ),
+    "boosted 1-4 HM": _boosted(HierarchicalMixtureClassifier, layers=(4,), calibration="none"),
     "NBTree": lambda seed: NBTreeClassifier(random_state=seed),
     "boosted NBTree": _boosted(NBTreeClassifier),
     "1-2 HM, exclusive or": _mixture(2, n_sweeps=20),
