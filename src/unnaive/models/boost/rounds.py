@@ -15,6 +15,7 @@ from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
+from unnaive.models.boost.resume import Resumed
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table.storage import Storage
 
@@ -25,6 +26,9 @@ STEADY, CAREFUL = 1.0, 0.3
 # Where the held-out rows gain at every look, as they do for thousands of rounds where pairs tell
 # classes apart without error, steps become larger; they fall back at the first loss.
 LUCKY, HASTE, FASTEST = 5, 1.5, 5.0
+# Least number of looks between two points from which another process may go on, and the least share
+# of all looks so far: each point holds all tables, so there are few.
+POINT, LATER = 10, 0.25
 
 
 # Gains are measured by the loss that is left, but by no less than this share of what the base rates
@@ -133,10 +137,11 @@ class Booster:
         storage: Storage,
         progress: Progress,
         terms: Terms,
+        resumed: Resumed,
     ) -> None:
         self.stripes, self.rule, self.stopping = stripes, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
-        self.storage = storage
+        self.storage, self.resumed = storage, resumed
         n_rows, n_scores = max(len(rows.groups) for rows in stripes), len(prior)
         numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
         self.bags = [
@@ -163,28 +168,58 @@ class Booster:
         The bags stop together, where their held-out rows together are judged best; their losses at
         every look are the answer.
         """
+        known = self.resumed.begin([bag.tables.shape for bag in self.bags])
+        if known is not None:
+            for bag, evidence in zip(self.bags, known.tables, strict=True):
+                bag.tables, bag.n_rounds = evidence.copy(), known.n_rounds
+            if known.ended:
+                return list(known.losses)
         self.prepare()
         if not self.stopping.early:
-            self._advance(self.stopping.max_rounds, 1.0)
+            self._run_blindly(0 if known is None else known.done)
             return []
-        losses = [self.held_out_loss()]
+        done, streak = (0, 0) if known is None else (known.done, known.streak)
+        losses = [self.held_out_loss()] if known is None else list(known.losses)
         least = self.stopping.tol * SETTLED * self.base_loss
-        best, best_at, known = losses[0], 0, [bag.tables.copy() for bag in self.bags]
-        done, lucky = 0, 0  # rounds, and looks in a row that saw a gain
+        best, best_at, tables = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+        point = len(losses)  # looks at the last point to go on from
         while done < self.stopping.max_rounds:
-            now = min(pace * HASTE ** (lucky // LUCKY), FASTEST)
+            now = min(pace * HASTE ** (streak // LUCKY), FASTEST)
             n_rounds = math.ceil(LOOK * min(now, 1.0))
             self._advance(n_rounds, now)
             done += n_rounds
             losses.append(self.held_out_loss())
-            lucky = 0 if losses[-1] >= losses[-2] else lucky + 1
+            streak = 0 if losses[-1] >= losses[-2] else streak + 1
             if losses[-1] < best - max(self.stopping.tol * best, least):
-                best, best_at, known = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+                best, best_at, tables = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+                if len(losses) - point >= max(POINT, LATER * len(losses)):
+                    point = len(losses)
+                    self._keep(False, done, streak, losses)
             if self.progress.stopped or done - best_at >= self.stopping.patience:
                 break
-        for bag, tables in zip(self.bags, known, strict=True):
-            bag.tables = tables
+        for bag, evidence in zip(self.bags, tables, strict=True):
+            bag.tables = evidence
+        self._keep(True, done, streak, losses)
         return losses
+
+    def _run_blindly(self, done: int) -> None:
+        """All rounds from ``done`` on, of bags that hold nothing out."""
+        while done < self.stopping.max_rounds:
+            n_rounds = min(
+                math.ceil(max(LOOK * POINT, LATER * done)), self.stopping.max_rounds - done
+            )
+            self._advance(n_rounds, 1.0)
+            done += n_rounds
+            self._keep(done == self.stopping.max_rounds, done, 0, [])
+
+    def _keep(self, ended: bool, done: int, streak: int, losses: Sequence[float]) -> None:
+        """Make this a point from which another process can go on: only tables count."""
+        tables = [bag.tables for bag in self.bags]
+        self.resumed.add(ended, done, streak, self.bags[0].n_rounds, losses, tables)
+        if not ended and len(self.stripes) == 1:
+            list(
+                in_threads(lambda bag: self.score(bag, self.held_out(bag)), self.bags, self.n_jobs)
+            )
 
     def score(self, bag: Bag, rows: Rows) -> NDArray[np.float64]:
         """Scores of some rows from a bag's tables, until those of other rows are asked for."""
