@@ -88,7 +88,7 @@ class PairEvidence(Facts):
             speaks |= counts > 0
         shown = []
         for axis, names in enumerate(self.values):
-            marked = speaks.any(axis=1 - axis)
+            marked = np.array(speaks.any(axis=1 - axis))
             marked[1 : len(names) - 1] = True
             shown.append(np.flatnonzero(marked))
         return shown[0], shown[1]

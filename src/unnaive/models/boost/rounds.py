@@ -14,7 +14,7 @@ from unnaive.encode import Bins
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.boost import kernels
-from unnaive.models.boost.coding import Numbering
+from unnaive.models.boost.coding import Numbering, join_stripes, sample_stripes
 from unnaive.models.boost.resume import Resumed
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table.storage import Storage
@@ -58,7 +58,7 @@ class Bag:
     number : int
         The fold that is held out; -1 for none.
     scores : array of shape (rows, scores)
-        Of all rows; of one stripe where there are several.
+        Of all rows; of a sample where there are several stripes.
     terms : Terms
         Tables that it learns.
     tables : array of shape (cells, scores)
@@ -142,7 +142,9 @@ class Booster:
         self.stripes, self.rule, self.stopping = stripes, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
         self.storage, self.resumed = storage, resumed
-        n_rows, n_scores = max(len(rows.groups) for rows in stripes), len(prior)
+        self.n_sampled = sample_stripes(stripes)  # stripes that a round looks at
+        n_rows = self.n_sampled * max(len(rows.groups) for rows in stripes)
+        n_scores = len(prior)
         numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
         self.bags = [
             Bag(
@@ -237,9 +239,12 @@ class Booster:
         return self.stripes[self.held_out_stripe(bag)]
 
     def learning(self, bag: Bag, n: int) -> Rows:
-        """Rows that a bag learns from in round n: one stripe after the other, but for its own."""
-        others = max(len(self.stripes) - 1, 1)
-        return self.stripes[(bag.number + 1 + n % others) % len(self.stripes)]
+        """Rows that a bag learns from in round n: the next few stripes, but for its own."""
+        if len(self.stripes) == 1:
+            return self.stripes[0]
+        after = self.n_sampled * n + np.arange(self.n_sampled)
+        chosen = (bag.number + 1 + after % (len(self.stripes) - 1)) % len(self.stripes)
+        return join_stripes([self.stripes[k] for k in chosen])
 
     def weigh(self, terms: Terms, number: int) -> NDArray[np.float64]:
         """Weight of the rows that a bag learns from in every cell."""
@@ -253,7 +258,8 @@ class Booster:
         """Bring the bags' weights and scores up to their tables."""
 
         def prepare(bag: Bag) -> None:
-            bag.cell_weight = self.weigh(bag.terms, bag.number) / len(self.stripes)
+            share = self.n_sampled / len(self.stripes)
+            bag.cell_weight = share * self.weigh(bag.terms, bag.number)
             self.score(bag, self.held_out(bag))
 
         list(in_threads(prepare, self.bags, self.n_jobs))
