@@ -14,7 +14,7 @@ from unnaive.common.wording import counted
 from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose
-from unnaive.explain.displays.pair import draw_cells
+from unnaive.explain.displays.pair import draw_cells, is_written
 from unnaive.explain.displays.scales import (
     LONGEST,
     NomogramPoints,
@@ -267,7 +267,8 @@ class NomogramDisplay:
             odds, points = (table[np.ix_(*slots)] for table in (pair.log_odds, pair.points))
             texts = [[f"{p:.3g}" for p in row] for row in points.tolist()]
             draw_cells(ax, pair.evidence, slots, odds, texts)
-            drawing.title(ax, f"points of {drawing.plain(pair.evidence.name, 40)}")
+            note = "" if is_written(odds) else "colours alone; points are in points_"
+            drawing.title(ax, f"points of {drawing.plain(pair.evidence.name, 40)}", note)
         return figure
 
     def _draw_scale(self, ax: Any, scale: NomogramScale, at: float) -> None:

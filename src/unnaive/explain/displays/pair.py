@@ -104,7 +104,7 @@ class PairDisplay:
             counts = self.counts[np.ix_(self.rows_, self.columns_)]
             texts = [[drawing.rows_text(n) for n in row] for row in counts.tolist()]
         self.cells_ = draw_cells(self.ax_, evidence, (self.rows_, self.columns_), drawn, texts)
-        note = "numbers are rows" if texts is not None and _is_written(drawn) else ""
+        note = "numbers are rows" if texts is not None and is_written(drawn) else ""
         title = f"Evidence of {drawing.plain(evidence.name, 60)} for {drawing.plain(names[c], 30)}"
         drawing.title(self.ax_, title, note)
         return self
@@ -141,7 +141,7 @@ def draw_cells(
         words = [drawing.plain(names[kept[k]], 18) for k in places]
         turned = {"rotation": 90} if axis is ax.xaxis else {}
         drawing.name_ticks(axis, places, words, **turned)
-    if texts is not None and _is_written(sizes):
+    if texts is not None and is_written(sizes):
         for i, row in enumerate(texts):
             for k, text in enumerate(row):
                 dark = abs(sizes[i, k]) > 0.65 * limit
@@ -153,5 +153,6 @@ def draw_cells(
     return cells
 
 
-def _is_written(sizes: NDArray[np.float64]) -> bool:
+def is_written(sizes: NDArray[np.float64]) -> bool:
+    """Whether there is room for text in the cells."""
     return max(sizes.shape) <= MOST_WRITTEN
