@@ -132,9 +132,9 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
 
     Gradients are whole multiples of a power of two, so that their sums do not depend on the order
     of rows; rows are held out by their values. The model is the same, bit for bit, for any
-    ``n_jobs``, order of rows, and partition of the data. From 20,000 rows on, a round looks at a
-    sample of 16,384 to 32,768 of them, another one each time. From 10,000 rows on, boosting starts
-    from no evidence only.
+    ``n_jobs``, order of rows, and partition of the data. From 40,000 rows on, a round looks at a
+    sample of about 32,768 of them, another one each time, and boosting starts from no evidence
+    only.
 
     See Also
     --------

@@ -23,9 +23,9 @@ from unnaive.models.boost.state import Rows
 from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
-MANY_ROWS = 20_000  # from so many on, a round looks at a sample of them
-SAMPLE = 1 << 14  # rows that a round looks at, at least: so many stripes
-STRIPE = 1 << 15  # rows of a stripe where there are very many
+MANY_ROWS = 40_000  # from so many on, a round looks at a sample of them
+SAMPLE = 1 << 15  # rows of a sample, about: so many stripes
+STRIPE = 1 << 15  # rows of a stripe, at most twice
 LEAST_LEARNING = 4  # stripes that no bag holds out
 MOST_PAIR_SLOTS = 254  # with missing and unseen, as many as 8-bit codes can name
 
@@ -230,8 +230,8 @@ def _part(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
 
 def sample_stripes(stripes: Sequence[Rows]) -> int:
     """How many of several stripes make a sample."""
-    n_rows = min(len(rows.groups) for rows in stripes)
-    return min(max(len(stripes) - 1, 1), -(-SAMPLE // max(n_rows, 1)))
+    n_rows = max(len(rows.groups) for rows in stripes)
+    return max(min(len(stripes) - 1, round(SAMPLE / n_rows)), 1)
 
 
 def join_stripes(stripes: Sequence[Rows]) -> Rows:

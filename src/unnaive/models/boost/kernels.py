@@ -68,19 +68,25 @@ def fill_gradients(
             share[i] = (1.0 if part[i, 0] > 0.0 else small) / (1.0 + small)
         _write(share, groups == 1, weight, gradients[:, 0])
         return
-    top[:] = part[:, 0]
-    for k in range(1, n_scores):
-        for i in range(n):
-            top[i] = max(top[i], part[i, k])
+    # Class by class in arrays without gaps, on which loops take several rows at a time.
     shares = np.empty((n_scores, n))
+    for k in range(n_scores):
+        for i in range(n):
+            shares[k, i] = part[i, k]
+    top[:] = shares[0]
+    for k in range(1, n_scores):
+        own = shares[k]
+        for i in range(n):
+            top[i] = max(top[i], own[i])
     for k in range(n_scores):
         own = shares[k]
         for i in range(n):
-            own[i] = exponential(max(part[i, k] - top[i], -STEEPEST))
+            own[i] = exponential(max(own[i] - top[i], -STEEPEST))
             total[i] += own[i]
     for k in range(n_scores):
+        own = shares[k]
         for i in range(n):
-            share[i] = shares[k, i] / total[i]
+            share[i] = own[i] / total[i]
         _write(share, groups == k, weight, gradients[:, k])
 
 
@@ -95,10 +101,15 @@ def _write(
 
     Rounded before they are multiplied, so that a row of weight 2 is two rows.
     """
-    for i in range(len(share)):
+    n = len(share)
+    slope, bend = np.empty(n, np.int32), np.empty(n, np.int32)
+    for i in range(n):
         p = share[i]
-        gradients[i, 0] = np.int32(_whole(weight[i] * _whole((np.float64(target[i]) - p) * FINE)))
-        gradients[i, 1] = np.int32(_whole(weight[i] * _whole(p * (1.0 - p) * FINE)))
+        slope[i] = np.int32(_whole(weight[i] * _whole((np.float64(target[i]) - p) * FINE)))
+        bend[i] = np.int32(_whole(weight[i] * _whole(p * (1.0 - p) * FINE)))
+    for i in range(n):
+        gradients[i, 0] = slope[i]
+        gradients[i, 1] = bend[i]
 
 
 @kernel

@@ -11,7 +11,6 @@ from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
 from unnaive.models.boost.rounds import Bag, Booster
 
-MANY_ROWS = 10_000  # which need no start
 SHARES = (0.2, 0.4, 0.6, 0.8)
 ALPHA = 0.5  # pseudo-count of every value
 
@@ -26,8 +25,7 @@ def boost_from_both(booster: Booster, numbering: Numbering) -> list[float]:
     Many rows, and models without rows held out, only start from no evidence.
     """
     losses = booster.run()
-    n_rows = sum(len(rows.groups) for rows in booster.stripes)
-    if n_rows >= MANY_ROWS or len(booster.stripes) > 1 or not booster.stopping.early:
+    if len(booster.stripes) > 1 or not booster.stopping.early:
         return losses
     from_nothing = [bag.tables for bag in booster.bags]
     naive = list(
