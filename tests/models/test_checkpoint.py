@@ -32,7 +32,7 @@ from unnaive import (
 )
 from unnaive.estimator.registry import estimators
 from unnaive.models import _checkpoint
-from unnaive.models.boost import learn, resume
+from unnaive.models.boost import coding, learn, resume
 from unnaive.models.boost import rounds as boost_rounds
 from unnaive.models.ensemble.rounds import Booster
 from unnaive.models.tree.flexible import FlexibleGrower
@@ -258,6 +258,16 @@ def test_rounds_and_searches_of_evidence_are_not_repeated(data, tmp_path, monkey
         clone(model).fit(scan(data, "label", weight="times", checkpoint=tmp_path / "c"))
         assert sum(rounds_taken) == whole + lost
         assert len(searches) == 1
+
+
+def test_samples_of_many_rows_go_on_where_they_stood(data, tmp_path, monkeypatch):
+    for name, value in (("MANY_ROWS", 300), ("STRIPE", 60), ("SAMPLE", 120)):
+        monkeypatch.setattr(coding, name, value)
+    model = clone(MODELS["unnaive"]).set_params(max_rounds=30)
+    expected = clone(model).fit(scan(data, "label", weight="times"))
+    left_behind(monkeypatch, model, data, 4, checkpoint=tmp_path / "c")
+    given = scan(data, "label", weight="times", checkpoint=tmp_path / "c")
+    assert_same_model(expected, clone(model).fit(given))
 
 
 def test_evidence_of_other_tables_is_refused(data, tmp_path, monkeypatch):
