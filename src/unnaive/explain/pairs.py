@@ -83,12 +83,12 @@ class PairEvidence(Facts):
         self, counts: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The values of either attribute to show: missing and unseen only if rows had them."""
-        speaks = self.logs.any(axis=2) & self.shares.any(axis=2)
+        speaks = (np.abs(self.logs).max(axis=2) > 0) & (self.shares.max(axis=2) != 0)
         if counts is not None:
             speaks |= counts > 0
         shown = []
         for axis, names in enumerate(self.values):
-            marked = np.array(speaks.any(axis=1 - axis))
+            marked = speaks.any(axis=1 - axis)
             marked[1 : len(names) - 1] = True
             shown.append(np.flatnonzero(marked))
         return shown[0], shown[1]
