@@ -19,12 +19,13 @@ import pyarrow.parquet  # noqa: F401  before processes are made of this one
 
 import unnaive
 import unnaive.table.files
+from unnaive.models.boost import rounds
 from unnaive.pack import Journal
 
 
 def attempt(order: dict, dice: random.Random | None) -> None:
     """Fit and save; with dice, die on the way."""
-    Journal.every = 0.0
+    Journal.every, rounds.POINT = 0.0, 2
     if dice is not None and order["ctrl_c"]:
         press_ctrl_c(dice.randrange(4, 7))
     elif dice is not None:

@@ -181,6 +181,18 @@ def test_what_a_nomogram_draws_is_the_whole_model(most):
     assert saved(display.pages_[-1]).startswith(b"<?xml")
 
 
+def test_tables_of_a_nomogram_without_room_say_where_their_points_are():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((300, 2)), columns=["a", "b"])
+    y = (table.a > 0.5) ^ (table.b > 0.5)
+    for bins, said in ((8, False), (20, True)):
+        model = UnnaiveBayesClassifier(
+            interactions=1, max_interaction_bins=bins, early_stopping=False, max_rounds=5
+        ).fit(table, y)
+        (drawn,) = NomogramDisplay.from_estimator(model).tables_
+        assert ("points are in points_" in drawn.axes[0].get_xlabel()) == said
+
+
 def test_pairs_of_a_nomogram_are_tables_and_heat_maps():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 2, (400, 3)), columns=["a", "b", "c"]).astype(str)

@@ -24,9 +24,11 @@ from unnaive import (
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    UnnaiveBayesClassifier,
     report,
 )
 from unnaive.bayes.evidence import weigh
+from unnaive.encode.coding import column_slots
 from unnaive.explain import (
     discriminate,
     distinguishing_values,
@@ -42,6 +44,7 @@ from unnaive.explain import (
     what_if,
 )
 from unnaive.explain.intervals import table_reach
+from unnaive.table import open_table
 
 every = pytest.mark.parametrize("k", range(len(EVERY)), ids=[repr(m) for m in EVERY])
 XOR = pd.DataFrame({"a": [0, 0, 1, 1] * 50, "b": [0, 1, 0, 1] * 50}).astype(str)
@@ -398,6 +401,34 @@ def test_discrimination_ranks_what_tells_two_classes_apart():
         discriminate(model, "no", "maybee")
     with pytest.raises(ValueError, match="label and against are both 'no': give two classes"):
         discriminate(model, "no", "no")
+
+
+def test_pairs_that_distinguish_classes_are_those_of_the_evidence():
+    table, y = mixed_table(400, classes=3)
+    model = UnnaiveBayesClassifier(
+        interactions=4, early_stopping=False, max_rounds=20, max_categories=3
+    ).fit(table, y)
+    facts, (a, b) = evidence_of(model), model.classes_[:2]
+    told = discriminate(model, a, b)
+    place = {both: k for k, both in enumerate(zip(told.attributes, told.values, strict=True))}
+    assert len(place) == len(told) > sum(map(len, facts.attributes))
+    assert (np.diff(told.importance) <= 0).all()
+    block = open_table(model, table, fitted=model.schema_).block
+    for pair in facts.pairs:
+        for axis, (j, coder) in enumerate(pair.term.columns):
+            slots = column_slots(block, j, coder)
+            for c, label in enumerate(model.classes_):  # shares by counting rows
+                count = np.bincount(slots[y == label], minlength=coder.size + 2)
+                np.testing.assert_allclose(pair.margins[axis][:, c], count / count.sum())
+        for one, two in np.ndindex(*pair.logs.shape[:2]):
+            k = place.get((pair.name, f"{pair.values[0][one]}, {pair.values[1][two]}"))
+            shares = pair.margins[0][one] * pair.margins[1][two]
+            assert (k is None) == (not shares.any() or not pair.logs[one, two].any())
+            if k is not None:
+                weight = pair.logs[one, two, 0] - pair.logs[one, two, 1]
+                assert told.weights[k] == weight
+                assert told.importance[k] == pytest.approx(shares[:2].mean() * abs(weight))
+                assert np.isnan(told.counts[k]).all()
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "array"])

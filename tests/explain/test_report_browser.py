@@ -27,6 +27,7 @@ from unnaive import (
     HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    UnnaiveBayesClassifier,
     discriminate,
     evidence_of,
     explain_rows,
@@ -37,6 +38,7 @@ from unnaive.explain import waterfall_of
 from unnaive.explain.report.curves import rule_data
 from unnaive.explain.report.payload import coders_of
 from unnaive.explain.report.rows import PageRows
+from unnaive.table import open_table
 
 MODELS = [
     *CLASSIFIERS,
@@ -307,6 +309,66 @@ def test_two_classes_are_compared_as_the_facts_compare_them(browser, nb_page):
         assert names[0] == found[0]["text"]
         page.locator("#profile-attribute").select_option(label=HOSTILE[2])
         assert page.locator("#compare .profile .name").count() == 3
+
+
+@pytest.fixture(scope="module")
+def pair_page(browser, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "pairs.html"
+    model = UnnaiveBayesClassifier(
+        interactions=8, n_bags=2, max_rounds=40, max_interaction_bins=8, random_state=0
+    )
+    report(model.fit(X, Y), X, Y, path=path)
+    return model, path
+
+
+def test_every_pair_has_a_heat_map_of_its_evidence_that_fits_a_phone(browser, pair_page):
+    model, path = pair_page
+    width = 390
+    facts = sorted(evidence_of(model).pairs, key=lambda pair: -pair.importance)
+    assert len(facts) == 8
+    with opened(browser, path, width=width) as page:
+        page.locator("#pairs-view").get_by_role("button", name="Show all 8 pairs").click()
+        cards = page.locator("#pairs-view .pair")
+        assert cards.count() == 8
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for k, pair in enumerate(facts):
+            assert cards.nth(k).locator("h3 bdi").all_inner_texts() == list(pair.columns)
+        for label in (0, 2):
+            page.locator("#pairs-label").select_option(label=CLASSES[label])
+            weights = page.evaluate(
+                "(c) => U.data.parts[0].pairs.map("
+                "(pair) => Array.from(U.pairWeights(pair, c, U.data.parts[0].prior)))",
+                label,
+            )
+            for pair, own in zip(facts, weights, strict=True):
+                counts = pair.count(open_table(model, X, fitted=model.schema_).block)
+                kept = np.ix_(*pair.shown_slots(counts))
+                np.testing.assert_allclose(own, pair.weights[kept][..., label].ravel(), atol=1e-5)
+        card, pair = cards.nth(0), facts[0]
+        counts = pair.count(open_table(model, X, fitted=model.schema_).block)
+        first, second = pair.shown_slots(counts)
+        at = int(counts[np.ix_(first, second)].argmax())
+        card.locator(f"i[data-cell='{at}']").click()
+        values = pair.values[0][first[at // len(second)]], pair.values[1][second[at % len(second)]]
+        said = card.locator(".said").inner_text()
+        assert all(value in said for value in values)
+        assert f"({int(counts.max())} rows)" in said
+
+
+def test_pairs_are_among_the_values_that_distinguish_classes(browser, pair_page):
+    model, path = pair_page
+    with opened(browser, path) as page:
+        page.locator("#versus-a").select_option(label=CLASSES[2])
+        page.locator("#versus-b").select_option(label=CLASSES[0])
+        facts = discriminate(model, CLASSES[2], CLASSES[0])
+        told = np.flatnonzero(facts.weights != 0)
+        found = page.evaluate("U.compareView.strongest()")
+        assert len(found) == len(told)
+        order = [each["order"] for each in found]
+        np.testing.assert_allclose(order, facts.importance[told], atol=1e-5)
+        texts = {f"{facts.attributes[k]}: {facts.values[k]}" for k in told}
+        assert {each["text"] for each in found} == texts
+        assert any(" x " in facts.attributes[k] for k in told)
 
 
 def test_hostile_names_are_shown_and_not_run(browser, tree_page):

@@ -27,10 +27,13 @@ from unnaive import (
     FlexibleNBTreeClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    UnnaiveBayesClassifier,
     scan,
 )
 from unnaive.estimator.registry import estimators
 from unnaive.models import _checkpoint
+from unnaive.models.boost import coding, learn, resume
+from unnaive.models.boost import rounds as boost_rounds
 from unnaive.models.ensemble.rounds import Booster
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.grow import Grower
@@ -54,6 +57,10 @@ MODELS = {
     "m1": BoostedNaiveBayesClassifier(n_estimators=7, algorithm="m1", random_state=1),
     "early": BoostedNaiveBayesClassifier(
         n_estimators=9, algorithm="samme", early_stopping=True, learning_rate=0.3, random_state=2
+    ),
+    "unnaive": UnnaiveBayesClassifier(n_bags=3, max_rounds=60, max_bins=16, random_state=0),
+    "unnaive, all rows": UnnaiveBayesClassifier(
+        early_stopping=False, max_rounds=25, interactions=3, learning_rate=0.3
     ),
 }
 
@@ -91,6 +98,7 @@ def data(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _every_step_is_written(monkeypatch):
     monkeypatch.setattr(Journal, "every", 0.0)
+    monkeypatch.setattr(boost_rounds, "POINT", 2)
 
 
 class StoppedError(Exception):
@@ -158,6 +166,7 @@ def killed(data, tmp_path_factory):
         ("flexible", 3, 0),
         ("m1", 5, 0),
         ("early", 2, 1),
+        ("unnaive", 3, 0),
     ]:
         (folder / name).mkdir()
         given = {k: v for k, v in MODELS[name].get_params().items() if k != "n_jobs"}
@@ -180,7 +189,7 @@ def killed(data, tmp_path_factory):
     return folder, codes
 
 
-@pytest.mark.parametrize("name", ["nbtree", "flexible", "m1"])
+@pytest.mark.parametrize("name", ["nbtree", "flexible", "m1", "unnaive"])
 def test_killed_at_random_points_it_ends_with_the_same_model(name, killed, data):
     folder, codes = killed
     *before, last = codes[name]
@@ -223,6 +232,55 @@ def test_rounds_are_not_counted_twice(data, tmp_path, monkeypatch):
     assert len(counted) == 2 * whole + 1  # once to see that the rows are the same
 
 
+def test_rounds_and_searches_of_evidence_are_not_repeated(data, tmp_path, monkeypatch):
+    rounds_taken, searches = [], []
+    advance, search = boost_rounds.Booster._advance, learn.strongest_pairs
+    monkeypatch.setattr(
+        boost_rounds.Booster,
+        "_advance",
+        lambda self, n, pace: rounds_taken.append(n) or advance(self, n, pace),
+    )
+    monkeypatch.setattr(learn, "strongest_pairs", lambda *a: searches.append(1) or search(*a))
+    kept = []
+    add = resume.Resumed.add
+    monkeypatch.setattr(
+        resume.Resumed, "add", lambda self, *a: kept.append(sum(rounds_taken)) or add(self, *a)
+    )
+    model = MODELS["unnaive"]
+    clone(model).fit(scan(data, "label", weight="times"))
+    whole, points = sum(rounds_taken), len(kept)
+    for steps in (4, points + 3):  # in the first run; after the pairs were chosen
+        rounds_taken.clear()
+        kept.clear()
+        searches.clear()
+        left_behind(monkeypatch, model, data, steps, checkpoint=tmp_path / "c")
+        lost = sum(rounds_taken) - kept[-1]
+        clone(model).fit(scan(data, "label", weight="times", checkpoint=tmp_path / "c"))
+        assert sum(rounds_taken) == whole + lost
+        assert len(searches) == 1
+
+
+def test_samples_of_many_rows_go_on_where_they_stood(data, tmp_path, monkeypatch):
+    for name, value in (("MANY_ROWS", 300), ("STRIPE", 60), ("SAMPLE", 120)):
+        monkeypatch.setattr(coding, name, value)
+    model = clone(MODELS["unnaive"]).set_params(max_rounds=30)
+    expected = clone(model).fit(scan(data, "label", weight="times"))
+    left_behind(monkeypatch, model, data, 4, checkpoint=tmp_path / "c")
+    given = scan(data, "label", weight="times", checkpoint=tmp_path / "c")
+    assert_same_model(expected, clone(model).fit(given))
+
+
+def test_evidence_of_other_tables_is_refused(data, tmp_path, monkeypatch):
+    left_behind(monkeypatch, MODELS["unnaive"], data, 4, checkpoint=tmp_path / "c")
+    make_terms = boost_rounds.make_terms
+    monkeypatch.setattr(
+        "unnaive.models.unnaive_bayes.make_terms",
+        lambda numbering, columns, *rest: make_terms(numbering, columns[:-1], *rest),
+    )
+    with pytest.raises(JournalError, match="the rows, their order or their folds are not what"):
+        clone(MODELS["unnaive"]).fit(scan(data, "label", weight="times", checkpoint=tmp_path / "c"))
+
+
 def test_data_that_were_moved_or_come_from_elsewhere_are_the_same(data, tmp_path, monkeypatch):
     expected = clone(MODELS["nbtree"]).fit(scan(data, "label", weight="times"))
     other = write(tmp_path / "moved", rows())
@@ -234,7 +292,7 @@ def test_data_that_were_moved_or_come_from_elsewhere_are_the_same(data, tmp_path
         assert_same_model(expected, clone(MODELS["nbtree"]).fit(given))
 
 
-@pytest.mark.parametrize("name", ["nbtree", "m1"])
+@pytest.mark.parametrize("name", ["nbtree", "m1", "unnaive"])
 def test_without_a_seed_the_first_one_drawn_is_kept(name, data, tmp_path, monkeypatch):
     model = clone(MODELS[name]).set_params(random_state=None)
     seeds = iter([11, 12, 13])
@@ -350,7 +408,7 @@ def swap(table):
     table.loc[own, "kind"] = np.roll(table.loc[own, "kind"].to_numpy(), 1)
 
 
-@pytest.mark.parametrize("name", ["nbtree", "real"])
+@pytest.mark.parametrize("name", ["nbtree", "real", "unnaive"])
 @pytest.mark.parametrize(
     ("change", "words"),
     [

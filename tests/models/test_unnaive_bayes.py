@@ -337,11 +337,13 @@ def test_constraints_need_numbers_and_two_classes():
         UNNAIVE(monotonic_cst={"age": 1}).fit(X, y)
 
 
-def test_stripes_of_many_rows_learn_alike(monkeypatch):
+@pytest.mark.parametrize("sample", [100, 700])  # one stripe a round, and four
+def test_stripes_of_many_rows_learn_alike(monkeypatch, sample):
     X, y = parity(6000)
     whole = UNNAIVE(random_state=0, max_rounds=60).fit(X[:3000], y[:3000])
     monkeypatch.setattr(coding, "MANY_ROWS", 2000)
     monkeypatch.setattr(coding, "STRIPE", 200)
+    monkeypatch.setattr(coding, "SAMPLE", sample)
     model = UNNAIVE(random_state=0, max_rounds=60, n_bags=3)
     striped = clone(model).fit(X[:3000], y[:3000])
     scores = [m.score(X[3000:], y[3000:]) for m in (whole, striped)]

@@ -60,7 +60,7 @@ CheckpointFile = Annotated[
     typer.Option(
         "--checkpoint",
         metavar="FILE",
-        help="File to resume from if the command is killed (nbtree, flexible, boosted).",
+        help="File to resume from if the command is killed (unnaive, nbtree, flexible, boosted).",
         show_default=False,
     ),
 ]

@@ -24,13 +24,13 @@ class Discrimination(Facts):
     ----------
     label, against : str
     attributes, values : tuples of str
-        A value of an attribute each.
+        A value of an attribute each, or two values of a pair of attributes.
     weights : array
         Log P(value | label) - log P(value | against): above zero it favours the label.
     counts : array of shape (values, 2)
         Weight of the training rows of the two; NaN where the model keeps none.
     shares : array of shape (values, 2)
-        How frequent the value is in each.
+        How frequent the value is in each; of a pair, as if its attributes were independent.
     importance : array
         Mean of the two shares times the absolute weight.
     """
@@ -80,7 +80,7 @@ def discriminate(
     -------
     Discrimination
         Values of all attributes, by `importance`. Points of a density are among them, each for its
-        neighbourhood.
+        neighbourhood, and so are two values of a pair that has evidence of its own.
 
     Examples
     --------
@@ -97,7 +97,9 @@ def discriminate(
     a, b = find_label(facts.labels, label, "label"), find_label(facts.labels, against, "against")
     if a == b:
         raise ValueError(f"label and against are both {facts.names[a]!r}: give two classes.")
-    named, values, weights, counts, shares = [], [], [], [], []
+    named: list[str] = []
+    values: list[str] = []
+    weights, counts, shares = [], [], []
     for attribute in facts.attributes:
         spread = attribute.distribution()
         for v in range(len(attribute)):
@@ -107,6 +109,14 @@ def discriminate(
                 weights.append(attribute.logs[v, a] - attribute.logs[v, b])
                 counts.append(attribute.counts[v, [a, b]])
                 shares.append(spread[v, [a, b]])
+    for pair in facts.pairs:
+        spread = pair.shares
+        for one, two in np.argwhere(pair.logs.any(axis=2) & spread.any(axis=2)).tolist():
+            named.append(pair.name)
+            values.append(f"{pair.values[0][one]}, {pair.values[1][two]}")
+            weights.append(pair.logs[one, two, a] - pair.logs[one, two, b])
+            counts.append(np.full(2, np.nan))
+            shares.append(spread[one, two, [a, b]])
     weight, share = np.array(weights), np.array(shares).reshape(-1, 2)
     importance = share.mean(axis=1) * np.abs(weight)
     order = np.argsort(-importance, kind="stable")

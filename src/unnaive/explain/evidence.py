@@ -136,5 +136,5 @@ def part_evidence(part: Part, schema: Schema, level: float) -> PartEvidence:
         totals,
         level,
         attributes,
-        tuple(pair_evidence(part, schema, pair) for pair in scorer.pairs),
+        tuple(pair_evidence(part, schema, pair, attributes) for pair in scorer.pairs),
     )

@@ -16,8 +16,8 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
+from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
-from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
     Numbering,
@@ -28,8 +28,10 @@ from unnaive.models.boost.coding import (
 from unnaive.models.boost.judge import held_out_shares
 from unnaive.models.boost.learn import Learned, learn
 from unnaive.models.boost.options import read_directions, read_interactions
+from unnaive.models.boost.resume import Resumed
 from unnaive.models.boost.rounds import Booster, Stopping, make_terms, step_rule
 from unnaive.table import Schema, Source
+from unnaive.table.scan import scan_of
 
 LEAST_FOLDS = 8  # a bag holds out at most one row in so many
 
@@ -130,8 +132,9 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
 
     Gradients are whole multiples of a power of two, so that their sums do not depend on the order
     of rows; rows are held out by their values. The model is the same, bit for bit, for any
-    ``n_jobs``, order of rows, and partition of the data. From 131,072 rows on, a round looks at a
-    sample of about 32,768 of them, another one each time.
+    ``n_jobs``, order of rows, and partition of the data. From 40,000 rows on, a round looks at a
+    sample of about 32,768 of them, another one each time, and boosting starts from no evidence
+    only.
 
     See Also
     --------
@@ -162,6 +165,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
     pairs_: list[tuple[int, int]]
     validation_loss_: NDArray[np.float64]
     _n_passes = 2
+    _keeps_checkpoint = True
 
     def __init__(
         self,
@@ -221,13 +225,20 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         self
         """
         self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
+        scan = scan_of(X, y, sample_weight)
+        if scan is not None:
+            X, y, sample_weight = scan, None, None
+        with Checkpoint(self, scan) as kept:
+            return self._fit(X, y, sample_weight, kept)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint) -> Self:
+        source, summary = self._read(X, y, sample_weight, first_pass=kept.first_pass)
         check_class_weight(self.class_weight, summary.labels.classes)
         classes, totals = summary.labels.classes, summary.counts.totals
         factor = row_factor(summary, class_factor(self.class_weight, classes, totals))
         pair_bins = self._pair_bins(float((totals * factor).sum()))
         numbering = number_columns(summary, factor, self.max_bins, pair_bins, self.max_categories)
-        learned = self._learn(source, summary, numbering, factor)
+        learned = self._learn(source, summary, numbering, factor, kept)
         scorer = learned.scorer(numbering, summary.schema)
         self.pairs_ = list(learned.evidence.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
@@ -243,6 +254,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         summary: Summary,
         numbering: Numbering,
         factor: NDArray[np.float64],
+        kept: Checkpoint,
     ) -> Learned:
         classes = summary.labels.classes
         directions = read_directions(self.monotonic_cst, summary.schema, len(classes))
@@ -250,7 +262,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
             self.interactions, summary.schema, numbering.varying, directions
         )
         n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
-        seed = draw_seed(self.random_state)
+        seed = kept.seed(self.random_state)
         stripes = code_rows(
             source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed
         )
@@ -266,7 +278,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         alone = make_terms(numbering, numbering.varying, [], directions)
         booster = Booster(
             stripes.rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage,
-            progress, alone,
+            progress, alone, Resumed(kept),
         )  # fmt: skip
         learned = learn(booster, numbering, interactions, directions, n_folds)
         progress.finish()

@@ -14,7 +14,7 @@ from unnaive.common.wording import counted
 from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose
-from unnaive.explain.displays.pair import draw_cells, shown_slots
+from unnaive.explain.displays.pair import draw_cells, is_written
 from unnaive.explain.displays.scales import (
     LONGEST,
     NomogramPoints,
@@ -263,11 +263,12 @@ class NomogramDisplay:
         figure = Figure(figsize=(9.0, 4.6 * -(-len(pairs) // 2)), layout="constrained")
         for k, pair in enumerate(pairs):
             ax = figure.add_subplot(-(-len(pairs) // 2), min(2, len(pairs)), k + 1)
-            slots = shown_slots(pair.evidence)
+            slots = pair.evidence.shown_slots()
             odds, points = (table[np.ix_(*slots)] for table in (pair.log_odds, pair.points))
             texts = [[f"{p:.3g}" for p in row] for row in points.tolist()]
             draw_cells(ax, pair.evidence, slots, odds, texts)
-            drawing.title(ax, f"points of {drawing.plain(pair.evidence.name, 40)}")
+            note = "" if is_written(odds) else "colours alone; points are in points_"
+            drawing.title(ax, f"points of {drawing.plain(pair.evidence.name, 40)}", note)
         return figure
 
     def _draw_scale(self, ax: Any, scale: NomogramScale, at: float) -> None:

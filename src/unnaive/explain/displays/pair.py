@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.wording import listed
-from unnaive.encode.coding import column_slots
 from unnaive.explain.displays import drawing
 from unnaive.explain.evidence import evidence_of
 from unnaive.explain.pairs import PairEvidence
@@ -77,13 +76,7 @@ class PairDisplay:
         evidence = find_pair(evidence_of(reading).pairs, pair)
         if X is None:
             return cls(evidence).plot(**options)
-        block = reading.block(X)
-        first, second = (
-            column_slots(block, j, coder).astype(np.intp) for j, coder in evidence.term.columns
-        )
-        n, m = (len(names) for names in evidence.values)
-        counts = np.bincount(first * m + second, minlength=n * m).reshape(n, m)
-        return cls(evidence, counts.astype(np.float64)).plot(**options)
+        return cls(evidence, evidence.count(reading.block(X))).plot(**options)
 
     def plot(self, *, label: Any = None, ax: Any = None) -> Self:
         """Draw.
@@ -102,7 +95,7 @@ class PairDisplay:
         names = np.array(evidence.labels, dtype=object)
         c = len(names) - 1 if label is None else find_label(names, str(label), "label")
         weights = evidence.weights[:, :, c]
-        self.rows_, self.columns_ = shown_slots(evidence, self.counts)
+        self.rows_, self.columns_ = evidence.shown_slots(self.counts)
         drawn = weights[np.ix_(self.rows_, self.columns_)]
         width, height = 2.6 + 0.42 * len(self.columns_), 1.6 + 0.26 * len(self.rows_)
         self.figure_, self.ax_ = drawing.canvas(ax, min(max(width, 5.0), 14.0), min(height, 14.0))
@@ -111,7 +104,7 @@ class PairDisplay:
             counts = self.counts[np.ix_(self.rows_, self.columns_)]
             texts = [[drawing.rows_text(n) for n in row] for row in counts.tolist()]
         self.cells_ = draw_cells(self.ax_, evidence, (self.rows_, self.columns_), drawn, texts)
-        note = "numbers are rows" if texts is not None and _is_written(drawn) else ""
+        note = "numbers are rows" if texts is not None and is_written(drawn) else ""
         title = f"Evidence of {drawing.plain(evidence.name, 60)} for {drawing.plain(names[c], 30)}"
         drawing.title(self.ax_, title, note)
         return self
@@ -132,21 +125,6 @@ def find_pair(pairs: Sequence[PairEvidence], pair: int | Sequence[str]) -> PairE
     raise ValueError(f"there is no pair {tuple(pair)!r}; the model has {some}.")
 
 
-def shown_slots(
-    evidence: PairEvidence, counts: NDArray[np.float64] | None = None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The values of either attribute that are drawn: missing and unseen only if they say much."""
-    speaks = np.abs(evidence.logs).max(axis=2) > 0
-    if counts is not None:
-        speaks |= counts > 0
-    shown = []
-    for axis, names in enumerate(evidence.values):
-        marked = speaks.any(axis=1 - axis)
-        marked[1 : len(names) - 1] = True
-        shown.append(np.flatnonzero(marked))
-    return shown[0], shown[1]
-
-
 def draw_cells(
     ax: Any,
     evidence: PairEvidence,
@@ -163,7 +141,7 @@ def draw_cells(
         words = [drawing.plain(names[kept[k]], 18) for k in places]
         turned = {"rotation": 90} if axis is ax.xaxis else {}
         drawing.name_ticks(axis, places, words, **turned)
-    if texts is not None and _is_written(sizes):
+    if texts is not None and is_written(sizes):
         for i, row in enumerate(texts):
             for k, text in enumerate(row):
                 dark = abs(sizes[i, k]) > 0.65 * limit
@@ -175,5 +153,6 @@ def draw_cells(
     return cells
 
 
-def _is_written(sizes: NDArray[np.float64]) -> bool:
+def is_written(sizes: NDArray[np.float64]) -> bool:
+    """Whether there is room for text in the cells."""
     return max(sizes.shape) <= MOST_WRITTEN

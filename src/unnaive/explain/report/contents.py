@@ -103,7 +103,7 @@ class Contents:
     def _parts(self) -> list[dict[str, Any]]:
         if self.reading is None:
             return []
-        parts = parts_data(self.reading, self._titles())
+        parts = parts_data(self.reading, self._titles(), self.block)
         informative = any(
             attribute["form"] != "nothing" for part in parts for attribute in part["attributes"]
         )
@@ -129,6 +129,7 @@ class Contents:
             "evidence": bool(self.parts),
             "compare": bool(self.parts) and several,
             "scorecard": self.card is not None,
+            "pairs": bool(self.parts) and bool(self.parts[0].get("pairs")),
         }
         every = 0 if self.reading is None else len(self.reading.names)
         tree = self.answer.tree
@@ -151,6 +152,7 @@ class Contents:
             "evidence_words": f" Of {every} parts, the {kept} with most rows are on this page."
             if 0 < kept < every
             else "",
+            "pairs_words": self._pairs_words(),
             "try_words": words.foreign_words(self.answer)
             if self.foreign
             else words.try_words(self.answer),
@@ -160,6 +162,14 @@ class Contents:
             "notes": self._notes(),
             "cite": words.citation(self.model),
         }
+
+    def _pairs_words(self) -> str:
+        """How many pairs there was no room for."""
+        shown = len(self.parts[0].get("pairs", ())) if self.parts else 0
+        every = len(self.answer.pairs)
+        return (
+            f" Of {every} pairs, the strongest {shown} are on this page." if shown < every else ""
+        )
 
     def _importance_view(self) -> dict[str, Any] | None:
         importance = self.importance

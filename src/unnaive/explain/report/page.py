@@ -18,7 +18,7 @@ from unnaive.pack.release import release
 # In the order of loading: each uses what stands before it.
 SCRIPTS = (
     "data.js", "scorer.js", "dom.js", "quality.js", "decision.js", "tree.js", "evidence.js",
-    "whatif.js", "compare.js", "main.js",
+    "pairs.js", "whatif.js", "compare.js", "main.js",
 )  # fmt: skip
 
 

@@ -8,23 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.explain.attributes import AttributeEvidence
-from unnaive.explain.evidence import evidence_of
+from unnaive.explain.evidence import PartEvidence, evidence_of
 from unnaive.explain.parts import Reading
 from unnaive.explain.report.arrays import Packed, pack, pack_short
+from unnaive.explain.report.pairs import pairs_data
+from unnaive.table import Block
 
 CELLS = 120_000  # values times labels of all parts that a page holds: about 1.5 MB
 MOST_PARTS = 200
 FARTHEST = 32.0  # stronger evidence is shown as this
 
 
-def parts_data(reading: Reading, titles: dict[int, str]) -> list[dict[str, Any]]:
-    """Evidence of the main part, then of the others by weight, as many as a page has room for."""
-    parts = [_part(reading, reading.main, titles, full=True)]
+def parts_data(reading: Reading, titles: dict[int, str], block: Block) -> list[dict[str, Any]]:
+    """Evidence of the main part, then of the others by weight, as many as a page has room for.
+
+    Of the main part, pairs of attributes too, with the rows of the block that have their values.
+    """
+    facts = evidence_of(reading, reading.main)
+    parts = [_part(facts, reading.main, titles, full=True)]
+    if facts.pairs:
+        prior = np.exp(facts.log_prior - facts.log_prior.max())
+        parts[0] |= {"pairs": pairs_data(facts, block), "prior": (prior / prior.sum()).tolist()}
     room = CELLS - _cells(parts[0])
     for k in _by_weight(reading):
         if k == reading.main:
             continue
-        part = _part(reading, k, titles, full=False)
+        part = _part(evidence_of(reading, k), k, titles, full=False)
         room -= _cells(part)
         if room < 0 or len(parts) >= MOST_PARTS:
             break
@@ -42,8 +51,7 @@ def _cells(part: dict[str, Any]) -> int:
     return sum(len(attribute["values"]) for attribute in part["attributes"]) * int(part["n_labels"])
 
 
-def _part(reading: Reading, k: int, titles: dict[int, str], full: bool) -> dict[str, Any]:
-    facts = evidence_of(reading, k)
+def _part(facts: PartEvidence, k: int, titles: dict[int, str], full: bool) -> dict[str, Any]:
     return {
         "title": titles.get(k, facts.part),
         "role": facts.role,

@@ -10,7 +10,6 @@ from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unnaive.answer import (
     BayesTree,
@@ -28,6 +27,7 @@ from unnaive.answer.tree import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.scoring import LEAST_SHARE, PairTerm
 from unnaive.encode import Bins, Categories
+from unnaive.explain.pairs import slots_in
 from unnaive.explain.report.arrays import pack
 
 Payload: TypeAlias = dict[str, Any]
@@ -89,17 +89,8 @@ def _own_slots(member: Bins | Categories | None, shown: Bins | Categories | None
     if isinstance(member, Bins):
         return {"cuts": pack(member.cuts)}
     if isinstance(member, Categories) and isinstance(shown, Categories):
-        return {"slots": pack(_slots_in(member, shown))}
+        return {"slots": pack(slots_in(member, shown))}
     return {}
-
-
-def _slots_in(member: Categories, shown: Categories) -> NDArray[np.int64]:
-    """The slot in one list of categories of each slot of another."""
-    slots = np.full(shown.size + 2, member.size + 1, dtype=np.int64)
-    slots[0] = 0
-    for value, slot in shown.index.items():
-        slots[slot] = member.index.get(value, member.size + 1)
-    return slots
 
 
 @scorer_payload.register
@@ -172,7 +163,7 @@ def _pair_slots(coder: Bins | Categories, term: Term) -> Payload:
     column = term.coder if isinstance(term, TableTerm) else None
     if not isinstance(column, Categories):
         return {"slots": pack(np.zeros(1, dtype=np.int64))}
-    return {"slots": pack(_slots_in(coder, column))}
+    return {"slots": pack(slots_in(coder, column))}
 
 
 def _term(term: Term) -> Payload | None:

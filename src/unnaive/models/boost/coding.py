@@ -23,8 +23,9 @@ from unnaive.models.boost.state import Rows
 from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
 
-MANY_ROWS = 1 << 17  # from so many on, a round looks at a stripe of them
-STRIPE = 1 << 15
+MANY_ROWS = 40_000  # from so many on, a round looks at a sample of them
+SAMPLE = 1 << 15  # rows of a sample, about: so many stripes
+STRIPE = 1 << 15  # rows of a stripe, at most twice
 LEAST_LEARNING = 4  # stripes that no bag holds out
 MOST_PAIR_SLOTS = 254  # with missing and unseen, as many as 8-bit codes can name
 
@@ -152,7 +153,7 @@ class _Coded:
 
 
 class Stripes(NamedTuple):
-    """Coded rows: all of them, or where there are very many, samples that part them.
+    """Coded rows: all of them, or where there are many, stripes that part them at random.
 
     ``order`` has the position in the table of each row, stripe after stripe; it is empty where one
     stripe has them all as they come.
@@ -174,8 +175,8 @@ def code_rows(
     """All rows, coded in one pass, and the fold that holds each of them out (none: no folds).
 
     Folds are dealt by the rows' values, class by class: equal rows take each other's place, so that
-    the order of rows does not matter. Very many rows come in stripes, each a sample of them, of
-    which every fold holds one out.
+    the order of rows does not matter. Many rows come in stripes, each a sample of them, of which
+    every fold holds one out.
     """
 
     def code(block: Block) -> _Coded:
@@ -214,14 +215,27 @@ def _part(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
     edges = np.linspace(0, n, max(n_folds + LEAST_LEARNING, n // STRIPE) + 1).astype(np.intp)
     stripes: list[Rows] = []
     for k, (first, last) in enumerate(pairwise(edges)):
-        own = order[first:last]
+        chosen = order[first:last]
         stripes.append(
             Rows(
-                rows.slots[:, own],
-                rows.pair_slots[:, own],
-                rows.groups[own],
-                rows.weight[own] if len(rows.weight) else rows.weight,
-                np.full(len(own), min(k, n_folds), np.uint8),  # no bag has the number n_folds
+                rows.slots[:, chosen],
+                rows.pair_slots[:, chosen],
+                rows.groups[chosen],
+                rows.weight[chosen] if len(rows.weight) else rows.weight,
+                np.full(len(chosen), min(k, n_folds), np.uint8),  # no bag has the number n_folds
             )
         )
     return stripes
+
+
+def sample_stripes(stripes: Sequence[Rows]) -> int:
+    """How many of several stripes make a sample."""
+    n_rows = max(len(rows.groups) for rows in stripes)
+    return max(min(len(stripes) - 1, round(SAMPLE / n_rows)), 1)
+
+
+def join_stripes(stripes: Sequence[Rows]) -> Rows:
+    """Stripes as one table."""
+    if len(stripes) == 1:
+        return stripes[0]
+    return Rows(*(np.concatenate(parts, axis=-1) for parts in zip(*stripes, strict=True)))

@@ -18,7 +18,8 @@ from unnaive.common.compile import kernel
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.models.boost.step_kernels import step_column, step_pair
 
-TILE = 1024  # rows whose gradients stay in cache while terms add them up
+TILE = 1024  # rows whose gradients stay in cache while terms add them up, where there is one score
+LEAST_TILE = 64
 FINE = 2.0**20  # gradients of a row of weight 1 are multiples of 1 / FINE
 STEEPEST = 40.0  # scores further apart tell nothing more
 ROUNDING = 1.5 * 2.0**52  # adding this rounds to a whole number
@@ -37,6 +38,12 @@ def _learning_weight(rows: Rows, i: int, bag: int) -> float:
 def _whole(x: float) -> float:
     """The nearest whole number, in plain arithmetic, which runs on many numbers at a time."""
     return (x + ROUNDING) - ROUNDING
+
+
+@kernel(inline="always")
+def _tile(n_scores: int) -> int:
+    """Rows whose scores and gradients stay in cache."""
+    return max(TILE // n_scores, LEAST_TILE)
 
 
 @kernel
@@ -61,19 +68,25 @@ def fill_gradients(
             share[i] = (1.0 if part[i, 0] > 0.0 else small) / (1.0 + small)
         _write(share, groups == 1, weight, gradients[:, 0])
         return
-    top[:] = part[:, 0]
-    for k in range(1, n_scores):
-        for i in range(n):
-            top[i] = max(top[i], part[i, k])
+    # Class by class in arrays without gaps, on which loops take several rows at a time.
     shares = np.empty((n_scores, n))
+    for k in range(n_scores):
+        for i in range(n):
+            shares[k, i] = part[i, k]
+    top[:] = shares[0]
+    for k in range(1, n_scores):
+        own = shares[k]
+        for i in range(n):
+            top[i] = max(top[i], own[i])
     for k in range(n_scores):
         own = shares[k]
         for i in range(n):
-            own[i] = exponential(max(part[i, k] - top[i], -STEEPEST))
+            own[i] = exponential(max(own[i] - top[i], -STEEPEST))
             total[i] += own[i]
     for k in range(n_scores):
+        own = shares[k]
         for i in range(n):
-            share[i] = shares[k, i] / total[i]
+            share[i] = own[i] / total[i]
         _write(share, groups == k, weight, gradients[:, k])
 
 
@@ -88,10 +101,15 @@ def _write(
 
     Rounded before they are multiplied, so that a row of weight 2 is two rows.
     """
-    for i in range(len(share)):
+    n = len(share)
+    slope, bend = np.empty(n, np.int32), np.empty(n, np.int32)
+    for i in range(n):
         p = share[i]
-        gradients[i, 0] = np.int32(_whole(weight[i] * _whole((np.float64(target[i]) - p) * FINE)))
-        gradients[i, 1] = np.int32(_whole(weight[i] * _whole(p * (1.0 - p) * FINE)))
+        slope[i] = np.int32(_whole(weight[i] * _whole((np.float64(target[i]) - p) * FINE)))
+        bend[i] = np.int32(_whole(weight[i] * _whole(p * (1.0 - p) * FINE)))
+    for i in range(n):
+        gradients[i, 0] = slope[i]
+        gradients[i, 1] = bend[i]
 
 
 @kernel
@@ -165,8 +183,9 @@ def take_rounds(
         largest = max(largest, terms.start[min(s + rule.block, n_terms)] - terms.start[s])
     sums = np.empty((largest, n_scores, 2), np.int64)
     steps = np.zeros((largest, n_scores))
-    gradients = np.empty((TILE, n_scores, 2), np.int32)
-    cells = np.empty(TILE, np.int32)
+    tile = _tile(n_scores)
+    gradients = np.empty((tile, n_scores, 2), np.int32)
+    cells = np.empty(tile, np.int32)
     before, until = 0, 0  # terms whose steps the rows have yet to take
     for r in range(n_rounds + 1):
         for s in range(0, n_terms, rule.block):
@@ -175,8 +194,8 @@ def take_rounds(
             e = min(s + rule.block, n_terms) if r < n_rounds else s
             base, old = terms.start[s], terms.start[before]
             sums[: terms.start[e] - base] = 0
-            for first in range(0, n_rows, TILE):
-                m = min(TILE, n_rows - first)
+            for first in range(0, n_rows, tile):
+                m = min(tile, n_rows - first)
                 for t in range(before, until):
                     fill_cells(rows, terms, t, first, cells[:m])
                     _move(cells[:m], steps[terms.start[t] - old :], scores[first : first + m])
@@ -282,9 +301,10 @@ def add_tables(
     rows: Rows, terms: Terms, tables: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> None:
     """Add the evidence of all terms to the scores of all rows (OUT)."""
-    cells = np.empty(TILE, np.int32)
-    for first in range(0, len(scores), TILE):
-        m = min(TILE, len(scores) - first)
+    tile = _tile(scores.shape[1])
+    cells = np.empty(tile, np.int32)
+    for first in range(0, len(scores), tile):
+        m = min(tile, len(scores) - first)
         for t in range(len(terms.first)):
             fill_cells(rows, terms, t, first, cells[:m])
             _move(cells[:m], tables[terms.start[t] :], scores[first : first + m])

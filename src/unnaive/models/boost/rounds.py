@@ -14,7 +14,8 @@ from unnaive.encode import Bins
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.boost import kernels
-from unnaive.models.boost.coding import Numbering
+from unnaive.models.boost.coding import Numbering, join_stripes, sample_stripes
+from unnaive.models.boost.resume import Resumed
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table.storage import Storage
 
@@ -25,6 +26,9 @@ STEADY, CAREFUL = 1.0, 0.3
 # Where the held-out rows gain at every look, as they do for thousands of rounds where pairs tell
 # classes apart without error, steps become larger; they fall back at the first loss.
 LUCKY, HASTE, FASTEST = 5, 1.5, 5.0
+# Least number of looks between two points from which another process may go on, and the least share
+# of all looks so far: each point holds all tables, so there are few.
+POINT, LATER = 10, 0.25
 
 
 # Gains are measured by the loss that is left, but by no less than this share of what the base rates
@@ -54,7 +58,7 @@ class Bag:
     number : int
         The fold that is held out; -1 for none.
     scores : array of shape (rows, scores)
-        Of all rows; of one stripe where there are several.
+        Of all rows; of a sample where there are several stripes.
     terms : Terms
         Tables that it learns.
     tables : array of shape (cells, scores)
@@ -133,11 +137,14 @@ class Booster:
         storage: Storage,
         progress: Progress,
         terms: Terms,
+        resumed: Resumed,
     ) -> None:
         self.stripes, self.rule, self.stopping = stripes, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
-        self.storage = storage
-        n_rows, n_scores = max(len(rows.groups) for rows in stripes), len(prior)
+        self.storage, self.resumed = storage, resumed
+        self.n_sampled = sample_stripes(stripes)  # stripes that a round looks at
+        n_rows = self.n_sampled * max(len(rows.groups) for rows in stripes)
+        n_scores = len(prior)
         numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
         self.bags = [
             Bag(
@@ -163,28 +170,58 @@ class Booster:
         The bags stop together, where their held-out rows together are judged best; their losses at
         every look are the answer.
         """
+        known = self.resumed.begin([bag.tables.shape for bag in self.bags])
+        if known is not None:
+            for bag, evidence in zip(self.bags, known.tables, strict=True):
+                bag.tables, bag.n_rounds = evidence.copy(), known.n_rounds
+            if known.ended:
+                return list(known.losses)
         self.prepare()
         if not self.stopping.early:
-            self._advance(self.stopping.max_rounds, 1.0)
+            self._run_blindly(0 if known is None else known.done)
             return []
-        losses = [self.held_out_loss()]
+        done, streak = (0, 0) if known is None else (known.done, known.streak)
+        losses = [self.held_out_loss()] if known is None else list(known.losses)
         least = self.stopping.tol * SETTLED * self.base_loss
-        best, best_at, known = losses[0], 0, [bag.tables.copy() for bag in self.bags]
-        done, lucky = 0, 0  # rounds, and looks in a row that saw a gain
+        best, best_at, tables = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+        point = len(losses)  # looks at the last point to go on from
         while done < self.stopping.max_rounds:
-            now = min(pace * HASTE ** (lucky // LUCKY), FASTEST)
+            now = min(pace * HASTE ** (streak // LUCKY), FASTEST)
             n_rounds = math.ceil(LOOK * min(now, 1.0))
             self._advance(n_rounds, now)
             done += n_rounds
             losses.append(self.held_out_loss())
-            lucky = 0 if losses[-1] >= losses[-2] else lucky + 1
+            streak = 0 if losses[-1] >= losses[-2] else streak + 1
             if losses[-1] < best - max(self.stopping.tol * best, least):
-                best, best_at, known = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+                best, best_at, tables = losses[-1], done, [bag.tables.copy() for bag in self.bags]
+                if len(losses) - point >= max(POINT, LATER * len(losses)):
+                    point = len(losses)
+                    self._keep(False, done, streak, losses)
             if self.progress.stopped or done - best_at >= self.stopping.patience:
                 break
-        for bag, tables in zip(self.bags, known, strict=True):
-            bag.tables = tables
+        for bag, evidence in zip(self.bags, tables, strict=True):
+            bag.tables = evidence
+        self._keep(True, done, streak, losses)
         return losses
+
+    def _run_blindly(self, done: int) -> None:
+        """All rounds from ``done`` on, of bags that hold nothing out."""
+        while done < self.stopping.max_rounds:
+            n_rounds = min(
+                math.ceil(max(LOOK * POINT, LATER * done)), self.stopping.max_rounds - done
+            )
+            self._advance(n_rounds, 1.0)
+            done += n_rounds
+            self._keep(done == self.stopping.max_rounds, done, 0, [])
+
+    def _keep(self, ended: bool, done: int, streak: int, losses: Sequence[float]) -> None:
+        """Make this a point from which another process can go on: only tables count."""
+        tables = [bag.tables for bag in self.bags]
+        self.resumed.add(ended, done, streak, self.bags[0].n_rounds, losses, tables)
+        if not ended and len(self.stripes) == 1:
+            list(
+                in_threads(lambda bag: self.score(bag, self.held_out(bag)), self.bags, self.n_jobs)
+            )
 
     def score(self, bag: Bag, rows: Rows) -> NDArray[np.float64]:
         """Scores of some rows from a bag's tables, until those of other rows are asked for."""
@@ -202,9 +239,12 @@ class Booster:
         return self.stripes[self.held_out_stripe(bag)]
 
     def learning(self, bag: Bag, n: int) -> Rows:
-        """Rows that a bag learns from in round n: one stripe after the other, but for its own."""
-        others = max(len(self.stripes) - 1, 1)
-        return self.stripes[(bag.number + 1 + n % others) % len(self.stripes)]
+        """Rows that a bag learns from in round n: the next few stripes, but for its own."""
+        if len(self.stripes) == 1:
+            return self.stripes[0]
+        after = self.n_sampled * n + np.arange(self.n_sampled)
+        chosen = (bag.number + 1 + after % (len(self.stripes) - 1)) % len(self.stripes)
+        return join_stripes([self.stripes[k] for k in chosen])
 
     def weigh(self, terms: Terms, number: int) -> NDArray[np.float64]:
         """Weight of the rows that a bag learns from in every cell."""
@@ -218,7 +258,8 @@ class Booster:
         """Bring the bags' weights and scores up to their tables."""
 
         def prepare(bag: Bag) -> None:
-            bag.cell_weight = self.weigh(bag.terms, bag.number) / len(self.stripes)
+            share = self.n_sampled / len(self.stripes)
+            bag.cell_weight = share * self.weigh(bag.terms, bag.number)
             self.score(bag, self.held_out(bag))
 
         list(in_threads(prepare, self.bags, self.n_jobs))

@@ -24,6 +24,15 @@ U.compare = (place, data) => {
         if (weight) values.push({ text: `${attribute.name}: ${value}`, weight, order: Math.abs(weight) * frequency });
       });
     });
+    // How often two values come together is not known: as if attributes were independent in each class.
+    for (const pair of part.pairs || []) {
+      const logs = pair.logs(), [first, second] = pair.margins.map((margin) => margin());
+      pair.values[0].forEach((one, u) => pair.values[1].forEach((two, v) => {
+        const cell = (u * pair.values[1].length + v) * n, weight = logs[cell + state.a] - logs[cell + state.b];
+        const share = (c) => first[u * n + c] * second[v * n + c];
+        if (weight && labels.some((_, c) => share(c) !== 0)) values.push({ text: `${pair.names[0]} x ${pair.names[1]}: ${one}, ${two}`, weight, order: 0.5 * Math.abs(weight) * (share(state.a) + share(state.b)) || 0 });
+      }));
+    }
     return values.sort((one, two) => two.order - one.order);
   };
 

@@ -13,6 +13,13 @@ U.open = () => {
         attribute[name] = packed ? U.lazy(() => U.array(packed)) : null;
       }
     });
+    for (const pair of part.pairs || []) {
+      const { logs, counts, margins } = pair;
+      pair.names = pair.columns.map((j) => data.columns[j].name);
+      pair.logs = U.lazy(() => U.array(logs));
+      pair.counts = U.lazy(() => U.array(counts));
+      pair.margins = margins.map((packed) => U.lazy(() => U.array(packed)));
+    }
   }
   const model = data.answer ? U.node(data.answer, data.columns, data.classes.length) : null;
   U.model = model;
@@ -23,6 +30,7 @@ U.open = () => {
   if (data.decision) U.decideView = fill("decide-view", (place) => U.decide(place, data.decision, data.classes));
   const evidence = data.parts.length ? fill("evidence-view", (place) => U.evidence(place, data)) : null;
   U.evidenceView = evidence;
+  if (data.parts.length && data.parts[0].pairs) U.pairsView = fill("pairs-view", (place) => U.pairs(place, data));
   // The tree may be inside a decomposition; its labels are then clusters.
   let rooted = model;
   while (rooted && !rooted.routing && rooted.inner) rooted = rooted.inner;
