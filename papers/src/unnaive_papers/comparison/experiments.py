@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive import PooledClassifier
 from unnaive.choose import make_model
 from unnaive.datasets import make_loans
 from unnaive.estimator.registry import family
@@ -36,7 +37,12 @@ def _one(name: str, seed: Any) -> Any:
     return make_model(name, random_state=seed)
 
 
+def _pool(seed: Any) -> Any:
+    return PooledClassifier(random_state=seed)
+
+
 CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
+    "unnaive pool": _pool,
     **{f"unnaive {name}": _family(name) for name in family()},
     **PEERS,
 }
