@@ -157,8 +157,6 @@ def test_members_and_weights_that_make_no_pool_are_named():
     for options, error, words in refused:
         with pytest.raises(error, match=words):
             PooledClassifier(**options).fit(X, y)
-    with pytest.raises(TypeError, match="in memory"):
-        PooledClassifier(["nb"]).fit("rows.parquet", "y")
 
 
 def test_auto_takes_the_pool_where_it_has_the_least_held_out_loss():

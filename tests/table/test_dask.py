@@ -15,7 +15,7 @@ from sklearn.base import clone
 from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
 from helpers import assert_same_model, mixed_table
 from recording import Record
-from registry import ESTIMATORS, META
+from registry import CHOOSERS, ESTIMATORS, META
 from unnaive import (
     Discretizer,
     LatentClassClusterer,
@@ -52,7 +52,9 @@ def both(estimator, table, frame, **names):
 
 
 # Files have them all; on a cluster, choosing clusters by accuracy takes very many passes.
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if e is not META[2]], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [*(e for e in ESTIMATORS if e is not META[2]), CHOOSERS[1]], ids=repr
+)
 def test_every_model_equals_that_of_memory(estimator):
     table = awkward_table()
     assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))

@@ -17,7 +17,7 @@ from unnaive.estimator import reports_progress
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
-from unnaive.table import Schema
+from unnaive.table import Schema, scan_of
 
 
 @register()
@@ -91,6 +91,7 @@ class AutoClassifier(TableClassifier):
     True
     """
 
+    _n_passes = None
     best_estimator_: BaseEstimator
     best_name_: str
     decision_: Decision | None = None
@@ -126,16 +127,16 @@ class AutoClassifier(TableClassifier):
         return Wanted(frozenset())  # the estimators that are compared read the table themselves
 
     @reports_progress
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compare all, then fit the best on all rows.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of rows, in fitting and in the measures. Estimators without ``sample_weight``
-            are shown as failed.
+            Weights of rows, in fitting and in the measures, or the name of a column where X is not
+            in memory. Estimators without ``sample_weight`` are shown as failed.
 
         Returns
         -------
@@ -156,7 +157,7 @@ class AutoClassifier(TableClassifier):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        self._about = About(target_name(y, None))
+        self._about = About(target_name(y, scan_of(X, y, sample_weight)))
         return self._adopt(comparison, comparison.best_)
 
     def _adopt(self, comparison: Comparison, best: Any) -> Self:

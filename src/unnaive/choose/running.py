@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.quality import NAN, Quality, QualitySums
-from unnaive.choose.reading import LabelledTable, Split
+from unnaive.choose.pooling import take_member_logs
+from unnaive.choose.reading import LabelledRows, Split
 from unnaive.common.advice import silence
 from unnaive.encode.draws import draw_order
+from unnaive.models._base import leaves_answer
 
 ProgressCallback = Callable[[str, int, int], None]
 # Rows of the small fits that estimate the cost of a model, by the best time of each size; the very
@@ -49,7 +51,8 @@ class Result:
     fit_seconds, predict_seconds : float
         Of the median fold: the first may have compiled kernels.
     held_out : array of shape (rows, classes) or None
-        Probabilities of the rows that were held out; NaN for others.
+        Of models of this library, what they would add to a pool for rows that were held out; NaN
+        for others.
     """
 
     name: str
@@ -84,7 +87,7 @@ class TimeBudget:
 
 def run_all(
     candidates: Mapping[str, Any],
-    rows: LabelledTable,
+    rows: LabelledRows,
     splits: Sequence[Split],
     budget: TimeBudget,
     seed: int,
@@ -110,38 +113,38 @@ def run_all(
 
 
 def _estimate_costs(
-    candidates: Mapping[str, Any], rows: LabelledTable, budget: TimeBudget, seed: int
+    candidates: Mapping[str, Any], rows: LabelledRows, budget: TimeBudget, seed: int
 ) -> dict[str, float]:
     """Estimated seconds of one fit of each, from fits on a few rows."""
     assert budget.limit is not None
-    n = len(rows.target)
-    shuffled = draw_order(seed, np.arange(n))
+    n = len(rows)
+    few = rows.sample(draw_order(seed, rows.places, rows.storage)[: PROBES[-1]])
     allowed = PROBE_SHARE * budget.limit / len(candidates)
     return {
-        name: _extrapolate(_probe(estimator, rows, shuffled, budget, allowed), n)
+        name: _extrapolate(_probe(estimator, few, budget, allowed), n)
+        + rows.pass_seconds(estimator)
         for name, estimator in candidates.items()
     }
 
 
 def _probe(
     estimator: Any,
-    rows: LabelledTable,
-    shuffled: NDArray[np.intp],
+    rows: LabelledRows,
     budget: TimeBudget,
     allowed: float,
 ) -> dict[int, float]:
-    """Seconds of fits on a few rows, by their number, while these stay below what is allowed."""
+    """Seconds of fits on the first rows, by their number, as long as they are few enough."""
     seconds: dict[int, float] = {}
     warm = False
     for size in PROBES:
-        few = min(size, len(shuffled))
+        few = min(size, len(rows))
         largest = max(seconds, default=0)
         if budget.exceeded_by(0) or (largest and seconds[largest] * few / largest > allowed):
             break
         start = time.perf_counter()
         try:
             with silence():
-                rows.fit(estimator, shuffled[:few])
+                rows.fit(estimator, np.arange(few))
         except Exception as error:
             _reraise_interrupt(error)
             break  # it will be shown when its turn comes
@@ -165,7 +168,7 @@ def _extrapolate(seconds: dict[int, float], n: int) -> float:
 
 def _run(
     result: Result,
-    rows: LabelledTable,
+    rows: LabelledRows,
     splits: Sequence[Split],
     budget: TimeBudget | None,
     cost: float,
@@ -177,7 +180,7 @@ def _run(
     predictions: list[float] = []
     folds: list[Quality] = []
     size = None
-    held_out = np.full((len(rows.target), len(rows.labels)), NAN)
+    held_out: NDArray[np.float64] | None = None
     for k, (train, test) in enumerate(splits):
         # Room is kept for fitting on all rows, in case this is the best.
         ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
@@ -200,7 +203,12 @@ def _run(
             return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
         sums = new if sums is None else sums + new
         folds.append(fold)
-        held_out[test] = p
+        if leaves_answer(model):
+            take_member_logs(model.answer_.root, p)
+            if held_out is None:
+                held_out = rows.storage.empty((len(rows), len(rows.labels)), np.float64)
+                held_out[...] = NAN
+            held_out[test] = p
         fits.append(fitted - start)
         predictions.append(predicted - fitted)
         size = _size(model) if size is None else size
