@@ -18,6 +18,8 @@ from unnaive import (
     compare,
     scan,
 )
+from unnaive.choose.judging import refit_pool
+from unnaive.choose.scanned import read_scan
 from unnaive.table import files, sorting, storage
 
 ROWS = 150
@@ -79,6 +81,24 @@ def test_pools_inside_bags_and_arithmetic_ones_are_those_of_memory(rows):
     for model in (bags, mean):
         given = scan([folder / "in order.parquet"], "y", memory_limit=0)
         assert_same_model(clone(model).fit(X, y), clone(model).fit(given))
+
+
+def test_a_pool_of_a_sample_learns_again_from_all_rows_and_keeps_its_weights(rows):
+    X, y, _, folder = rows
+    pool = PooledClassifier(TWO, cv=2, random_state=0).fit(X[:75], y[:75])
+    again = refit_pool(pool, read_scan(by_number(folder, X), "from_dtype", None))
+    assert (again.weights_ == pool.weights_).all()
+    assert (again.answer_.root.intercept == pool.answer_.root.intercept).all()
+    whole = PooledClassifier(TWO, weights=pool.weights_, random_state=0).fit(X, y)
+    for one, other in zip(again.answer_.root.members, whole.answer_.root.members, strict=True):
+        assert_same_model(Learned(one), Learned(other))
+
+
+class Learned:
+    """A part of a model, to be compared like one."""
+
+    def __init__(self, part):
+        self.part_ = part
 
 
 def test_a_time_budget_is_kept_by_fits_on_a_few_rows_of_the_files(tmp_path, monkeypatch):

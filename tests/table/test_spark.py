@@ -30,7 +30,7 @@ FAMILIES = [
     MIXTURES[0],
     UNNAIVE[0],
     FORESTS[0],
-    CHOOSERS[1],
+    clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2),
     CLUSTERERS[0],
     clone(META[0]).set_params(cv=2, max_clusters=2),  # every number tried is several passes
 ]

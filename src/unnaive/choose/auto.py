@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from unnaive.answer import Answer, Decision
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import Comparison
-from unnaive.choose.judging import POOL
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
 from unnaive.estimator.about import About, target_name
@@ -200,7 +199,7 @@ def _reason(comparison: Comparison, best: Any) -> str:
     first, *others = [r for r in comparison.results if r.quality is not None]
     figures = [f"{getattr(r.quality, comparison.criterion):.4f}" for r in (first, *others[:1])]
     words = f"{first.name} has the best {measure} by cross-validation, {figures[0]}"
-    if first.name == POOL:
+    if first.pooled:
         counted = [f"{n} {w:.2f}" for n, w in zip(best.names_, best.weights_, strict=True) if w]
         words += f" ({', '.join(counted)})"
     return f"{words}; {others[0].name} has {figures[1]}." if others else f"{words}."

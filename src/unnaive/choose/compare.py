@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from unnaive.choose.comparison import ALIASES, MEASURES, Comparison, mark_as_good, rank
 from unnaive.choose.family import candidates, keep_readable
 from unnaive.choose.judging import fit_pool, judge_pool
-from unnaive.choose.pooled import PooledClassifier
 from unnaive.choose.reading import LabelledRows, LabelledTable, make_splits
 from unnaive.choose.running import ProgressCallback, Result, TimeBudget, run_all
 from unnaive.choose.scanned import read_labelled, refuse_foreign
@@ -173,7 +172,7 @@ def _fit_best(results: list[Result], rows: LabelledRows) -> tuple[str, Any]:
     for result in results:
         if result.quality is None:
             continue
-        if isinstance(result.estimator, PooledClassifier) and result.held_out is None:
+        if result.pooled:
             return result.name, fit_pool(result, results, rows)
         return result.name, rows.fit(result.estimator, rows.places)
     problems = "; ".join(f"{r.name}: {r.problem}" for r in results)

@@ -53,12 +53,13 @@ def judge_pool(
     seconds = sum(r.fit_seconds for r in chosen)
     if budget.exceeded_by(seconds):
         problem = f"left out: the time budget of {budget.limit:g} s is too small for it"
-        return Result(POOL, estimator, problem=problem, left_out=True)
+        return Result(POOL, estimator, problem=problem, left_out=True, pooled=True)
     return Result(
         POOL,
         estimator,
         over_folds(sums.quality, folds),
         tuple(folds),
+        pooled=True,
         fit_seconds=seconds,
         predict_seconds=sum(r.predict_seconds for r in chosen),
     )

@@ -104,7 +104,8 @@ class LabelledRows(ABC):
         decided = None if model is None else self.decided(model, rows)
         sums: QualitySums | None = None
         for part in stretches(len(rows)):
-            w, given = (None if each is None else each[part] for each in (weight, decided))
+            w = None if weight is None else weight[part]
+            given = None if decided is None else decided[part]
             new = QualitySums.of(p[part], groups[part], w, given)
             sums = new if sums is None else sums + new
         assert sums is not None

@@ -48,6 +48,8 @@ class Result:
         Why there is no quality: an error, or the time budget; empty if there is one.
     left_out : bool
         Whether the time budget is the reason.
+    pooled : bool
+        Whether it is the pool of the other results.
     fit_seconds, predict_seconds : float
         Of the median fold: the first may have compiled kernels.
     held_out : array of shape (rows, classes) or None
@@ -63,6 +65,7 @@ class Result:
     size: int | None = None
     problem: str = ""
     left_out: bool = False
+    pooled: bool = False
     fit_seconds: float = field(default=NAN, compare=False)
     predict_seconds: float = field(default=NAN, compare=False)
     held_out: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
