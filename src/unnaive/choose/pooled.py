@@ -44,7 +44,8 @@ class PooledClassifier(TableClassifier):
 
     Weights are those of least log loss on rows that a member has not learned from: out of bag where
     it draws or holds out rows, else held out by folds. They need not sum to 1: where members are
-    together too sure of themselves, they sum to less. A weight of 0 leaves a member out.
+    together too sure of themselves, they sum to less. A weight of 0 leaves a member out. Rows need
+    not be in memory: the pool is the same.
 
     Parameters
     ----------
