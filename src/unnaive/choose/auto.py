@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, Decision
 from unnaive.choose.compare import compare
-from unnaive.choose.comparison import Comparison
+from unnaive.choose.comparison import MEASURES, Comparison
+from unnaive.common.wording import counted, listed, printable
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
 from unnaive.estimator.about import About, target_name
@@ -64,7 +65,7 @@ class AutoClassifier(TableClassifier):
     decision_ : Decision or None
         What `with_decision` has set.
     reason_ : str
-        What was chosen and why, in a sentence.
+        What was chosen and why, in a sentence or two; also in ``repr``, the report and files.
     answer_ : Answer
         That of the best estimator, as plain data.
     classes_ : array of shape (n_classes,)
@@ -163,11 +164,16 @@ class AutoClassifier(TableClassifier):
         """Take the best of a comparison, fitted on all rows."""
         self._comparison = comparison
         self.best_name_, self.best_estimator_ = comparison.best_name_, best
-        self.reason_ = _reason(comparison, best)
+        self.reason_ = _reason(comparison, best, bool(self.readable))
         self.classes_, self.decision_ = np.asarray(best.classes_), None
         # A fitted one also knows which numbers are whole and how values are ordered.
         self._remember(getattr(best, "schema_", comparison.schema))
         return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The parameters and, once it is fitted, what was chosen and why, as a comment."""
+        text: str = super().__repr__(N_CHAR_MAX)
+        return f"{text}\n# chosen: {printable(self.reason_)}" if hasattr(self, "reason_") else text
 
     @property
     def comparison_(self) -> Comparison:
@@ -193,13 +199,22 @@ class AutoClassifier(TableClassifier):
         return True
 
 
-def _reason(comparison: Comparison, best: Any) -> str:
+def _reason(comparison: Comparison, best: Any, readable: bool) -> str:
     """What was chosen and why."""
-    measure = comparison.criterion.replace("_", " ")
+    measure = MEASURES[comparison.criterion]
     first, *others = [r for r in comparison.results if r.quality is not None]
     figures = [f"{getattr(r.quality, comparison.criterion):.4f}" for r in (first, *others[:1])]
-    words = f"{first.name} has the best {measure} by cross-validation, {figures[0]}"
+    words = (
+        f"{first.name} has the best {measure} by {comparison.n_folds}-fold cross-validation of "
+        f"{counted(comparison.n_rows, 'row')}, {figures[0]}"
+    )
     if first.pooled:
-        counted = [f"{n} {w:.2f}" for n, w in zip(best.names_, best.weights_, strict=True) if w]
-        words += f" ({', '.join(counted)})"
-    return f"{words}; {others[0].name} has {figures[1]}." if others else f"{words}."
+        weights = [f"{n} {w:.2f}" for n, w in zip(best.names_, best.weights_, strict=True) if w]
+        words += f" (weights: {', '.join(weights)})"
+    words += f"; {others[0].name} has {figures[1]}." if others else "."
+    if readable:
+        words += " Only models whose evidence adds up over columns were compared."
+    late = [r.name for r in comparison.results if r.left_out]
+    if late:
+        words += f" The time budget left out {listed(late)}."
+    return words

@@ -126,7 +126,7 @@ def compare(
         refuse_foreign(competitors)
     if readable:
         competitors = keep_readable(competitors)
-    results = run_all(competitors, rows, splits, budget, seed, progress)
+    results = run_all(competitors, rows, splits, budget, seed, progress, pool)
     pooled = judge_pool(results, rows, splits, budget, readable) if pool else None
     results = rank(results if pooled is None else [*results, pooled], criterion)
     results = mark_as_good(results, criterion, splits)

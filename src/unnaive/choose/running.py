@@ -95,8 +95,12 @@ def run_all(
     budget: TimeBudget,
     seed: int,
     progress: ProgressCallback | None,
+    pool: bool = False,
 ) -> list[Result]:
-    """Every candidate's result, the cheapest first where time is limited."""
+    """Every candidate's result, the cheapest first where time is limited.
+
+    With ``pool``, time is kept for fitting those that are done once more, on all rows.
+    """
     costs = dict.fromkeys(candidates, 0.0)
     if budget.limit is not None:
         costs = _estimate_costs(candidates, rows, budget, seed)
@@ -110,7 +114,9 @@ def run_all(
 
         first = not any(r.quality for r in results)  # one model is always finished
         result = Result(name, candidates[name])
-        results.append(_run(result, rows, splits, None if first else budget, costs[name], report))
+        limit = None if first else budget
+        kept = sum(r.fit_seconds for r in results if r.held_out is not None) if pool else 0.0
+        results.append(_run(result, rows, splits, limit, costs[name], kept, report))
         report(len(splits))
     return results
 
@@ -175,9 +181,13 @@ def _run(
     splits: Sequence[Split],
     budget: TimeBudget | None,
     cost: float,
+    kept: float,
     report: Callable[[int], None],
 ) -> Result:
-    """The result over all folds, unless a fit, or after the first one the rest, takes too long."""
+    """The result over all folds, unless a fit, or after the first one the rest, takes too long.
+
+    ``kept`` are seconds that must be left after it.
+    """
     sums: QualitySums | None = None
     fits: list[float] = []
     predictions: list[float] = []
@@ -187,7 +197,7 @@ def _run(
     for k, (train, test) in enumerate(splits):
         # Room is kept for fitting on all rows, in case this is the best.
         ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
-        if budget is not None and budget.exceeded_by(ahead):
+        if budget is not None and budget.exceeded_by(ahead + kept):
             after = f" after {k} of {len(splits)} folds" if k else ""
             problem = f"left out{after}: the time budget of {budget.limit:g} s is too small for it"
             return replace(result, problem=problem, left_out=True)
