@@ -111,6 +111,15 @@ def test_a_time_budget_is_kept_by_fits_on_a_few_rows_of_the_files(tmp_path, monk
     assert {r.name for r in comparison.results} == {"nb", "gaussian"}
 
 
+def test_a_sample_of_the_files_has_its_own_labels_and_weights(rows):
+    X, y, weight, folder = rows
+    scanned = read_scan(by_number(folder, X, weight="w"), "from_dtype", None)
+    few = scanned.sample(np.array([5, 2, 90, 40]))
+    ids = scanned.row_ids[[5, 2, 90, 40]]
+    found = zip(few.X["ratio"].to_pylist(), few.target, few.weight, strict=True)
+    assert set(found) == set(zip(X["ratio"][ids], y[ids], weight[ids], strict=True))
+
+
 def test_what_needs_memory_says_so(rows):
     X, y, _, folder = rows
     given = by_number(folder, X)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from unnaive.answer import Pool
 from unnaive.bayes.quality import Quality, QualitySums
 from unnaive.choose.pooled import PooledClassifier
-from unnaive.choose.pooling import Weights, pooled_logs, pooled_loss, weigh_logs
+from unnaive.choose.pooling import Weights, equal_weights, pooled_logs, pooled_loss, weigh_logs
 from unnaive.choose.reading import LabelledRows, Split
 from unnaive.choose.running import Result, TimeBudget, over_folds
 from unnaive.models._base import leaves_answer
@@ -128,7 +128,9 @@ def _take(
 
 
 def _weigh(chosen: Sequence[Result], rows: LabelledRows, judged: NDArray[np.intp]) -> Weights:
-    """Weights by rows that were held out."""
+    """Weights by rows that were held out; equal ones where there are none."""
+    if not len(judged):
+        return equal_weights(len(chosen), len(rows.labels))
     groups = rows.storage.take(rows.groups, judged)
     return weigh_logs(_take(chosen, rows, judged), groups, rows.units(judged))
 

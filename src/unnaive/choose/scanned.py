@@ -82,10 +82,11 @@ class ScannedRows(LabelledRows):
         return None
 
     def sample(self, rows: NDArray[np.intp]) -> LabelledTable:
-        rows = np.sort(rows)
         scan = take_rows(replace(self.scan.unlabelled, weight=None, check=None), rows)
         source = open_table(BaseEstimator(), scan, fitted=self.schema)
-        X = join_answers(source.each(lambda block: block.native(), ANSWERING))
+        pieces = list(source.each(lambda block: (block.row_ids, block.native()), ANSWERING))
+        X = join_answers(piece for _, piece in pieces)
+        rows = rows[np.concatenate([places for places, _ in pieces])]  # as they came
         weight = None if self.weight is None else self.weight[rows]
         categories = [c.name for c in self.schema if c.kind == "categorical"]
         return read_table(X, self.labels.classes[self.groups[rows]], weight, categories)
