@@ -25,7 +25,8 @@ class AutoClassifier(TableClassifier):
     """The best classifier for a table by cross-validation, fitted on all its rows.
 
     One of them is the pool of the others, if ``pool``. Fitting is :func:`unnaive.compare` followed
-    by fitting the best; predictions are the best's.
+    by fitting the best; predictions are the best's. Rows need not be in memory: the choice is the
+    same.
 
     Parameters
     ----------
