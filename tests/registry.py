@@ -109,7 +109,7 @@ AROUND = [
         NaiveBayesClassifier(numeric="gaussian"), n_estimators=2, calibration="none", random_state=0
     ),
 ]
-# Choose among the others or join them, on tables in memory; what they answer is kept.
+# Choose among the others or join them; what they answer is kept.
 CHOOSERS = [
     AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0),
     PooledClassifier(

@@ -28,7 +28,7 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers import mixed_table
-from unnaive import AutoClassifier, C45Classifier, NaiveBayesClassifier, compare, load, save, scan
+from unnaive import AutoClassifier, C45Classifier, NaiveBayesClassifier, compare, load, save
 from unnaive.choose import make_model
 from unnaive.choose.comparison import MEASURES
 from unnaive.choose.spread import differ, spread
@@ -401,7 +401,7 @@ def test_auto_answers_as_the_best_and_shows_how_it_chose():
         model.predict(X.drop(columns="age"))
 
 
-def test_auto_keeps_its_best_in_a_file_and_learns_from_memory_only(tmp_path):
+def test_auto_keeps_its_best_in_a_file(tmp_path):
     X, y = mixed_table(80)
     model = AutoClassifier(models=CHEAP, cv=2, random_state=0).fit(X, y)
     for saved in (model, model.best_estimator_):
@@ -412,8 +412,6 @@ def test_auto_keeps_its_best_in_a_file_and_learns_from_memory_only(tmp_path):
     save(model, tmp_path / "a.unv")
     with pytest.raises(AttributeError, match="no comparison_: model files keep the chosen model"):
         load(tmp_path / "a.unv").comparison_
-    with pytest.raises(TypeError, match="compared on tables in memory; got Scan"):
-        model.fit(scan("rows.csv", "y"), None)
 
 
 def test_auto_has_what_its_best_has():

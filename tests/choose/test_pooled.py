@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import unnaive
@@ -157,8 +158,6 @@ def test_members_and_weights_that_make_no_pool_are_named():
     for options, error, words in refused:
         with pytest.raises(error, match=words):
             PooledClassifier(**options).fit(X, y)
-    with pytest.raises(TypeError, match="in memory"):
-        PooledClassifier(["nb"]).fit("rows.parquet", "y")
 
 
 def test_auto_takes_the_pool_where_it_has_the_least_held_out_loss():
@@ -170,13 +169,41 @@ def test_auto_takes_the_pool_where_it_has_the_least_held_out_loss():
     results = {r.name: r.quality.log_loss for r in auto.comparison_.results}
     assert results["pool"] < min(results["gaussian"], results["forest"])
     assert auto.best_name_ == "pool"
-    assert auto.reason_.startswith("pool has the best log loss by cross-validation, 0.")
+    why = "pool has the best log loss by 3-fold cross-validation of 500 rows, 0."
+    assert auto.reason_.startswith(why)
+    assert "(weights: gaussian " in auto.reason_
+    assert f"# chosen: {why}" in repr(auto)
+    assert "chosen" not in repr(clone(auto))
+    assert f"Chosen among others: {why}" in unnaive.report(auto, X[:40], y[:40]).html
     assert isinstance(auto.answer_.root, Pool)
     single = AutoClassifier(models=["gaussian", "forest"], cv=3, pool=False, random_state=0).fit(
         X, y
     )
     assert {r.name for r in single.comparison_.results} == {"gaussian", "forest"}
     assert single.best_name_ == min(("gaussian", "forest"), key=results.get)
+
+
+def test_a_time_budget_keeps_time_for_the_pool(monkeypatch):
+    """A clock that counts fits: each fit takes one second, all else none."""
+    now = [0.0]
+
+    class Slow(NaiveBayesClassifier):
+        def fit(self, X, y, sample_weight=None):
+            now[0] += 1.0
+            return super().fit(X, y, sample_weight)
+
+    monkeypatch.setattr("unnaive.choose.running.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("unnaive.choose.running._estimate_costs", lambda c, *_: dict.fromkeys(c, 0))
+    X, y = mixed_table(60)
+    three = {name: Slow(alpha=k + 1.0) for k, name in enumerate("abc")}
+    given = {"models": [], "estimators": three, "cv": 2, "random_state": 0}
+    # Two models take 4 s in folds and 2 s for their pool; a third one would take 3 s more.
+    auto = AutoClassifier(time_budget=8.5, **given).fit(X, y)
+    results = {r.name: r for r in auto.comparison_.results}
+    assert results["pool"].quality is not None
+    assert results["c"].left_out
+    assert auto.reason_.endswith("The time budget left out 'c'.")
+    assert now[0] <= 8.5
 
 
 def test_readable_keeps_to_evidence_that_adds_up():
@@ -187,5 +214,6 @@ def test_readable_keeps_to_evidence_that_adds_up():
     tried = {r.name: r.estimator for r in auto.comparison_.results}
     assert set(tried) == {"nb", "boosted", "pool"}
     assert [name for name, _ in tried["pool"].estimators] == ["nb", "boosted"]
+    assert auto.reason_.endswith("whose evidence adds up over columns were compared.")
     with pytest.raises(ValueError, match="readable=True leaves nothing"):
         AutoClassifier(models=["c45"], readable=True).fit(X, y)

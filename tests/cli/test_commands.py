@@ -246,6 +246,16 @@ def test_rows_that_memory_has_no_room_for_are_read_block_by_block(ask, monkeypat
     assert f"compared on a random sample of {n} of 300 rows" in out
 
 
+def test_pools_of_rows_that_memory_has_no_room_for_are_those_of_all_rows(ask, monkeypatch):
+    monkeypatch.setattr(sys.modules["unnaive.table.scan"], "machine_memory", lambda: 40_000)
+    X, y = table()
+    few = ["--set", "estimators=['nb', 'gaussian']"]
+    code, _, err = ask("fit", "-m", "pool", *few, LOANS, "-t", TARGET, "-o", "p.unv", "--cv", 0)
+    assert (code, err) == (0, "")
+    pool = unnaive.PooledClassifier(["nb", "gaussian"], random_state=0).fit(X, y)
+    assert_same_model(load("p.unv"), pool)
+
+
 def test_a_compact_model_is_smaller_and_cannot_be_updated(ask, work):
     assert (
         ask("fit", "-m", "nb", LOANS, "-t", TARGET, "-o", "c.unv", "--cv", 0, "--compact")[0] == 0

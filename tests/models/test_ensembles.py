@@ -29,7 +29,8 @@ from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
 from unnaive.models.ensemble.weights import GivenRows, RowWeights
 
 TREE = NBTreeClassifier(max_depth=1, cv=2, calibration="none")
-C45 = C45Classifier(calibration="none")  # members are not calibrated
+C45 = C45Classifier(calibration="none")
+CALIBRATED = C45Classifier(max_depth=3)  # by halves of the rows
 GAUSSIAN = NaiveBayesClassifier(numeric="gaussian")
 
 
@@ -56,7 +57,7 @@ def by_value(model, X, y):
     return X.iloc[order].reset_index(drop=True), y[order]
 
 
-@pytest.mark.parametrize("tree", [C45, TREE, GAUSSIAN], ids=repr)
+@pytest.mark.parametrize("tree", [C45, CALIBRATED, TREE, GAUSSIAN], ids=repr)
 def test_bags_equal_members_that_are_fitted_by_hand(tree):
     """Rows that are coded once are the rows as they are read with a bag's weights."""
     model = BaggedClassifier(tree, n_estimators=3, random_state=5)
@@ -97,7 +98,7 @@ def test_boosting_is_its_definition(tree):
 
 
 @pytest.mark.parametrize("kind", [BaggedClassifier, BoostedClassifier])
-@pytest.mark.parametrize("tree", [C45, TREE], ids=repr)
+@pytest.mark.parametrize("tree", [CALIBRATED, TREE], ids=repr)
 def test_the_order_of_rows_does_not_matter(kind, tree):
     X, y = mixed_table(200)
     order = np.random.default_rng(0).permutation(len(y))

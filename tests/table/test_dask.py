@@ -15,7 +15,7 @@ from sklearn.base import clone
 from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
 from helpers import assert_same_model, mixed_table
 from recording import Record
-from registry import ESTIMATORS, META
+from registry import CHOOSERS, ESTIMATORS, META
 from unnaive import (
     Discretizer,
     LatentClassClusterer,
@@ -26,6 +26,7 @@ from unnaive import (
 )
 from unnaive.table.dask import DaskSource
 
+FEW_FOLDS = clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2)
 pytestmark = pytest.mark.usefixtures("dask_client")
 
 
@@ -52,7 +53,9 @@ def both(estimator, table, frame, **names):
 
 
 # Files have them all; on a cluster, choosing clusters by accuracy takes very many passes.
-@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if e is not META[2]], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [*(e for e in ESTIMATORS if e is not META[2]), FEW_FOLDS], ids=repr
+)
 def test_every_model_equals_that_of_memory(estimator):
     table = awkward_table()
     assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))

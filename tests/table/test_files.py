@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from helpers import assert_same_model, mixed_table
-from registry import ESTIMATORS
+from registry import CHOOSERS, ESTIMATORS
 from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
@@ -71,7 +71,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(sorting, "RUN", 41)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, CHOOSERS[1]], ids=repr)
 def test_files_give_the_model_of_memory(estimator, table, tmp_path, small_blocks):
     X, y, weight = table
     whole = clone(estimator).fit(X, y)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from clusters import awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
 from recording import Record
-from registry import BAGGED, BOOSTED, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
+from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
 from unnaive.table.spark import SparkSource
 
@@ -30,6 +30,7 @@ FAMILIES = [
     MIXTURES[0],
     UNNAIVE[0],
     FORESTS[0],
+    clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2),
     CLUSTERERS[0],
     clone(META[0]).set_params(cv=2, max_clusters=2),  # every number tried is several passes
 ]

@@ -155,6 +155,11 @@ def pooled_logs(node: Any, block: Block, n_jobs: int | None = None) -> NDArray[n
     return np.maximum(log_probabilities(node, block, n_jobs), LEAST_LOG)
 
 
+def has_least_log(node: Any) -> bool:
+    """Whether what a member adds has a least value: evidence that adds up has none."""
+    return pooled_logs.dispatch(type(node)) is pooled_logs.dispatch(object)
+
+
 @pooled_logs.register(EvidenceTable)
 @pooled_logs.register(BayesTree)
 def _(

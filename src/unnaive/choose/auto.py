@@ -10,14 +10,14 @@ from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, Decision
 from unnaive.choose.compare import compare
-from unnaive.choose.comparison import Comparison
-from unnaive.choose.judging import POOL
+from unnaive.choose.comparison import MEASURES, Comparison
+from unnaive.common.wording import counted, listed, printable
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
-from unnaive.table import Schema
+from unnaive.table import Schema, scan_of
 
 
 @register()
@@ -25,7 +25,8 @@ class AutoClassifier(TableClassifier):
     """The best classifier for a table by cross-validation, fitted on all its rows.
 
     One of them is the pool of the others, if ``pool``. Fitting is :func:`unnaive.compare` followed
-    by fitting the best; predictions are the best's.
+    by fitting the best; predictions are the best's. Rows need not be in memory: the choice is the
+    same.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class AutoClassifier(TableClassifier):
     decision_ : Decision or None
         What `with_decision` has set.
     reason_ : str
-        What was chosen and why, in a sentence.
+        What was chosen and why, in a sentence or two; also in ``repr``, the report and files.
     answer_ : Answer
         That of the best estimator, as plain data.
     classes_ : array of shape (n_classes,)
@@ -91,6 +92,7 @@ class AutoClassifier(TableClassifier):
     True
     """
 
+    _n_passes = None
     best_estimator_: BaseEstimator
     best_name_: str
     decision_: Decision | None = None
@@ -126,16 +128,16 @@ class AutoClassifier(TableClassifier):
         return Wanted(frozenset())  # the estimators that are compared read the table themselves
 
     @reports_progress
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Compare all, then fit the best on all rows.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights of rows, in fitting and in the measures. Estimators without ``sample_weight``
-            are shown as failed.
+            Weights of rows, in fitting and in the measures, or the name of a column where X is not
+            in memory. Estimators without ``sample_weight`` are shown as failed.
 
         Returns
         -------
@@ -156,18 +158,23 @@ class AutoClassifier(TableClassifier):
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
-        self._about = About(target_name(y, None))
+        self._about = About(target_name(y, scan_of(X, y, sample_weight)))
         return self._adopt(comparison, comparison.best_)
 
     def _adopt(self, comparison: Comparison, best: Any) -> Self:
         """Take the best of a comparison, fitted on all rows."""
         self._comparison = comparison
         self.best_name_, self.best_estimator_ = comparison.best_name_, best
-        self.reason_ = _reason(comparison, best)
+        self.reason_ = _reason(comparison, best, bool(self.readable))
         self.classes_, self.decision_ = np.asarray(best.classes_), None
         # A fitted one also knows which numbers are whole and how values are ordered.
         self._remember(getattr(best, "schema_", comparison.schema))
         return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The parameters and, once it is fitted, what was chosen and why, as a comment."""
+        text: str = super().__repr__(N_CHAR_MAX)
+        return f"{text}\n# chosen: {printable(self.reason_)}" if hasattr(self, "reason_") else text
 
     @property
     def comparison_(self) -> Comparison:
@@ -193,13 +200,22 @@ class AutoClassifier(TableClassifier):
         return True
 
 
-def _reason(comparison: Comparison, best: Any) -> str:
+def _reason(comparison: Comparison, best: Any, readable: bool) -> str:
     """What was chosen and why."""
-    measure = comparison.criterion.replace("_", " ")
+    measure = MEASURES[comparison.criterion]
     first, *others = [r for r in comparison.results if r.quality is not None]
     figures = [f"{getattr(r.quality, comparison.criterion):.4f}" for r in (first, *others[:1])]
-    words = f"{first.name} has the best {measure} by cross-validation, {figures[0]}"
-    if first.name == POOL:
-        counted = [f"{n} {w:.2f}" for n, w in zip(best.names_, best.weights_, strict=True) if w]
-        words += f" ({', '.join(counted)})"
-    return f"{words}; {others[0].name} has {figures[1]}." if others else f"{words}."
+    words = (
+        f"{first.name} has the best {measure} by {comparison.n_folds}-fold cross-validation of "
+        f"{counted(comparison.n_rows, 'row')}, {figures[0]}"
+    )
+    if first.pooled:
+        weights = [f"{n} {w:.2f}" for n, w in zip(best.names_, best.weights_, strict=True) if w]
+        words += f" (weights: {', '.join(weights)})"
+    words += f"; {others[0].name} has {figures[1]}." if others else "."
+    if readable:
+        words += " Only models whose evidence adds up over columns were compared."
+    late = [r.name for r in comparison.results if r.left_out]
+    if late:
+        words += f" The time budget left out {listed(late)}."
+    return words

@@ -8,21 +8,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from unnaive.choose.comparison import ALIASES, MEASURES, Comparison, mark_as_good, rank
 from unnaive.choose.family import candidates, keep_readable
-from unnaive.choose.judging import POOL, fit_pool, judge_pool
-from unnaive.choose.reading import LabelledTable, make_splits, read_labelled
+from unnaive.choose.judging import fit_pool, judge_pool
+from unnaive.choose.reading import LabelledRows, LabelledTable, make_splits
 from unnaive.choose.running import ProgressCallback, Result, TimeBudget, run_all
+from unnaive.choose.scanned import read_labelled, refuse_foreign
 from unnaive.table.reading import as_frame
 
 
 def compare(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     models: Iterable[str] | None = None,
     estimators: Any = None,
@@ -43,9 +42,10 @@ def compare(
 
     Parameters
     ----------
-    X : table of shape (n_samples, n_features)
-        A pandas, polars or pyarrow table, an array, or a list of rows.
-    y : array-like of shape (n_samples,)
+    X : table of shape (n_samples, n_features), path or `scan`
+        A pandas, polars or pyarrow table, an array, or a list of rows; or rows that stay where they
+        are, which every model reads block by block.
+    y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         Labels of any type. Classes may have fewer rows than there are folds.
     models : list of str or None, default=None
         Which models: ``"nb"``, ``"gaussian"``, ``"boosted"``, ``"bagged"``, ``"kernel"``,
@@ -53,7 +53,7 @@ def compare(
         ``"decomposition"``, ``"bagged-nbtree"``, ``"boosted-nbtree"``. None is all.
     estimators : dict, list, classifier or None, default=None
         Other classifiers: by name, as (name, classifier) pairs, or named after their class. One
-        that fails is shown with its error.
+        that fails is shown with its error. Those of other libraries need rows in memory.
     criterion : str, default="log_loss"
         What the table is sorted by and the best model chosen by: "log_loss", "accuracy", "brier",
         "calibration_error", "roc_auc", "average_precision", "f1" or, of two classes,
@@ -73,7 +73,7 @@ def compare(
     categorical_features : "from_dtype" or array-like, default="from_dtype"
         Which columns are categories, for this library's models; as in `NaiveBayesClassifier`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Weights of rows, in fitting and in the measures.
+        Weights of rows, in fitting and in the measures; or the name of a column.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of all models where they have none. None is 0: the same table gives
         the same comparison every time.
@@ -114,33 +114,35 @@ def compare(
     criterion = ALIASES.get(criterion, criterion)
     _check(criterion, time_budget, repeats)
     budget = TimeBudget(time_budget)
-    rows, kept, schema = read_labelled(X, y, sample_weight, categorical_features)
+    rows = read_labelled(X, y, sample_weight, categorical_features, n_jobs)
     n_classes = len(rows.labels)
     if criterion == "kolmogorov_smirnov" and n_classes != 2:
         raise ValueError(f"criterion {criterion!r} needs 2 classes; y has {n_classes}.")
     rng = check_random_state(0 if random_state is None else random_state)
     seed = int(rng.randint(2**31 - 1))
-    splits = make_splits(cv, repeats, groups, rows, kept, seed)
+    splits = make_splits(cv, repeats, groups, rows, seed)
     competitors = candidates(models, estimators, rng, categorical_features, n_jobs)
+    if not isinstance(rows, LabelledTable):
+        refuse_foreign(competitors)
     if readable:
         competitors = keep_readable(competitors)
-    results = run_all(competitors, rows, splits, budget, seed, progress)
+    results = run_all(competitors, rows, splits, budget, seed, progress, pool)
     pooled = judge_pool(results, rows, splits, budget, readable) if pool else None
     results = rank(results if pooled is None else [*results, pooled], criterion)
     results = mark_as_good(results, criterion, splits)
-    best, fitted = _fit_best(results, rows, kept, schema)
+    best, fitted = _fit_best(results, rows)
     results = [replace(result, held_out=None) for result in results]
     return Comparison(
         results=tuple(results),
         criterion=criterion,
         n_folds=len(splits) // repeats,
         n_repeats=repeats,
-        n_rows=len(kept),
+        n_rows=len(rows),
         classes=rows.labels.classes,
         best_name_=best,
         best_=fitted,
-        schema=schema,
-        backend=None if (frame := as_frame(rows.X)) is None else frame.implementation.value,
+        schema=rows.schema,
+        backend=_backend(rows),
     )
 
 
@@ -159,14 +161,19 @@ def _check(criterion: str, time_budget: Any, repeats: Any) -> None:
         )
 
 
-def _fit_best(
-    results: list[Result], rows: LabelledTable, kept: NDArray[np.intp], schema: Any
-) -> tuple[str, Any]:
+def _backend(rows: LabelledRows) -> str | None:
+    """The dataframe library of a table in memory; None for others."""
+    frame = as_frame(rows.X) if isinstance(rows, LabelledTable) else None
+    return None if frame is None else str(frame.implementation.value)
+
+
+def _fit_best(results: list[Result], rows: LabelledRows) -> tuple[str, Any]:
     """The best estimator, fitted on all rows that count."""
     for result in results:
-        if result.quality is not None and result.name == POOL and result.held_out is None:
-            return result.name, fit_pool(result, results, rows, kept, schema)
-        if result.quality is not None:
-            return result.name, rows.fit(result.estimator, kept)
+        if result.quality is None:
+            continue
+        if result.pooled:
+            return result.name, fit_pool(result, results, rows)
+        return result.name, rows.fit(result.estimator, rows.places)
     problems = "; ".join(f"{r.name}: {r.problem}" for r in results)
     raise ValueError(f"no model could be fitted: {problems}")

@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from unnaive.answer import Pool
 from unnaive.bayes.quality import Quality, QualitySums
-from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
 from unnaive.choose.pooled import PooledClassifier
-from unnaive.choose.pooling import LEAST_SUM, pooled_loss, weigh_logs
-from unnaive.choose.reading import LabelledTable, Split
+from unnaive.choose.pooling import Weights, equal_weights, pooled_logs, pooled_loss, weigh_logs
+from unnaive.choose.reading import LabelledRows, Split
 from unnaive.choose.running import Result, TimeBudget, over_folds
 from unnaive.models._base import leaves_answer
+from unnaive.table.storage import stretches
 
 POOL = "pool"  # what it is called among the results of a comparison
 
 
 def judge_pool(
     results: Sequence[Result],
-    rows: LabelledTable,
+    rows: LabelledRows,
     splits: Sequence[Split],
     budget: TimeBudget,
     readable: bool = False,
@@ -36,14 +37,15 @@ def judge_pool(
     chosen = [r for r in results if r.held_out is not None and _poolable(r.estimator, readable)]
     if len(chosen) < 2 or POOL in {r.name for r in results}:
         return None
-    logs = held_out_logs(chosen)
     sums: QualitySums | None = None
     folds: list[Quality] = []
     for _, test in splits:
-        others = np.setdiff1d(np.concatenate([t for _, t in splits]), test)
-        weights = weigh_logs(logs[:, others], rows.groups[others], rows.units(others))
-        added = np.tensordot(weights.members, logs[:, test], 1) + weights.intercept
-        new, fold = rows.quality(np.exp(log_probabilities(added)), test)
+        weights = _weigh(chosen, rows, _judged(chosen, rows, test))
+        logs = _take(chosen, rows, test)
+        answers = rows.storage.empty(logs[0].shape, np.float64)
+        for part in stretches(len(test)):
+            answers[part] = np.exp(pooled_logs(weights, "geometric", logs, part))
+        new, fold = rows.quality(answers, test)
         sums = new if sums is None else sums + new
         folds.append(fold)
     assert sums is not None
@@ -51,39 +53,86 @@ def judge_pool(
     seconds = sum(r.fit_seconds for r in chosen)
     if budget.exceeded_by(seconds):
         problem = f"left out: the time budget of {budget.limit:g} s is too small for it"
-        return Result(POOL, estimator, problem=problem, left_out=True)
+        return Result(POOL, estimator, problem=problem, left_out=True, pooled=True)
     return Result(
         POOL,
         estimator,
         over_folds(sums.quality, folds),
         tuple(folds),
+        pooled=True,
         fit_seconds=seconds,
         predict_seconds=sum(r.predict_seconds for r in chosen),
     )
 
 
-def fit_pool(
-    pool: Result,
-    results: Sequence[Result],
-    rows: LabelledTable,
-    kept: NDArray[np.intp],
-    schema: Any,
-) -> PooledClassifier:
+def fit_pool(pool: Result, results: Sequence[Result], rows: LabelledRows) -> PooledClassifier:
     """The pool of compared models, fitted on all rows, with weights by all that was held out."""
     by_name = {r.name: r for r in results}
     chosen = [by_name[name] for name, _ in pool.estimator.estimators]
-    logs = held_out_logs(chosen)
-    judged = kept[~np.isnan(logs[:, kept]).any(axis=(0, 2))]
-    groups, weight = rows.groups[judged], rows.units(judged)
-    weights = weigh_logs(logs[:, judged], groups, weight)
+    judged = _judged(chosen, rows)
+    weights = _weigh(chosen, rows, judged)
+    groups, weight = rows.storage.take(rows.groups, judged), rows.units(judged)
+    loss = pooled_loss(weights, "geometric", _take(chosen, rows, judged), groups, weight)
+    model: PooledClassifier = clone(pool.estimator)
+    return _fit_members(model, [r.name for r in chosen], weights, loss, rows)
+
+
+def refit_pool(pool: PooledClassifier, rows: LabelledRows) -> PooledClassifier:
+    """A fitted pool whose members learn again from other rows, and keep their weights."""
+    root = pool.answer_.root
+    assert isinstance(root, Pool)
+    model: PooledClassifier = clone(pool)
+    weights = Weights(pool.weights_, root.intercept)
+    return _fit_members(model, pool.names_, weights, pool.held_out_loss_, rows)
+
+
+def _fit_members(
+    model: PooledClassifier,
+    names: Sequence[str],
+    weights: Weights,
+    loss: float,
+    rows: LabelledRows,
+) -> PooledClassifier:
+    """A pool of those members that have a weight, each fitted on all rows."""
     fitted = {
-        r.name: rows.fit(r.estimator, kept)
-        for r, share in zip(chosen, weights.members, strict=True)
+        name: rows.fit(estimator, rows.places)
+        for (name, estimator), share in zip(model.estimators, weights.members, strict=True)
         if share or not weights.members.any()
     }
-    model: PooledClassifier = clone(pool.estimator)
-    loss = pooled_loss(weights, "geometric", logs[:, judged], groups, weight)
-    return model._adopt([r.name for r in chosen], fitted, weights, loss, schema, rows)
+    return model._adopt(names, fitted, weights, loss, rows)
+
+
+def _judged(
+    chosen: Sequence[Result], rows: LabelledRows, without: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Places of the rows that all models were judged by, but for those of one fold."""
+    here = np.ones(len(rows), dtype=bool)
+    if without is not None:
+        here[without] = False
+    logs = [r.held_out for r in chosen if r.held_out is not None]
+
+    def known(part: slice) -> NDArray[np.bool_]:
+        unknown = np.zeros(part.stop - part.start, dtype=bool)
+        for log in logs:
+            unknown |= np.isnan(log[part, 0])
+        return here[part] & ~unknown
+
+    return rows.storage.where(known, len(rows))
+
+
+def _take(
+    chosen: Sequence[Result], rows: LabelledRows, places: NDArray[np.intp]
+) -> list[NDArray[np.float64]]:
+    """What each model would add to a pool, for some rows."""
+    return [rows.storage.take(r.held_out, places) for r in chosen if r.held_out is not None]
+
+
+def _weigh(chosen: Sequence[Result], rows: LabelledRows, judged: NDArray[np.intp]) -> Weights:
+    """Weights by rows that were held out; equal ones where there are none."""
+    if not len(judged):
+        return equal_weights(len(chosen), len(rows.labels))
+    groups = rows.storage.take(rows.groups, judged)
+    return weigh_logs(_take(chosen, rows, judged), groups, rows.units(judged))
 
 
 def _poolable(estimator: Any, readable: bool) -> bool:
@@ -93,13 +142,3 @@ def _poolable(estimator: Any, readable: bool) -> bool:
         return bool(estimator._adds_up and estimator._one_baseline)
     inner = getattr(estimator, "estimator", None)
     return inner is None or leaves_answer(inner)
-
-
-def held_out_logs(results: Sequence[Result]) -> NDArray[np.float64]:
-    """Log probabilities of held-out rows, members x rows x classes."""
-    out = []
-    for result in results:
-        assert result.held_out is not None
-        least = LEAST_SUM if result.estimator._adds_up else LEAST_LOG
-        out.append(np.log(np.maximum(result.held_out, np.exp(least))))
-    return np.stack(out)

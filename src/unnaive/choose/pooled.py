@@ -12,23 +12,29 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from unnaive.answer import Answer, BayesTree, EvidenceTable, Foreign, Pool
-from unnaive.bayes.scoring import LEAST_LOG
+from unnaive.answer import Answer, Foreign, Pool
+from unnaive.bayes.quality import NAN
 from unnaive.choose.family import make_model, name_estimators
-from unnaive.choose.pooling import LEAST_SUM, Weights, pooled_loss, weigh_logs, weigh_shares
-from unnaive.choose.reading import LabelledTable, Split, make_splits, read_labelled
+from unnaive.choose.pooling import (
+    Weights,
+    equal_weights,
+    pooled_loss,
+    take_member_logs,
+    weigh_logs,
+    weigh_shares,
+)
+from unnaive.choose.reading import LabelledRows, Split, make_splits
+from unnaive.choose.scanned import read_labelled
 from unnaive.common.checks import check_values, check_word, expect
-from unnaive.common.sklearn_private import safe_indexing
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
 from unnaive.models._base import TableClassifier, leaves_answer
 from unnaive.models._seeding import seeded
-from unnaive.table import Schema
+from unnaive.table import Schema, scan_of
 from unnaive.table.schema import join_schemas
 
 
@@ -38,7 +44,8 @@ class PooledClassifier(TableClassifier):
 
     Weights are those of least log loss on rows that a member has not learned from: out of bag where
     it draws or holds out rows, else held out by folds. They need not sum to 1: where members are
-    together too sure of themselves, they sum to less. A weight of 0 leaves a member out.
+    together too sure of themselves, they sum to less. A weight of 0 leaves a member out. Rows need
+    not be in memory: the pool is the same.
 
     Parameters
     ----------
@@ -123,23 +130,23 @@ class PooledClassifier(TableClassifier):
         self.n_jobs = n_jobs
 
     @reports_progress
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit all members on all rows, and their weights on rows that were held out.
 
         Parameters
         ----------
-        X : table of shape (n_samples, n_features)
-            In memory.
-        y : array-like of shape (n_samples,)
+        X : table of shape (n_samples, n_features), path or `scan`
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
         sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of rows, or the name of a column where X is not in memory.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        rows, kept, schema = read_labelled(X, y, sample_weight, self.categorical_features)
-        self._about = About(target_name(y, None))
+        rows = read_labelled(X, y, sample_weight, self.categorical_features, self.n_jobs)
+        self._about = About(target_name(y, scan_of(X, y, sample_weight)))
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         members = {
@@ -149,23 +156,22 @@ class PooledClassifier(TableClassifier):
         splits: Sequence[Split] = []
         fitting = isinstance(self.weights, str) and self.weights == "fit"
         if fitting:
-            splits = make_splits(self.cv, 1, None, rows, kept, seed)
+            splits = make_splits(self.cv, 1, None, rows, seed)
         fitted, held_out = {}, []
         progress = Progress(
             "fitting members", len(members), "models", step="model", steps=len(members),
-            n_rows=len(kept), hook=self._hook,
+            n_rows=len(rows), hook=self._hook,
         )  # fmt: skip
         for name, member in members.items():
-            fitted[name], logs = _fit_member(member, rows, kept, splits)
+            fitted[name], logs = _fit_member(member, rows, splits)
             held_out.append(logs)
             progress.add(1)
         progress.finish()
         weights = self._given_weights(len(members), len(rows.labels))
         loss = float("nan")
         if fitting:
-            weights, loss = self._fit_weights(held_out, rows, kept)
-        names = list(fitted)
-        return self._adopt(names, fitted, weights, loss, schema, rows)
+            weights, loss = self._fit_weights(held_out, rows)
+        return self._adopt(list(fitted), fitted, weights, loss, rows)
 
     def _members(self) -> dict[str, Any]:
         """The classifiers by name."""
@@ -189,7 +195,7 @@ class PooledClassifier(TableClassifier):
     def _given_weights(self, n: int, n_classes: int) -> Weights:
         """Equal weights, or those that were given."""
         if isinstance(self.weights, str):
-            return _equal(n, n_classes)
+            return equal_weights(n, n_classes)
         weights = np.asarray(self.weights, dtype=np.float64)
         if weights.shape != (n,):
             raise ValueError(
@@ -200,23 +206,30 @@ class PooledClassifier(TableClassifier):
         return Weights(weights, np.zeros(n_classes))
 
     def _fit_weights(
-        self, held_out: Sequence[NDArray[np.float64]], rows: LabelledTable, kept: NDArray[np.intp]
+        self, held_out: Sequence[NDArray[np.float64]], rows: LabelledRows
     ) -> tuple[Weights, float]:
         """Weights and the log loss that they have; rows in every bag of a member do not count."""
-        logs = np.stack(held_out)
-        judged = ~np.isnan(logs).any(axis=(0, 2))
-        if not judged.any():
+        room = rows.storage
+
+        def known(part: slice) -> NDArray[np.bool_]:
+            return ~np.any([np.isnan(logs[part, 0]) for logs in held_out], axis=0)
+
+        judged = room.where(known, len(rows))
+        if not len(judged):
             warnings.warn(
                 "every row is drawn by all bags of a member, so that weights cannot be fitted and "
                 "are equal; raise n_estimators.",
                 UserWarning,
                 stacklevel=4,
             )
-            return _equal(len(logs), logs.shape[2]), float("nan")
-        groups, weight = rows.groups[kept[judged]], rows.units(kept[judged])
-        fit = weigh_logs if self.combine == "geometric" else weigh_shares
-        weights = fit(logs[:, judged], groups, weight)
-        return weights, pooled_loss(weights, self.combine, logs[:, judged], groups, weight)
+            return equal_weights(len(held_out), len(rows.labels)), float("nan")
+        groups, weight = room.take(rows.groups, judged), rows.units(judged)
+        logs = [room.take(each, judged) for each in held_out]
+        if self.combine == "geometric":
+            weights = weigh_logs(logs, groups, weight)
+        else:
+            weights = weigh_shares(logs, groups, weight, room)
+        return weights, pooled_loss(weights, self.combine, logs, groups, weight)
 
     def _adopt(
         self,
@@ -224,8 +237,7 @@ class PooledClassifier(TableClassifier):
         fitted: Mapping[str, Any],
         weights: Weights,
         loss: float,
-        schema: Schema,
-        rows: LabelledTable,
+        rows: LabelledRows,
     ) -> Self:
         """Pool the answers of the members that count; one is kept where none does.
 
@@ -237,7 +249,7 @@ class PooledClassifier(TableClassifier):
                     f"estimators has {name!r}, which is built around a classifier of another "
                     "library; a pool is made of classifiers of this one."
                 )
-            if member.answer_.schema.kinds != schema.kinds:
+            if member.answer_.schema.kinds != rows.schema.kinds:
                 raise ValueError(
                     f"estimators has {name!r}, which reads columns as other kinds than the pool "
                     "does; say which are categories with categorical_features of the pool."
@@ -245,11 +257,11 @@ class PooledClassifier(TableClassifier):
         self.names_, self.weights_, self.held_out_loss_ = list(names), weights.members, loss
         kept = np.flatnonzero(weights.members)
         kept = kept if len(kept) else np.array([0])
-        own_names = tuple(self.names_[k] for k in kept)
-        members = tuple(fitted[name].answer_.root for name in own_names)
-        root = Pool(members, own_names, weights.members[kept], weights.intercept, self.combine)
-        told = [own.answer_.schema for own in fitted.values()]
-        self._learn_answer(Answer(join_schemas(told), rows.labels.classes, root))
+        kept_names = tuple(self.names_[k] for k in kept)
+        members = tuple(fitted[name].answer_.root for name in kept_names)
+        root = Pool(members, kept_names, weights.members[kept], weights.intercept, self.combine)
+        schemas = [member.answer_.schema for member in fitted.values()]
+        self._learn_answer(Answer(join_schemas(schemas), rows.labels.classes, root))
         return self
 
     def _wanted(self, schema: Schema) -> Wanted:  # noqa: ARG002
@@ -274,37 +286,30 @@ class PooledClassifier(TableClassifier):
         expect(set(getattr(root, "names", ())) <= set(self.names_), "the pool has other members.")
 
 
-def _equal(n: int, n_classes: int) -> Weights:
-    return Weights(np.full(n, 1.0 / n), np.zeros(n_classes))
-
-
 def _fit_member(
-    estimator: Any, rows: LabelledTable, kept: NDArray[np.intp], splits: Sequence[Split]
+    estimator: Any, rows: LabelledRows, splits: Sequence[Split]
 ) -> tuple[Any, NDArray[np.float64]]:
-    """A member fitted on all rows, and its log probabilities of those that it did not learn from.
+    """A member fitted on all rows, and what it would add for those that it did not learn from.
 
     NaN for rows that all of its bags have drawn; empty where there are no folds.
     """
     if not splits:
-        return rows.fit(estimator, kept), np.empty(0)
+        return rows.fit(estimator, rows.places), np.empty(0)
     params = estimator.get_params(deep=False)
     if "oob_score" in params and (params.get("bootstrap") or params.get("early_stopping")):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*raise n_estimators", category=UserWarning)
-            model = rows.fit(clone(estimator).set_params(oob_score=True), kept)
-        logs = _floored(model, np.log(np.maximum(model.oob_decision_function_, 1e-300)))
+            model = rows.fit(clone(estimator).set_params(oob_score=True), rows.places)
+        logs = rows.storage.copy(model.oob_decision_function_)
+        del model.oob_decision_function_
+        take_member_logs(model.answer_.root, logs)
         return model, logs
-    model = rows.fit(estimator, kept)
-    logs = np.full((len(rows.target), len(rows.labels)), LEAST_LOG)
+    model = rows.fit(estimator, rows.places)
+    logs = rows.storage.empty((len(rows), len(rows.labels)), np.float64)
+    logs[...] = NAN
     for train, test in splits:
         member = rows.fit(estimator, train)
-        places = groups_of(rows.labels, np.asarray(member.classes_))
-        said = member.predict_log_proba(safe_indexing(rows.X, test))
-        logs[np.ix_(test, places)] = _floored(member, said)
-    return model, logs[kept]
-
-
-def _floored(model: Any, logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log probabilities as a pool adds them up; evidence that adds up has no floor there."""
-    adds_up = isinstance(model.answer_.root, (EvidenceTable, BayesTree))
-    return np.maximum(logs, LEAST_SUM if adds_up else LEAST_LOG)
+        p = rows.predict_proba(member, test)
+        take_member_logs(member.answer_.root, p)
+        logs[test] = p
+    return model, logs

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from unnaive.bayes.scoring import log_probabilities
+from unnaive.answer.nodes import Node
+from unnaive.answer.predict import has_least_log
+from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
+from unnaive.table.storage import Storage, stretches
 
 LEAST_SUM = -300.0  # of log probabilities without a floor, in fitting weights
 DOUBT = 5.0  # rows: how strongly weights are held at equal ones, and intercepts at 0
@@ -24,8 +28,20 @@ class Weights(NamedTuple):
     intercept: NDArray[np.float64]
 
 
+def equal_weights(n: int, n_classes: int) -> Weights:
+    """Of n members that count alike."""
+    return Weights(np.full(n, 1.0 / n), np.zeros(n_classes))
+
+
+def take_member_logs(node: Node, p: NDArray[np.float64]) -> None:
+    """Probabilities of rows by a member to what a pool adds up for them (IN and OUT)."""
+    least = np.exp(LEAST_LOG if has_least_log(node) else LEAST_SUM)
+    for part in stretches(len(p)):
+        p[part] = np.log(np.maximum(p[part], least))
+
+
 def weigh_logs(
-    logs: NDArray[np.float64], groups: NDArray[np.intp], weight: NDArray[np.float64]
+    logs: Sequence[NDArray[np.float64]], groups: NDArray[Any], weight: NDArray[np.float64]
 ) -> Weights:
     """Weights, 0 or more, and intercepts of least log loss of the sum of log probabilities.
 
@@ -33,35 +49,36 @@ def weigh_logs(
 
     Parameters
     ----------
-    logs : array of shape (members, rows, classes)
+    logs : arrays of shape (rows, classes)
+        One for each member.
     groups : array of shape (rows,)
         The class of each row.
     weight : array of shape (rows,)
         In units of rows.
     """
-    n, n_rows, n_classes = logs.shape
-    rows, total = np.arange(n_rows), weight.sum()
-    equal = np.full(n, 1.0 / n)
+    n, n_rows, n_classes = len(logs), *logs[0].shape
+    equal, zero = equal_weights(n, n_classes)
+    total = weight.sum()
 
     def loss(given: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         members, intercept = given[:n], given[n:]
-        z = np.tile(intercept, (n_rows, 1))
-        for w, log in zip(members, logs, strict=True):
-            z += w * log
-        sure = log_probabilities(z)
-        error = np.exp(sure)  # probability less truth
-        value = -float((weight * sure[rows, groups]).sum())
-        error[rows, groups] -= 1.0
-        error *= weight[:, None]
-        slope = np.array([(error * log).sum() for log in logs])
-        slope += 2.0 * DOUBT * (members - equal)
-        value += DOUBT * float(((members - equal) ** 2).sum() + (intercept**2).sum())
-        back = error.sum(axis=0) + 2.0 * DOUBT * intercept
+        value = DOUBT * float(((members - equal) ** 2).sum() + (intercept**2).sum())
+        slope, back = 2.0 * DOUBT * (members - equal), 2.0 * DOUBT * intercept
+        for part in stretches(n_rows):
+            w, c = weight[part], groups[part]
+            sure = _pooled(Weights(members, intercept), logs, part)
+            error = np.exp(sure)  # probability less truth
+            rows = np.arange(len(w))
+            value -= float((w * sure[rows, c]).sum())
+            error[rows, c] -= 1.0
+            error *= w[:, None]
+            slope += np.array([(error * log[part]).sum() for log in logs])
+            back += error.sum(axis=0)
         return value / total, np.concatenate((slope, back)) / total
 
     free = n_classes > 1  # one class is certain
     bounds = [(0.0, None)] * n + [(None if free else 0.0, None if free else 0.0)] * n_classes
-    start = np.concatenate((equal, np.zeros(n_classes)))
+    start = np.concatenate((equal, zero))
     options = {"maxiter": STEPS, "ftol": CLOSE}
     best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     rounded = np.rint(best / GRAIN) * GRAIN
@@ -69,39 +86,68 @@ def weigh_logs(
 
 
 def weigh_shares(
-    logs: NDArray[np.float64], groups: NDArray[np.intp], weight: NDArray[np.float64]
+    logs: Sequence[NDArray[np.float64]],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    storage: Storage | None = None,
 ) -> Weights:
     """Weights that sum to 1, of least log loss of the mean of probabilities, by EM.
 
     Arguments are those of `weigh_logs`; ``DOUBT`` rows are shared equally.
     """
-    n, n_rows, n_classes = logs.shape
-    said = np.exp(logs[:, np.arange(n_rows), groups])
-    members = np.full(n, 1.0 / n)
+    n, n_rows, n_classes = len(logs), *logs[0].shape
+    right = (storage or Storage()).empty((n, n_rows), np.float64)
+    for part in stretches(n_rows):
+        rows = np.arange(part.start, part.stop)
+        for k, log in enumerate(logs):
+            right[k, part] = np.exp(log[rows, groups[part]])
+    members, no_shift = equal_weights(n, n_classes)
     for _ in range(STEPS):
-        shares = members[:, None] * said
-        shares *= weight / shares.sum(axis=0)
-        new = shares.sum(axis=1) + DOUBT / n
+        new = np.full(n, DOUBT / n)
+        for part in stretches(n_rows):
+            shares = members[:, None] * right[:, part]
+            shares *= weight[part] / shares.sum(axis=0)
+            new += shares.sum(axis=1)
         new /= new.sum()
         moved = float(np.abs(new - members).max())
         members = new
         if moved < CLOSE:
             break
-    return Weights(np.rint(members / GRAIN) * GRAIN, np.zeros(n_classes))
+    return Weights(np.rint(members / GRAIN) * GRAIN, no_shift)
+
+
+def _pooled(
+    weights: Weights, logs: Sequence[NDArray[np.float64]], part: slice
+) -> NDArray[np.float64]:
+    """Log probabilities of a stretch of rows by the weighted sum of members' logs."""
+    total = np.tile(weights.intercept, (len(logs[0][part]), 1))
+    for w, log in zip(weights.members, logs, strict=True):
+        total += w * log[part]
+    return log_probabilities(total)
+
+
+def pooled_logs(
+    weights: Weights, combine: str, logs: Sequence[NDArray[np.float64]], part: slice
+) -> NDArray[np.float64]:
+    """Log probabilities of a stretch of rows by a pool, given those of its members."""
+    if combine == "geometric":
+        return _pooled(weights, logs, part)
+    shares = weights.members / weights.members.sum()
+    total = sum(w * np.exp(log[part]) for w, log in zip(shares, logs, strict=True))
+    mixed: NDArray[np.float64] = np.log(total)
+    return mixed
 
 
 def pooled_loss(
     weights: Weights,
     combine: str,
-    logs: NDArray[np.float64],
-    groups: NDArray[np.intp],
+    logs: Sequence[NDArray[np.float64]],
+    groups: NDArray[Any],
     weight: NDArray[np.float64],
 ) -> float:
     """Mean log loss of a pool on rows, given the log probabilities of its members."""
-    if combine == "geometric":
-        added = np.tensordot(weights.members, logs, 1) + weights.intercept
-        sure = log_probabilities(added)
-    else:
-        shares = weights.members / weights.members.sum()
-        sure = np.log(np.tensordot(shares, np.exp(logs), 1))
-    return -float((weight * sure[np.arange(len(groups)), groups]).sum() / weight.sum())
+    loss = 0.0
+    for part in stretches(len(groups)):
+        sure = pooled_logs(weights, combine, logs, part)
+        loss -= float((weight[part] * sure[np.arange(len(sure)), groups[part]]).sum())
+    return loss / float(weight.sum())

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.quality import NAN, Quality, QualitySums
-from unnaive.choose.reading import LabelledTable, Split
+from unnaive.choose.pooling import take_member_logs
+from unnaive.choose.reading import LabelledRows, Split
 from unnaive.common.advice import silence
 from unnaive.encode.draws import draw_order
+from unnaive.models._base import leaves_answer
 
 ProgressCallback = Callable[[str, int, int], None]
 # Rows of the small fits that estimate the cost of a model, by the best time of each size; the very
@@ -46,10 +48,13 @@ class Result:
         Why there is no quality: an error, or the time budget; empty if there is one.
     left_out : bool
         Whether the time budget is the reason.
+    pooled : bool
+        Whether it is the pool of the other results.
     fit_seconds, predict_seconds : float
         Of the median fold: the first may have compiled kernels.
     held_out : array of shape (rows, classes) or None
-        Probabilities of the rows that were held out; NaN for others.
+        Of models of this library, what they would add to a pool for rows that were held out; NaN
+        for others.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Result:
     size: int | None = None
     problem: str = ""
     left_out: bool = False
+    pooled: bool = False
     fit_seconds: float = field(default=NAN, compare=False)
     predict_seconds: float = field(default=NAN, compare=False)
     held_out: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
@@ -84,13 +90,17 @@ class TimeBudget:
 
 def run_all(
     candidates: Mapping[str, Any],
-    rows: LabelledTable,
+    rows: LabelledRows,
     splits: Sequence[Split],
     budget: TimeBudget,
     seed: int,
     progress: ProgressCallback | None,
+    pool: bool = False,
 ) -> list[Result]:
-    """Every candidate's result, the cheapest first where time is limited."""
+    """Every candidate's result, the cheapest first where time is limited.
+
+    With ``pool``, time is kept for fitting those that are done once more, on all rows.
+    """
     costs = dict.fromkeys(candidates, 0.0)
     if budget.limit is not None:
         costs = _estimate_costs(candidates, rows, budget, seed)
@@ -104,44 +114,46 @@ def run_all(
 
         first = not any(r.quality for r in results)  # one model is always finished
         result = Result(name, candidates[name])
-        results.append(_run(result, rows, splits, None if first else budget, costs[name], report))
+        limit = None if first else budget
+        kept = sum(r.fit_seconds for r in results if r.held_out is not None) if pool else 0.0
+        results.append(_run(result, rows, splits, limit, costs[name], kept, report))
         report(len(splits))
     return results
 
 
 def _estimate_costs(
-    candidates: Mapping[str, Any], rows: LabelledTable, budget: TimeBudget, seed: int
+    candidates: Mapping[str, Any], rows: LabelledRows, budget: TimeBudget, seed: int
 ) -> dict[str, float]:
     """Estimated seconds of one fit of each, from fits on a few rows."""
     assert budget.limit is not None
-    n = len(rows.target)
-    shuffled = draw_order(seed, np.arange(n))
+    n = len(rows)
+    few = rows.sample(draw_order(seed, rows.places, rows.storage)[: PROBES[-1]])
     allowed = PROBE_SHARE * budget.limit / len(candidates)
     return {
-        name: _extrapolate(_probe(estimator, rows, shuffled, budget, allowed), n)
+        name: _extrapolate(_probe(estimator, few, budget, allowed), n)
+        + rows.pass_seconds(estimator)
         for name, estimator in candidates.items()
     }
 
 
 def _probe(
     estimator: Any,
-    rows: LabelledTable,
-    shuffled: NDArray[np.intp],
+    rows: LabelledRows,
     budget: TimeBudget,
     allowed: float,
 ) -> dict[int, float]:
-    """Seconds of fits on a few rows, by their number, while these stay below what is allowed."""
+    """Seconds of fits on the first rows, by their number, as long as they are few enough."""
     seconds: dict[int, float] = {}
     warm = False
     for size in PROBES:
-        few = min(size, len(shuffled))
+        few = min(size, len(rows))
         largest = max(seconds, default=0)
         if budget.exceeded_by(0) or (largest and seconds[largest] * few / largest > allowed):
             break
         start = time.perf_counter()
         try:
             with silence():
-                rows.fit(estimator, shuffled[:few])
+                rows.fit(estimator, np.arange(few))
         except Exception as error:
             _reraise_interrupt(error)
             break  # it will be shown when its turn comes
@@ -165,23 +177,27 @@ def _extrapolate(seconds: dict[int, float], n: int) -> float:
 
 def _run(
     result: Result,
-    rows: LabelledTable,
+    rows: LabelledRows,
     splits: Sequence[Split],
     budget: TimeBudget | None,
     cost: float,
+    kept: float,
     report: Callable[[int], None],
 ) -> Result:
-    """The result over all folds, unless a fit, or after the first one the rest, takes too long."""
+    """The result over all folds, unless a fit, or after the first one the rest, takes too long.
+
+    ``kept`` are seconds that must be left after it.
+    """
     sums: QualitySums | None = None
     fits: list[float] = []
     predictions: list[float] = []
     folds: list[Quality] = []
     size = None
-    held_out = np.full((len(rows.target), len(rows.labels)), NAN)
+    held_out: NDArray[np.float64] | None = None
     for k, (train, test) in enumerate(splits):
         # Room is kept for fitting on all rows, in case this is the best.
         ahead = float(np.median(fits)) * (len(splits) - k + 1) if fits else cost
-        if budget is not None and budget.exceeded_by(ahead):
+        if budget is not None and budget.exceeded_by(ahead + kept):
             after = f" after {k} of {len(splits)} folds" if k else ""
             problem = f"left out{after}: the time budget of {budget.limit:g} s is too small for it"
             return replace(result, problem=problem, left_out=True)
@@ -200,7 +216,12 @@ def _run(
             return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
         sums = new if sums is None else sums + new
         folds.append(fold)
-        held_out[test] = p
+        if leaves_answer(model):
+            take_member_logs(model.answer_.root, p)
+            if held_out is None:
+                held_out = rows.storage.empty((len(rows), len(rows.labels)), np.float64)
+                held_out[...] = NAN
+            held_out[test] = p
         fits.append(fitted - start)
         predictions.append(predicted - fitted)
         size = _size(model) if size is None else size

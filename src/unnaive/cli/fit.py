@@ -37,8 +37,8 @@ ModelName = Annotated[
         "--model",
         "-m",
         metavar="NAME",
-        help="One of the models below, or auto: the best of them, or their pool, by "
-        "cross-validation within 120 s (--set time_budget=SECONDS).",
+        help="One of the models below; pool: unnaive and forest together; or auto: the best of "
+        "all, or their pool, by cross-validation within 120 s (--set time_budget=SECONDS).",
     ),
 ]
 Settings = Annotated[
@@ -154,22 +154,28 @@ def learn(
         alone: dict[str, Any] = {"models": [], "estimators": {name: model}}
         options = model.get_params(deep=False) if name == "auto" else alone
         options |= {"cv": cv, "random_state": seed, "sample_weight": rows.weight}
-        if rows.from_files:  # a pool learns from memory
-            options["pool"] = False
         comparison = compare(
             rows.features,
             rows.labels,
             progress=lambda what, *n: bar(f"cross-validating {what}", *n),
             **options,
         )
-        chooser = model if name == "auto" else None
-        if not rows.from_files:
-            best = comparison.best_
-            return best if chooser is None else chooser._adopt(comparison, best), comparison
-        model = next(r.estimator for r in comparison.results if r.name == comparison.best_name_)
-        fitted = fit_best(model, rows, bar)
-        return fitted if chooser is None else chooser._adopt(comparison, fitted), comparison
+        fitted = fit_again(comparison, rows, bar) if rows.from_files else comparison.best_
+        return model._adopt(comparison, fitted) if name == "auto" else fitted, comparison
     return fit_best(model, rows, bar), None
+
+
+def fit_again(comparison: Comparison, rows: TrainingRows, bar: Any) -> Any:
+    """The best model of a sample, fitted on all rows; members of a pool keep their weights."""
+    from unnaive.choose.judging import refit_pool
+    from unnaive.choose.scanned import read_scan
+
+    best = next(r for r in comparison.results if r.name == comparison.best_name_)
+    if not best.pooled:
+        return fit_best(best.estimator, rows, bar)
+    bar("fitting the members of the pool")
+    pool = comparison.best_
+    return refit_pool(pool, read_scan(rows.scan, pool.categorical_features, pool.n_jobs))
 
 
 def fit_best(model: Any, rows: TrainingRows, bar: Any) -> Any:

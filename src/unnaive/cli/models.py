@@ -16,10 +16,10 @@ BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, 
 
 def make_estimator(name: str, settings: Sequence[str], seed: int, jobs: int | None) -> Any:
     """The model of a short name, with the parameters of ``--set name=value``."""
-    from unnaive.choose import AutoClassifier, make_model
+    from unnaive.choose import AutoClassifier, PooledClassifier, make_model
     from unnaive.estimator.registry import family
 
-    names = [*family(), "auto"]
+    names = [*family(), "pool", "auto"]
     if name not in names:
         raise ValueError(
             f"--model: there is no model {name!r}.{_hint(name, names)} "
@@ -28,6 +28,8 @@ def make_estimator(name: str, settings: Sequence[str], seed: int, jobs: int | No
     common: dict[str, Any] = {"random_state": seed, "n_jobs": jobs}
     if name == "auto":
         model = AutoClassifier(time_budget=AUTO_SECONDS, **common)
+    elif name == "pool":
+        model = PooledClassifier(**common)
     else:
         model = make_model(name, **common)
     model.set_params(**dict(read_setting(text, model) for text in settings))

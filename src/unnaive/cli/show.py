@@ -58,8 +58,6 @@ def show(
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""
     of = f" of {printable(about.target)}" if about.target else ""
     say(f"classes{of}: {names}{more}")
-    if reason := getattr(fitted, "reason_", None):
-        say(f"chosen: {printable(reason)}")
     decision = fitted.answer_.decision
     if decision is not None:
         say(f"decision: {decision.describe(fitted.classes_)}")

@@ -48,17 +48,23 @@ def draw_folds(seed: int, row_ids: NDArray[np.int64], n_folds: int) -> NDArray[n
 
 
 def deal_folds(
-    seed: int, row_ids: NDArray[np.int64], groups: NDArray[Any], n_folds: int
+    seed: int,
+    row_ids: NDArray[np.int64],
+    groups: NDArray[Any],
+    n_folds: int,
+    storage: Storage | None = None,
 ) -> NDArray[np.int64]:
     """A fold for each row, so that every fold has its share of every group, as nearly as can be.
 
     The rows, shuffled and then sorted by group, are dealt in turn. Groups may be smaller than the
     number of folds: some folds are then without them.
     """
-    order = draw_order(seed, row_ids)
-    order = order[np.argsort(groups[order], kind="stable")]
-    folds = np.empty(len(order), dtype=np.int64)
-    folds[order] = np.arange(len(order)) % n_folds
+    room = storage or Storage()
+    order = draw_order(seed, row_ids, room)
+    order = room.take(order, room.argsort(room.take(groups, order)))
+    folds = room.empty(len(order), np.int64)
+    for part in stretches(len(order)):
+        folds[order[part]] = np.arange(part.start, part.stop) % n_folds
     return folds
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, ClassTree
+from unnaive.answer.nodes import Node
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT
@@ -23,6 +24,7 @@ from unnaive.models.tree.c45_left_out import (
     slope_without_one,
     smooth_to_parents,
 )
+from unnaive.models.tree.c45_shared import slope_by_halves
 from unnaive.models.tree.classifier import Encoded, SharedRows, TreeClassifier, encoded
 from unnaive.table.storage import join
 
@@ -197,10 +199,7 @@ class C45Classifier(TreeClassifier):
         if half_trees:
             class_weights = row_factor(summary, factor)
             given = (source, summary.labels, class_weights, summary.n_rows, self.n_jobs)
-            low = judge_halves(half_trees, *given).fit(self.n_jobs).slope
-            tree = smooth_to_parents(tree, rules.alpha)
-            high = max(low, slope_without_one(tree, rules.alpha, self.n_jobs))
-            tree = calibrate_shares(tree, math.sqrt(low * high), self.n_jobs)
+            tree = self._calibrate(tree, judge_halves(half_trees, *given).fit(self.n_jobs).slope)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
@@ -208,6 +207,25 @@ class C45Classifier(TreeClassifier):
         rows, _ = shared.take(weight)
         room = shared.source.storage
         return grow_c45(rows, shared.coders, shared.n_classes, self._rules(), room)
+
+    def _finish_shared(self, tree: Node, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
+        if self.calibration == "none":
+            return tree
+        assert isinstance(tree, ClassTree)
+        rules, room = self._rules(), shared.source.storage
+
+        def grow(rows: Encoded) -> ClassTree:
+            grown = grow_c45(rows, shared.coders, shared.n_classes, rules, room)
+            return smooth_to_parents(grown, rules.alpha)
+
+        low = slope_by_halves(grow, shared, weight, self.n_jobs)
+        return tree if low is None else self._calibrate(tree, low)
+
+    def _calibrate(self, tree: ClassTree, low: float) -> ClassTree:
+        """The tree as sure as it should be; ``low`` is how sure trees of half of the rows are."""
+        tree = smooth_to_parents(tree, float(self.alpha))
+        high = max(low, slope_without_one(tree, float(self.alpha), self.n_jobs))
+        return calibrate_shares(tree, math.sqrt(low * high), self.n_jobs)
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]

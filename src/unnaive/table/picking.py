@@ -14,7 +14,7 @@ from unnaive.table.fingerprint import changed_rows
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
-from unnaive.table.source import Block, Source, join_answers, keep_rows
+from unnaive.table.source import Block, Source, cut_target, join_answers, keep_rows
 from unnaive.table.storage import Storage, stretches
 
 T = TypeVar("T")
@@ -34,6 +34,8 @@ class Picked:
         Their labels, instead of those that the source has.
     weight : array or None
         Their weights, instead of those that the source has; rows of weight zero are left out.
+    keep_labels : bool
+        Whether they have the labels of the source where there are no others; else they have none.
     order : array or None
         Places of the numbers in ascending order; None where they stand so.
     """
@@ -42,6 +44,7 @@ class Picked:
     storage: Storage
     labels: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
+    keep_labels: bool = False
     order: NDArray[np.intp] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +63,8 @@ class Picked:
         """Some of them, by their places."""
         labels = None if self.labels is None else self.storage.take(self.labels, rows)
         weight = None if self.weight is None else self.storage.take(self.weight, rows)
-        return Picked(self.storage.take(self.ids, rows), self.storage, labels, weight)
+        ids = self.storage.take(self.ids, rows)
+        return Picked(ids, self.storage, labels, weight, self.keep_labels)
 
     def block(
         self, block: Block, schema_of: Callable[[list[Any]], Schema] | None = None
@@ -85,11 +89,12 @@ class Picked:
         whole = len(places) == len(row_ids)
         columns = columns if whole else keep_rows(columns, here)
         weight = block.weight if block.weight is None or whole else block.weight[here]
+        target = cut_target(block.target, here) if self.keep_labels else None
         return Block(
             block.schema if whole or schema_of is None else schema_of(list(columns)),
             columns,
             n_rows=len(places),
-            target=None if self.labels is None else self.labels[places],
+            target=target if self.labels is None else self.labels[places],
             weight=weight if self.weight is None else self.weight[places],
             row_ids=places.astype(np.int64),
         )

@@ -16,12 +16,14 @@ from unnaive.datasets import make_loans
 from unnaive.estimator.registry import family
 from unnaive_papers import weka
 from unnaive_papers.comparison.peers import PEERS
+from unnaive_papers.comparison.tuned import evaluate_tuned
 from unnaive_papers.protocol import Split, drawn, evaluate, folds, official
 from unnaive_papers.sets import Sample
 from unnaive_papers.study import Study
 from unnaive_papers.wang.experiments import target as thirds
 from unnaive_papers.wiering.experiments import sigma_classes
 
+POOL = "unnaive pool"
 LARGE = 3000  # rows above which one third is held out instead of ten folds
 WEKA = {
     "Weka NBTree": "weka.classifiers.trees.NBTree",
@@ -42,7 +44,7 @@ def _pool(seed: Any) -> Any:
 
 
 CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
-    "unnaive pool": _pool,
+    POOL: _pool,
     **{f"unnaive {name}": _family(name) for name in family()},
     **PEERS,
 }
@@ -85,4 +87,21 @@ def quality(
         return dict(evaluate(lambda: CONFIGURATIONS[method](seed), X, y, parts, patience))
 
 
-EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {"quality": quality}
+def tuned(
+    sample: Sample, method: str, seed: int, study: Study, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Peers tuned for as long as the pool takes, and our own models as they are."""
+    X, y = sample.X, classes(sample, study.sets.get(sample.name, {}))
+    parts = splits(y, sample.train, seed)[: options["parts"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warm_up(POOL)
+        if method not in PEERS:
+            warm_up(method)
+            make = partial(CONFIGURATIONS[method], seed)
+            return dict(evaluate(make, X, y, parts, options["patience"]))
+        pool = partial(CONFIGURATIONS[POOL], seed)
+        return evaluate_tuned(method, pool, X, y, parts, seed, options)
+
+
+EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {"quality": quality, "tuned": tuned}

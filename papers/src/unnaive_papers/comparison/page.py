@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from unnaive_papers import figures
+from unnaive_papers.comparison.tuned import INNER
 from unnaive_papers.pages import Block, Picture, Table, as_rows, number
 from unnaive_papers.sets import known_sets
 from unnaive_papers.statistics import Ranking, rank_methods
@@ -21,8 +23,11 @@ FIGURES = {
 
 
 def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
-    """The page's blocks from the records of its part."""
-    found = records("quality")
+    """The page's blocks from the records of its parts."""
+    return [*_with_defaults(study, records("quality")), *_tuned(study, records("tuned"))]
+
+
+def _with_defaults(study: Study, found: Any) -> list[Block]:
     if not len(found):
         return []
     distinct = found[~found["set"].map(lambda n: "near_copy_of" in known_sets().get(n, {}))]
@@ -80,6 +85,64 @@ def _means(study: Study, found: Any) -> Table:
         f"not measured. Common sets are the {len(wide)} that all methods finished."
     )
     return Table("All classifiers", columns, rows, note)
+
+
+def _tuned(study: Study, found: Any) -> list[Block]:
+    """Peers tuned within the pool's time, beside our models with their defaults."""
+    if not len(found) or "log_loss" not in found:
+        return []
+    part = study.parts["tuned"]
+    wide = {f: found.pivot_table(f, "set", "method", sort=False) for f in ("accuracy", "log_loss")}
+    order = [m for m in part.methods if m in wide["log_loss"]]
+    ranks = wide["log_loss"][order].rank(axis=1).mean()
+    rows = []
+    for method in order:
+        own = found[found["method"] == method]
+        tried = own["trials"].mean() if "trials" in own else math.nan
+        rows.append(
+            [
+                method,
+                _of(own["set"].nunique(), len(part.sets)),
+                _of(own["fits"].sum(), own["parts"].sum()),
+                number(100 * own["accuracy"].mean(), 2),
+                number(own["log_loss"].mean(), 4),
+                number(ranks[method], 2),
+                number(tried, 1),
+                number(own["fit_s"].sum(), 1),
+            ]
+        )
+    columns = [
+        "method", "sets", "fits", "accuracy, %", "log loss", "rank by log loss", "trials a fit",
+        "fit, s in all",
+    ]  # fmt: skip
+    note = (
+        f"Means over {found['set'].nunique()} distinct sets of moderate size "
+        f"({', '.join(part.sets)}), on the splits above, at most {part.options['parts']} of a set. "
+        "Our models have their defaults. A peer has on every split the processor time that the "
+        f"pool took to fit there, and tries at most {part.options['trials']} settings in it: "
+        f"first its defaults, then random ones, each judged by log loss in {INNER} folds of the "
+        "training rows. A trial that is not finished in time does not count, but for the first; "
+        "the best setting is fitted on all training rows, which comes on top. Times are processor "
+        "seconds of trials and last fits together, one thread."
+    )
+    each = wide["log_loss"][order]
+    return [
+        Table("Peers tuned within the time of the pool", columns, rows, note),
+        Table("Log loss, set by set, peers tuned", ["set", *order], as_rows(each, 4), ""),
+        _spaces(part.options["spaces"]),
+    ]
+
+
+def _spaces(spaces: dict[str, Any]) -> Table:
+    rows = [
+        [method, name, f"{least:g} to {most:g}", "logarithmic" if scale == "log" else scale]
+        for method, space in spaces.items()
+        for name, (scale, least, most) in space.items()
+    ]
+    note = "Drawn independently; other parameters have their defaults."
+    return Table(
+        "What settings are drawn from", ["method", "parameter", "range", "scale"], rows, note
+    )
 
 
 def _of(done: float, wanted: float) -> str:

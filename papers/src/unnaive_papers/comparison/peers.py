@@ -176,15 +176,17 @@ class LabelBoosting(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         import pandas as pd
-        from xgboost import XGBClassifier
 
         self.categories_ = {c: pd.Categorical(X[c]).categories for c in X if not is_number(X[c])}
         self.classes_, groups = np.unique(y, return_inverse=True)
-        self.model_ = XGBClassifier(
-            random_state=self.random_state, n_jobs=1, enable_categorical=True
-        )
+        self.model_ = self._model()
         self.model_.fit(self._categorical(X), groups)
         return self
+
+    def _model(self) -> Any:
+        from xgboost import XGBClassifier
+
+        return XGBClassifier(random_state=self.random_state, n_jobs=1, enable_categorical=True)
 
     def _categorical(self, X: Any) -> Any:
         import pandas as pd

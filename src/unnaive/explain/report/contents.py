@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, ClassTree, Folded, Foreign, Scorecard, scorecard
 from unnaive.common.sklearn_private import safe_indexing
@@ -141,8 +142,8 @@ class Contents:
             "shown": shown,
             "model": {
                 "name": type(self.model).__name__,
-                "what": words.model_words(self.answer),
-                "code": self.model.__repr__(N_CHAR_MAX=100_000),
+                "what": words.model_words(self.answer, getattr(self.model, "reason_", "")),
+                "code": BaseEstimator.__repr__(self.model, N_CHAR_MAX=100_000),
             },
             "quality": None if self.quality is None else quality_view(self.quality, self.folds),
             "curves": self.quality is not None and bool(curve_data(self.quality)),

@@ -64,11 +64,12 @@ def title_of(names: Sequence[str], y: Any, known: str | None) -> str:
     return f"{target}: {what}" if isinstance(target, str) and target else what
 
 
-def model_words(answer: Answer) -> str:
-    """What the model is, in a sentence or two."""
+def model_words(answer: Answer, reason: str = "") -> str:
+    """What the model is, in a sentence or two, and why it was chosen, where that is known."""
     n, columns = len(answer.classes), counted(len(answer.schema), "attribute")
     classes = f"Predicts {n} classes" if n > 1 else "Knows one class,"
-    return f"{classes} from {columns}. {describe(answer.root)}"
+    chosen = f" Chosen among others: {reason}" if reason else ""
+    return f"{classes} from {columns}. {describe(answer.root)}{chosen}"
 
 
 @singledispatch
