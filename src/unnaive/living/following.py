@@ -111,7 +111,7 @@ def follow_drift(
     for k in range(start + 1, stop):
         first = k - 1 if against == "previous" else start
         last = k if against == "earlier" else first + 1
-        before = timeline._running.window(first, last)
+        before = timeline._windows.window(first, last)
         after = timeline[timeline.periods_[k]]
         drifts.append(compare_periods(before, after, **options))  # type: ignore[arg-type]
     return DriftOverTime(tuple(timeline.periods_[start + 1 : stop]), tuple(drifts))
