@@ -73,9 +73,7 @@ def _insert(keys: NDArray[np.uint64], rows: NDArray[np.int32], most: int) -> boo
 
 
 @kernel
-def sort_parts(
-    keys: NDArray[np.uint64], starts: NDArray[np.intp], rows: NDArray[np.int32]
-) -> None:
+def sort_parts(keys: NDArray[np.uint64], starts: NDArray[np.intp], rows: NDArray[np.int32]) -> None:
     """Sort the keys of each part (IN, OUT), with the number of the row of each (OUT).
 
     By the four highest of the bytes that are not the same in all keys of a part, which leaves few
@@ -171,7 +169,8 @@ def count_parts(
 
     The tables of parts lie one after the other in ``out``, groups x slots each: that of part p has
     ``widths[p]`` slots, and the column begins at ``begins[p]``. ``slots`` (IN) has the slot of
-    every cell, part by part; ``weight`` (IN) is empty where every row weighs one.
+    every cell, part by part, and is empty where they are in order; ``weight`` (IN) is empty where
+    every row weighs one.
     """
     first = 0  # of the cells of the part
     for p in range(len(starts) - 1):
@@ -179,7 +178,7 @@ def count_parts(
         for i in range(starts[p], starts[p + 1]):
             row, slot = rows[i], 0
             if cells[i] >= 0:
-                slot = slots[first + cells[i]]
+                slot = slots[first + cells[i]] if len(slots) else cells[i] + 1
                 n = cells[i] + 1
             place = begins[p] + np.int64(groups[row]) * widths[p] + slot
             out[place] += weight[row] if len(weight) else 1.0

@@ -48,7 +48,7 @@ class _PartCells:
     coders: list[Coder]
     rows: NDArray[np.int32]
     cells: NDArray[np.int32]  # of each sorted row among those of its part; -1 is missing
-    slots: NDArray[np.intp]  # of each cell, part by part
+    slots: NDArray[np.intp]  # of each cell, part by part; empty where they are in order
     whole: list[bool]  # whether all values of a part are whole numbers
 
     @property
@@ -142,7 +142,7 @@ def _number_column(block: Block, j: int, starts: NDArray[np.intp], limit: int) -
     ends = np.cumsum(sizes)
     if raw is None:
         grids, whole = _grids(low, high, shifts, ends)
-        slots = np.arange(1, len(low) + 1) - np.repeat(ends - sizes, sizes)
+        slots = np.empty(0, dtype=np.intp)
         numbers = column.family == "number"  # not times
         return _PartCells([*grids], rows, cells, slots, [numbers and own for own in whole])
     coders, slots = _categories(raw, low.astype(np.intp), ends, block.order(j))
@@ -214,8 +214,7 @@ def _count(
     np.cumsum(sizes + EXTRA_SLOTS, axis=1, out=offsets[:, 1:])
     widths = offsets[:, -1].copy()
     begins = np.concatenate(([0], np.cumsum(widths * of.numbers)))
-    out = np.empty(begins[-1])  # which gets larger pages of memory than zeros do
-    out.fill(0.0)
+    out = np.zeros(begins[-1])
     weight = np.empty(0) if block.weight is None else block.weight
     for j, cells in columns.items():
         first = begins[:-1] + offsets[:, j]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from unnaive.counts import Summary
 from unnaive.counts.summary import merge_summaries
+from unnaive.table import Schema
 
 
 class WindowSums:
@@ -39,3 +41,9 @@ class WindowSums:
         if stop - start > 1:
             self._last = start, stop, total
         return total
+
+
+def join_schemas(schema: Schema | None, parts: Sequence[Summary]) -> Schema:
+    """What is known of the columns, by some parts too; those counted together share theirs."""
+    different = {id(part.schema): part.schema for part in parts}.values()
+    return reduce(Schema.__add__, different if schema is None else [schema, *different])

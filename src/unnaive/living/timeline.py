@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +26,7 @@ from unnaive.living.periods import (
     unit_of,
 )
 from unnaive.living.reading import count_periods
-from unnaive.living.sums import WindowSums
+from unnaive.living.sums import WindowSums, join_schemas
 from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
 from unnaive.models.merge import learns_from_sums
@@ -167,7 +166,7 @@ class Timeline:
             return self.fit(X, y, sample_weight)
         self._catch_up()
         added = self._count(X, y, sample_weight, self._n_read, self._schema)
-        reduce(Schema.__add__, [s.schema for _, s in added[1]], self._schema)  # or refused
+        join_schemas(self._schema, [s for _, s in added[1]])  # or refused
         if self._file is not None:
             self._take(self._file.append(added, alone=isinstance(self._periods, Rows)))
         self._take([added])
@@ -210,8 +209,7 @@ class Timeline:
             for period, summary in parts:
                 known = self._sums.get(period)
                 self._sums[period] = summary if known is None else known + summary
-                schema = summary.schema
-                self._schema = schema if self._schema is None else self._schema + schema
+            self._schema = join_schemas(self._schema, [s for _, s in parts])
             before = self.periods_
             if new:
                 self.periods_ = self._periods.ordered([*before, *new])
@@ -274,7 +272,9 @@ class Timeline:
         own = self.periods_[start:stop]
         calendar = isinstance(self._periods, Calendar)
         weights = fading_weights(own, half_life, calendar=calendar)
-        return merge_summaries([self._sums[p].scaled(w) for p, w in zip(own, weights, strict=True) if w > 0])
+        return merge_summaries(
+            [self._sums[p].scaled(w) for p, w in zip(own, weights, strict=True) if w > 0]
+        )
 
     def _places(self, since: Any, until: Any) -> tuple[int, int]:
         """Place of the first period of a window, and of the one after its last."""
