@@ -54,6 +54,16 @@ def rows(n, seed, *, flip=False, shift=0.0, rate=0.0):
 # Figures --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("value", [3.0, "same"])
+def test_a_constant_column_has_stability_index_0(value):
+    X, y = rows(900, 1)
+    X["d"] = value
+    found = compare_periods(
+        *(NaiveBayesClassifier().fit(X[p], y[p]) for p in (X.index < 850, X.index >= 850))
+    )
+    assert (found["d"].index, found["d"].drifted) == (0.0, False)
+
+
 def test_figures_are_those_of_their_definitions():
     before, after = np.array([40.0, 25, 0, 35]), np.array([10.0, 30, 5, 25])
     p, q = (before + 0.5) / 102, (after + 0.5) / 72

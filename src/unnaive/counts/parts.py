@@ -218,11 +218,11 @@ def _count(
     weight = np.empty(0) if block.weight is None else block.weight
     for j, cells in columns.items():
         first = begins[:-1] + offsets[:, j]
-        rows = (cells.rows, starts, of.groups, weight)
-        kernels.count_parts(cells.cells, cells.slots, *rows, first, widths, out)
+        given = (cells.rows, starts, of.groups, weight)
+        kernels.count_parts(cells.cells, cells.slots, *given, first, widths, out)
     part = np.repeat(of.first[:-1], np.diff(starts))
-    totals = np.bincount(part + of.groups, block.weight, minlength=int(of.first[-1]))
-    totals = totals.astype(np.float64)
+    rows = np.bincount(part + of.groups, block.weight, minlength=int(of.first[-1]))
+    totals = rows.astype(np.float64)
     tables = []
     for p in range(len(sizes)):
         counts = out[begins[p] : begins[p + 1]].reshape(-1, widths[p])

@@ -2,6 +2,7 @@
 
 from unnaive.living.comparing import compare_periods, drift
 from unnaive.living.display import DriftDisplay
+from unnaive.living.editing import edit, edits_of, flatten, make_monotone, undo
 from unnaive.living.facts import Drift
 from unnaive.living.following import DriftOverTime, follow_drift
 from unnaive.living.timeline import Timeline
@@ -13,5 +14,10 @@ __all__ = [
     "Timeline",
     "compare_periods",
     "drift",
+    "edit",
+    "edits_of",
+    "flatten",
     "follow_drift",
+    "make_monotone",
+    "undo",
 ]

@@ -68,7 +68,8 @@ def model_words(answer: Answer) -> str:
     """What the model is, in a sentence or two."""
     n, columns = len(answer.classes), counted(len(answer.schema), "attribute")
     classes = f"Predicts {n} classes" if n > 1 else "Knows one class,"
-    return f"{classes} from {columns}. {describe(answer.root)}"
+    edits = f" It has {counted(len(answer.edits), 'correction')} by hand." if answer.edits else ""
+    return f"{classes} from {columns}. {describe(answer.root)}{edits}"
 
 
 @singledispatch
