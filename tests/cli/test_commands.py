@@ -577,6 +577,19 @@ def test_sites_that_count_by_one_plan_merge_into_the_model_of_all_rows(ask):
     assert "plan.json is no plan: kind of column" in err
 
 
+def test_counts_with_noise_are_summarized_by_a_plan_that_lists_values(ask):
+    assert ask("plan", LOANS, "-t", TARGET, "-o", "public.json", "--values", "-q")[0] == 0
+    asked = ("summarize", LOANS, "--schema", "public.json", "-o", "p.unv", "--private", 20)
+    code, out, err = ask(*asked)
+    assert (code, err) == (0, "")
+    assert "epsilon 20: discrete Laplace noise" in out
+    assert load("p.unv").predict_proba(table()[0]).shape == (300, 2)
+    assert ask("merge", "p.unv", "p.unv", "-o", "q.unv", "-q") == (0, "", "")
+    assert ask("plan", LOANS, "-t", TARGET, "-o", "bare.json", "-q")[0] == 0
+    code, _, err = ask("summarize", LOANS, "--schema", "bare.json", "-o", "x.unv", "--private", 1)
+    assert (code, "the plan does not list classes and values" in err) == (1, True)
+
+
 def test_drift_is_printed_written_and_an_exit_code(ask):
     whole = pd.read_csv(LOANS)
     assert ask("drift", "nb.unv", LOANS, "--fail-above", 0.2, "-q") == (0, "", "")
