@@ -639,6 +639,8 @@ def test_sql_answers_in_a_database_as_the_model_does(ask):
     ("name", "rows", "target"),
     [
         ("loans", 1000, "outcome"),
+        ("electricity", 10_000, "price_change"),
+        ("flights", 10_000, "arrival"),
         ("led", 3200, "digit"),
         ("waveform", 5000, "wave"),
         ("monk1", 432, "monk"),

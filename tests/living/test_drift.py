@@ -25,6 +25,7 @@ from unnaive import (
     follow_drift,
     scan,
 )
+from unnaive.datasets import make_electricity, make_flights
 from unnaive.living.distances import (
     Normal,
     g_test,
@@ -294,3 +295,21 @@ def test_what_cannot_be_compared_is_refused():
         compare_periods(NaiveBayesClassifier().fit(X, y), other)
     same = Discretizer().fit(X, y), Discretizer().fit(X, y)
     assert not compare_periods(*same).alarm
+
+
+@pytest.mark.parametrize("seed", [101, 102])
+@pytest.mark.parametrize(
+    ("make", "kind", "column"),
+    [
+        (make_electricity, "concept", "demand"),
+        (make_electricity, "values", "transfer"),
+        (make_flights, "concept", "carrier"),
+        (make_flights, "values", "distance"),
+    ],
+)
+def test_a_change_planted_in_a_stream_is_found_within_two_periods(make, kind, column, seed):
+    X, y = make(4000, drift_at=2700, kind=kind, random_state=seed)  # within a period
+    days = Timeline(500).fit(X.drop(columns="time"), y)
+    found = follow_drift(days)
+    assert found.alarms[0] in (5, 6)  # 2700 is in the period 5
+    assert found.drifts[found.periods.index(found.alarms[0])].drifted == [column]
