@@ -130,11 +130,12 @@ def make_monotone(
 
     Parameters
     ----------
-    model, column, by, reason, label :
-        As in `edit`; a column of numbers, or of categories whose type has an order. With more than
-        two classes, it is the evidence for ``label`` that rises.
+    model, column :
+        As in `edit`; a column of numbers, or of categories whose type has an order.
     increasing : bool, default=True
         Whether the evidence for ``label`` rises; False: falls.
+    by, reason, label :
+        As in `edit`.
 
     Returns
     -------
@@ -173,6 +174,17 @@ def edits_of(model: Any) -> tuple[Edit, ...]:
     -------
     tuple of Edit
         Each says what was changed, by whom, when and why.
+
+    See Also
+    --------
+    undo : Take one back.
+
+    Examples
+    --------
+    >>> from unnaive import NaiveBayesClassifier, edits_of, flatten
+    >>> model = NaiveBayesClassifier().fit([["a"], ["b"], ["b"]], ["bad", "good", "good"])
+    >>> [(one.kind, one.by) for one in edits_of(flatten(model, 0, by="Ann"))]
+    [('flat', 'Ann')]
     """
     return _answer_of(model).edits
 
@@ -190,6 +202,13 @@ def undo(model: Any, number: int = -1) -> Any:
     -------
     classifier
         A new one; this one stays as it is.
+
+    Examples
+    --------
+    >>> from unnaive import NaiveBayesClassifier, edits_of, flatten, undo
+    >>> model = NaiveBayesClassifier().fit([["a"], ["b"], ["b"]], ["bad", "good", "good"])
+    >>> edits_of(undo(flatten(model, 0, by="Ann")))
+    ()
     """
     answer = _answer_of(model)
     edits = list(answer.edits)
