@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     )
     from unnaive.explain.report import report
     from unnaive.explain.tree_text import export_text
-    from unnaive.living import DriftDisplay, Timeline, compare_periods, drift, follow_drift
+    from unnaive.living import (
+        DriftDisplay,
+        Timeline,
+        compare_periods,
+        drift,
+        edit,
+        edits_of,
+        flatten,
+        follow_drift,
+        make_monotone,
+        undo,
+    )
     from unnaive.models import (
         BaggedClassifier,
         BaggedNaiveBayesClassifier,
@@ -88,12 +99,16 @@ _LATER = {
     "compare_periods": "unnaive.living",
     "discriminate": "unnaive.explain",
     "drift": "unnaive.living",
+    "edit": "unnaive.living",
+    "edits_of": "unnaive.living",
     "evidence_of": "unnaive.explain",
     "explain_rows": "unnaive.explain",
     "export_text": "unnaive.explain.tree_text",
+    "flatten": "unnaive.living",
     "follow_drift": "unnaive.living",
     "importance_of": "unnaive.explain",
     "load": "unnaive.store",
+    "make_monotone": "unnaive.living",
     "merge": "unnaive.models",
     "quality_of": "unnaive.explain",
     "report": "unnaive.explain.report",
@@ -102,6 +117,7 @@ _LATER = {
     "scorecard": "unnaive.answer",
     "subtract": "unnaive.models",
     "to_sql": "unnaive.store",
+    "undo": "unnaive.living",
     "what_if": "unnaive.explain",
 }
 
@@ -140,12 +156,16 @@ __all__ = [
     "compare_periods",
     "discriminate",
     "drift",
+    "edit",
+    "edits_of",
     "evidence_of",
     "explain_rows",
     "export_text",
+    "flatten",
     "follow_drift",
     "importance_of",
     "load",
+    "make_monotone",
     "merge",
     "quality_of",
     "report",
@@ -154,6 +174,7 @@ __all__ = [
     "scorecard",
     "subtract",
     "to_sql",
+    "undo",
     "what_if",
 ]
 _ROOMS = ("choose", "datasets", "explain", "papers")  # modules with more public names

@@ -61,7 +61,12 @@ def works() -> dict[str, Callable[[], None]]:
     makers: dict[str, Callable[[], Any]] = {name: member.make for name, member in family().items()}
     listed = {AutoClassifier, *(member.estimator for member in family().values())}
     makers |= {name: cls for name, cls in estimators().items() if cls not in listed}
-    others = {"many": _use_many, "shapes": _use_shapes, "csv": _use_csv}
+    others = {
+        "many": _use_many,
+        "shapes": _use_shapes,
+        "timeline": _use_timeline,
+        "csv": _use_csv,
+    }
     return {**{name: partial(_use, make) for name, make in makers.items()}, **others}
 
 
@@ -100,6 +105,14 @@ def _use_shapes() -> None:
         learner = NaiveBayesClassifier(numeric=numeric)
         learner.partial_fit(numbers, y, sample_weight=weight)
         learner.partial_fit(numbers + 1, y, sample_weight=weight).predict_proba(numbers)
+
+
+def _use_timeline() -> None:
+    from unnaive import Timeline
+
+    for X, y, weight in tables():
+        for weights in (None, weight):
+            Timeline(100).fit(X, y, weights).model()
 
 
 def _use_csv() -> None:

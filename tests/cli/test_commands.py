@@ -540,6 +540,26 @@ def test_forgotten_rows_leave_the_model_of_the_others(ask):
     assert "C45Classifier cannot forget rows" in err
 
 
+def test_corrections_are_made_shown_and_taken_back(ask):
+    number = pd.read_csv(LOANS).select_dtypes("number").columns[0]
+    who = ("--by", "Ann", "--reason", "the rule has changed", "-q")
+    asked = ("edit", "nb.unv", number, "--value", "1", "--evidence", "-0.5", "-o", "e.unv")
+    assert ask(*asked, *who) == (0, "", "")
+    assert ask("edit", "e.unv", number, "--decreasing", *who) == (0, "", "")
+    assert ask("edit", "e.unv", number, "--flat", *who) == (0, "", "")
+    _, out, _ = ask("show", "e.unv", "-n", 0)
+    assert out.count("corrected: evidence of") == 3
+    assert "by Ann on 20" in out
+    for k in range(3):
+        assert len(load("e.unv").answer_.edits) == 3 - k
+        assert ask("edit", "e.unv", "--undo", "-q") == (0, "", "")
+    assert_same_model(load("e.unv"), load("nb.unv"))
+    code, _, err = ask("edit", "nb.unv", number, "--flat", "--increasing", "--by", "Ann")
+    assert (code, "one of --evidence, --flat, --increasing" in err) == (1, True)
+    code, _, err = ask("edit", "nb.unv", number, "--flat")
+    assert (code, "say who makes the correction" in err) == (1, True)
+
+
 def test_sites_that_count_by_one_plan_merge_into_the_model_of_all_rows(ask):
     whole = pd.read_csv(LOANS)
     label = whole[TARGET].iloc[0]
@@ -567,6 +587,19 @@ def test_sites_that_count_by_one_plan_merge_into_the_model_of_all_rows(ask):
     assert "plan.json is no plan: kind of column" in err
 
 
+def test_counts_with_noise_are_summarized_by_a_plan_that_lists_values(ask):
+    assert ask("plan", LOANS, "-t", TARGET, "-o", "public.json", "--values", "-q")[0] == 0
+    asked = ("summarize", LOANS, "--schema", "public.json", "-o", "p.unv", "--private", 20)
+    code, out, err = ask(*asked)
+    assert (code, err) == (0, "")
+    assert "epsilon 20: discrete Laplace noise" in out
+    assert load("p.unv").predict_proba(table()[0]).shape == (300, 2)
+    assert ask("merge", "p.unv", "p.unv", "-o", "q.unv", "-q") == (0, "", "")
+    assert ask("plan", LOANS, "-t", TARGET, "-o", "bare.json", "-q")[0] == 0
+    code, _, err = ask("summarize", LOANS, "--schema", "bare.json", "-o", "x.unv", "--private", 1)
+    assert (code, "the plan does not list classes and values" in err) == (1, True)
+
+
 def test_drift_is_printed_written_and_an_exit_code(ask):
     whole = pd.read_csv(LOANS)
     assert ask("drift", "nb.unv", LOANS, "--fail-above", 0.2, "-q") == (0, "", "")
@@ -576,6 +609,10 @@ def test_drift_is_printed_written_and_an_exit_code(ask):
         "drift", "nb.unv", "moved.csv", "-t", TARGET, "-o", "drift.json", "--fail-above", 0.2
     )
     assert (code, err) == (3, "")
+    assert ask("drift", "nb.unv", "moved.csv", "-o", "same.json", "-q") == (0, "", "")
+    assert Path("same.json").read_text() == Path("drift.json").read_text()  # the model's target
+    whole.drop(columns=TARGET).to_csv("unlabelled.csv", index=False)
+    assert ask("drift", "nb.unv", "unlabelled.csv", "-q") == (0, "", "")
     assert number in out
     assert json.loads(Path("drift.json").read_text())["drifted"] == [number]
     assert ask("drift", "nb.unv", "moved.csv", "-o", "drift.html", "-q") == (0, "", "")
@@ -612,6 +649,8 @@ def test_sql_answers_in_a_database_as_the_model_does(ask):
     ("name", "rows", "target"),
     [
         ("loans", 1000, "outcome"),
+        ("electricity", 10_000, "price_change"),
+        ("flights", 10_000, "arrival"),
         ("led", 3200, "digit"),
         ("waveform", 5000, "wave"),
         ("monk1", 432, "monk"),

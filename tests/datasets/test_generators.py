@@ -9,10 +9,21 @@ import pandas as pd
 import pytest
 
 from unnaive import NaiveBayesClassifier, NBTreeClassifier
-from unnaive.datasets import make_led, make_loans, make_monks, make_parity, make_waveform, make_xor
+from unnaive.datasets import (
+    make_electricity,
+    make_flights,
+    make_led,
+    make_loans,
+    make_monks,
+    make_parity,
+    make_waveform,
+    make_xor,
+)
 from unnaive.datasets.classic import DIGITS, SEGMENTS
 
 EVERY = {
+    "electricity": lambda seed: make_electricity(200, random_state=seed),
+    "flights": lambda seed: make_flights(200, random_state=seed),
     "led": lambda seed: make_led(200, random_state=seed),
     "loans": lambda seed: make_loans(200, random_state=seed),
     "monks": lambda seed: make_monks(3, 200, noise=0.05, random_state=seed),
@@ -102,6 +113,24 @@ def test_loans_are_mixed_with_gaps_and_something_to_learn():
 
 
 @pytest.mark.parametrize(
+    ("make", "changed"), [(make_electricity, "transfer"), (make_flights, "distance")]
+)
+def test_streams_are_the_same_before_the_planted_row_and_differ_where_they_say(make, changed):
+    (X, y), (concept, other), (values, same) = (
+        make(1000, drift_at=at, kind=kind, random_state=0)
+        for at, kind in ((None, "concept"), (400, "concept"), (400, "values"))
+    )
+    pd.testing.assert_frame_equal(X, concept)
+    assert (y[:400] == other[:400]).all()
+    assert (y[400:] != other[400:]).mean() > 0.1
+    pd.testing.assert_frame_equal(X[:400], values[:400])
+    differ = (X[400:] != values[400:]).mean()
+    assert differ[changed] > 0.9
+    assert differ.drop(changed).max() == 0
+    assert (y == same).all()
+
+
+@pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda: make_led(0), "n_samples must be a whole number, 1 or more; got 0"),
@@ -109,6 +138,8 @@ def test_loans_are_mixed_with_gaps_and_something_to_learn():
         (lambda: make_monks(4), "problem must be 1, 2 or 3; got 4"),
         (lambda: make_parity(30), "30 bits have too many combinations"),
         (lambda: make_xor(n_irrelevant=-1), "n_irrelevant must be a whole number, 0 or more"),
+        (lambda: make_flights(kind="odd"), "kind must be one of 'concept', 'values'; got 'odd'"),
+        (lambda: make_electricity(drift_at=-1), "drift_at must be a whole number, 0 or more"),
         (lambda: make_loans(missing="x"), "missing must be a number, from 0 to 1; got 'x'"),
     ],
 )

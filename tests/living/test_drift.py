@@ -25,6 +25,7 @@ from unnaive import (
     follow_drift,
     scan,
 )
+from unnaive.datasets import make_electricity, make_flights
 from unnaive.living.distances import (
     Normal,
     g_test,
@@ -52,6 +53,16 @@ def rows(n, seed, *, flip=False, shift=0.0, rate=0.0):
 
 
 # Figures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [3.0, "same"])
+def test_a_constant_column_has_stability_index_0(value):
+    X, y = rows(900, 1)
+    X["d"] = value
+    found = compare_periods(
+        *(NaiveBayesClassifier().fit(X[p], y[p]) for p in (X.index < 850, X.index >= 850))
+    )
+    assert (found["d"].index, found["d"].drifted) == (0.0, False)
 
 
 def test_figures_are_those_of_their_definitions():
@@ -174,11 +185,13 @@ def test_drift_in_a_stream_is_found_within_two_periods_and_not_before():
     assert sorted(found.names) == ["a", "b", "c"]
     assert len(found.to_frame()) == 9 * 3
     assert "the first in" in repr(found)
-    by_hand = compare_periods(timeline.summary(0, 6), timeline[7])
+    levels = [d.level for d in found.drifts]
+    assert levels == [0.01 / (k * (k + 1)) for k in range(1, 10)]  # which add up to less than 0.01
+    by_hand = compare_periods(timeline.summary(0, 6), timeline[7], level=levels[6])
     assert by_hand.to_dict() == found.drifts[6].to_dict()
     for against, before in (("previous", timeline[6]), ("first", timeline[0])):
         own = follow_drift(timeline, against=against).drifts[6]
-        assert own.to_dict() == compare_periods(before, timeline[7]).to_dict()
+        assert own.to_dict() == compare_periods(before, timeline[7], level=levels[6]).to_dict()
     with pytest.raises(ValueError, match="against must be"):
         follow_drift(timeline, against="later")
     with pytest.raises(ValueError, match="needs two periods"):
@@ -284,3 +297,21 @@ def test_what_cannot_be_compared_is_refused():
         compare_periods(NaiveBayesClassifier().fit(X, y), other)
     same = Discretizer().fit(X, y), Discretizer().fit(X, y)
     assert not compare_periods(*same).alarm
+
+
+@pytest.mark.parametrize("seed", [101, 102])
+@pytest.mark.parametrize(
+    ("make", "kind", "column"),
+    [
+        (make_electricity, "concept", "demand"),
+        (make_electricity, "values", "transfer"),
+        (make_flights, "concept", "carrier"),
+        (make_flights, "values", "distance"),
+    ],
+)
+def test_a_change_planted_in_a_stream_is_found_within_two_periods(make, kind, column, seed):
+    X, y = make(4000, drift_at=2700, kind=kind, random_state=seed)  # within a period
+    days = Timeline(500).fit(X.drop(columns="time"), y)
+    found = follow_drift(days)
+    assert found.alarms[0] in (5, 6)  # 2700 is in the period 5
+    assert found.drifts[found.periods.index(found.alarms[0])].drifted == [column]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unnaive.answer import predict
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.decision import Decision, class_shares, make_decision
+from unnaive.answer.edits import Edit, edit_table
 from unnaive.answer.evidence import Evidence, evidence
 from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Calibrated, Folded, Foreign, Node, Pool
@@ -84,6 +85,17 @@ class Answer:
         """The same answer with another decision; `make_decision` says what may be given."""
         shares = class_shares(self.root)
         return replace(self, decision=make_decision(decide, self.classes, shares, positive))
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The corrections by experts that are in the evidence, in their order."""
+        return self.root.edits if isinstance(self.root, EvidenceTable) else ()
+
+    def edited(self, edits: Sequence[Edit]) -> Answer:
+        """The same answer with these corrections and no others; of a table of evidence."""
+        if not isinstance(self.root, EvidenceTable):
+            raise TypeError(f"evidence of a {type(self.root).__name__} cannot be edited.")
+        return replace(self, root=edit_table(self.root, self.schema, self.classes, edits))
 
     def nodes(self) -> Iterator[Node]:
         """The expression from the outside in."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.edits import Edit, EditLayer
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import TableTerm
 from unnaive.common.checks import FINITE, check_factors, check_positive, check_values, expect
@@ -39,6 +40,8 @@ class EvidenceTable:
     columns : array of shape (columns,) or None
         Factors of calibration of the columns, where each has its own; the slope is then that of
         the prior alone.
+    layer : EditLayer or None
+        Corrections by experts, which are in the evidence, and what it was before them.
     """
 
     ADDS_UP: ClassVar = True
@@ -50,6 +53,7 @@ class EvidenceTable:
     discriminative: bool = False
     errors: tuple[NDArray[np.float32], ...] = ()
     columns: NDArray[np.float64] | None = None
+    layer: EditLayer | None = None
 
     def check(self) -> None:
         """Check that the counts and errors match the evidence."""
@@ -79,6 +83,15 @@ class EvidenceTable:
     def check_columns(self, schema: Schema) -> None:
         """Check that the columns are those of a schema."""
         self.scorer.check_columns(schema, self.n_outputs)
+        if self.layer is not None:
+            before = replace(self, scorer=self.layer.scorer, errors=self.layer.errors, layer=None)
+            before.check()
+            before.check_columns(schema)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The corrections by experts, in their order."""
+        return () if self.layer is None else self.layer.edits
 
 
 def check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> None:

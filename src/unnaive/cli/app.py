@@ -12,6 +12,7 @@ from unnaive.cli.compare import compare
 from unnaive.cli.console import say
 from unnaive.cli.data import data
 from unnaive.cli.drift import drift
+from unnaive.cli.edit import edit
 from unnaive.cli.evaluate import evaluate
 from unnaive.cli.explain import explain
 from unnaive.cli.fit import fit
@@ -37,8 +38,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    fit, compare, evaluate, predict, explain, show, update, forget, merge, plan, summarize, drift,
-    sql, data,
+    fit, compare, evaluate, predict, explain, show, update, forget, edit, merge, plan, summarize,
+    drift, sql, data,
 )  # fmt: skip
 for command in COMMANDS:
     # Lines of a docstring are shorter than terminals: paragraphs flow.

@@ -12,6 +12,8 @@ from unnaive.cli.options import Quiet, argument
 SAMPLES = {
     "credit": "german credit: 1,000 real loans, mixed columns, classes good and bad",
     "loans": "generated loans: numbers, text, dates, missing values; classes repaid and defaulted",
+    "electricity": "half-hours of an electricity market; classes up and down",
+    "flights": "flights in the order of departure; classes delayed and on time",
     "led": "digits on a display with faulty segments, and 17 irrelevant columns",
     "waveform": "three classes of noisy waves, 40 numbers",
     "monk1": "robots: head and body alike, or a red jacket",

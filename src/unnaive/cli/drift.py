@@ -21,7 +21,12 @@ def drift(
     data: Data,
     target: Annotated[
         str | None,
-        column("--target", "-t", help="Column with the classes, if they are known already."),
+        column(
+            "--target",
+            "-t",
+            help="Column with the classes; by default the one that the model was trained on, if "
+            "the data have it.",
+        ),
     ] = None,
     weight: Weight = None,
     decimal: Decimal = None,
@@ -51,14 +56,14 @@ def drift(
 ) -> None:
     """Compare new rows with those that a naive Bayes model learned from.
 
-    Without --target, values are compared, and what the model predicts; with it also base rates,
+    Without classes, values are compared, and what the model predicts; with them also base rates,
     evidence and log loss.
 
     [bold]Example:[/] unnaive drift loans.unv march.parquet -o drift.html --fail-above 0.2
     """
     from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, load_model
-    from unnaive.cli.rows import CsvText, paths_of, update_scan
+    from unnaive.cli.rows import CsvText, known_target, paths_of, update_scan
     from unnaive.living import drift as find_drift
     from unnaive.living.comparing import MIN_INDEX
 
@@ -69,6 +74,8 @@ def drift(
     fitted = load_model(model)
     with paths_of(data) as paths, progress(quiet) as bar:
         bar("reading")
+        if target is None:
+            target = known_target(fitted._about.target, paths)
         rows = update_scan(fitted.schema_, paths, target, weight, CsvText(decimal, na_values))
         index = MIN_INDEX if fail_above is None else fail_above
         found = find_drift(fitted, rows, level=level, min_index=index)

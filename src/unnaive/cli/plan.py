@@ -27,14 +27,23 @@ def plan(
             "--set", metavar="NAME=VALUE", help="Parameter of the naive Bayes model; repeatable."
         ),
     ] = None,
+    values: Annotated[
+        bool,
+        typer.Option(
+            "--values",
+            help="List the classes, categories and ranges of the rows too, which summarize "
+            "--private needs. They are then public.",
+            show_default=False,
+        ),
+    ] = False,
     decimal: Decimal = None,
     na_values: NaValues = None,
     quiet: Quiet = False,
 ) -> None:
     """Write the plan by which several sites count their rows: columns, kinds, parameters.
 
-    The rows are examples that show what the columns hold; none of their values comes into the plan,
-    which is JSON and may be edited.
+    The rows are examples that show what the columns hold; without --values, none of their values
+    comes into the plan, which is JSON and may be edited.
 
     [bold]Example:[/] unnaive plan example.csv --target outcome -o plan.json
     """
@@ -50,6 +59,6 @@ def plan(
     with paths_of(data) as paths:
         rows = read_rows(paths, target, weight, drop, text=CsvText(decimal, na_values))
         model.fit(rows.scan)
-    Plan.of(model, target, weight).write(out)
+    Plan.of(model, target, weight, values=values).write(out)
     if not quiet:
         say(f"{out}: {counted(len(model.schema_), 'column')}, target {target!r}")

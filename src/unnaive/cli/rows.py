@@ -279,6 +279,11 @@ def find_target(
     raise ValueError(f"name the column with the classes by --target; new to the model: {new}.")
 
 
+def known_target(target: str | None, paths: list[str]) -> str | None:
+    """The column with the classes that a model was trained on, if these rows have it."""
+    return target if target in open_batches(scan(paths)).names else None
+
+
 def _check_columns(
     names: Sequence[str], required: Sequence[str], paths: list[str], why: str = ""
 ) -> None:

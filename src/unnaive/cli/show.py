@@ -61,6 +61,8 @@ def show(
     decision = fitted.answer_.decision
     if decision is not None:
         say(f"decision: {decision.describe(fitted.classes_)}")
+    for edit in fitted.answer_.edits:
+        say(f"corrected: {edit}")
     if fitted.answer_.tree is not None:
         say(f"\n{export_text(fitted, max_depth=depth)}")
     evidence = find_evidence(fitted)

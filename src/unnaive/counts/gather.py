@@ -61,7 +61,7 @@ def summarize_block(
     else:
         labels, groups = label_groups(block.target)
     n_groups = len(labels)
-    schema = _own_order(block)
+    schema = own_order(block)
     counted = {
         **_count_numeric(block, sorted(wanted.counts), groups, n_groups, grid_limit, n_jobs),
         **_count_categorical(block, schema, groups, n_groups, n_jobs),
@@ -74,7 +74,7 @@ def summarize_block(
     for j, column in enumerate(block.schema):
         if column.kind == "empty":
             counts.attribute(j)[:, 0] = counts.totals
-    moments, gaps = _sum_moments(block, sorted(wanted.moments), groups, n_groups, n_jobs)
+    moments, gaps = sum_moments(block, sorted(wanted.moments), groups, n_groups, n_jobs)
     for k, j in enumerate(moments.columns):
         if j not in counted:
             counts.attribute(j)[:, 0] = gaps[:, k]
@@ -82,7 +82,7 @@ def summarize_block(
     return Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
 
 
-def _own_order(block: Block) -> Schema:
+def own_order(block: Block) -> Schema:
     """The columns with the order that these rows have for their categories."""
     columns = block.schema.columns
     orders = [block.order(j) if c.kind == "categorical" else () for j, c in enumerate(columns)]
@@ -118,13 +118,13 @@ def _count_numeric(
         if numbered is None:
             raise infinite_error(block.schema[j])
         grid, codes = numbered
-        _refuse_too_many(block.schema[j], grid.size, n_groups)
+        refuse_too_many(block.schema[j], grid.size, n_groups)
         return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
 
     return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
 
 
-def _refuse_too_many(column: Column, n_values: int, n_groups: int) -> None:
+def refuse_too_many(column: Column, n_values: int, n_groups: int) -> None:
     """Stop before counts of one column would fill the memory."""
     size = 8 * n_values * n_groups
     if size > LARGEST_TABLE:
@@ -233,7 +233,7 @@ def _canonical(
     return categories, out
 
 
-def _sum_moments(
+def sum_moments(
     block: Block,
     positions: Sequence[int],
     groups: NDArray[Any],

@@ -130,6 +130,20 @@ def scatter_slots(
 
 
 @kernel
+def add_table(
+    counts: NDArray[np.float64],
+    groups: NDArray[np.intp],
+    slots: NDArray[np.intp],
+    out: NDArray[np.float64],
+) -> None:
+    """Add a table (IN) to another (OUT) that has its groups and slots in other places."""
+    for g in range(counts.shape[0]):
+        row = out[groups[g]]
+        for s in range(counts.shape[1]):
+            row[slots[s]] += counts[g, s]
+
+
+@kernel
 def count_cells(
     codes: NDArray[np.uint16],
     starts: NDArray[np.intp],

@@ -87,20 +87,23 @@ class Summary:
 
 
 def merge_summaries(parts: Sequence[Summary]) -> Summary:
-    """What one pass over all their rows would have collected."""
+    """What one pass over all their rows would have collected.
+
+    The time it takes grows with the sizes of the parts, not with that of the result times their
+    number.
+    """
     limit = parts[0].grid_limit
-    schema = reduce(Schema.__add__, [p.schema for p in parts])
+    schema = reduce(Schema.__add__, {id(p.schema): p.schema for p in parts}.values())
     for part in parts:
         refuse_mixed(parts[0].labels, part.labels)
         if part.closed:
             for other in parts:
                 refuse_new(part.labels, other.labels)
     labels, group_places = merge_labels([p.labels for p in parts])
-    coders, tables = align_values(parts, schema)
-    counts = _total(
-        table.sum_groups(group, len(labels))
-        for table, group in zip(tables, group_places, strict=True)
-    )
+    coders, places = _unite_values(parts, schema)
+    counts = CountTable.empty(len(labels), coder_sizes(coders))
+    for part, place, group in zip(parts, places, group_places, strict=True):
+        counts.add(part.counts, place, group)
     columns = sorted({j for p in parts for j in p.moments.columns})
     moments = _total(
         p.moments.widen(columns).sum_groups(group, len(labels))
@@ -117,6 +120,16 @@ def align_values(
     parts: Sequence[Summary], schema: Schema
 ) -> tuple[tuple[Coder, ...], Iterator[CountTable]]:
     """The numbering of all values together, and the counts of each part in it, by its classes."""
+    coders, places = _unite_values(parts, schema)
+    sizes = coder_sizes(coders)
+    tables = (p.counts.coarsen(place, sizes) for p, place in zip(parts, places, strict=True))
+    return coders, tables
+
+
+def _unite_values(
+    parts: Sequence[Summary], schema: Schema
+) -> tuple[tuple[Coder, ...], list[list[NDArray[np.intp]]]]:
+    """The numbering of all values together, and where the slots of each part are in it."""
     coders: list[Coder] = []
     places: list[list[NDArray[np.intp]]] = [[] for _ in parts]
     for j, column in enumerate(schema):
@@ -124,9 +137,7 @@ def align_values(
         coders.append(coder)
         for place, slots in zip(places, maps, strict=True):
             place.append(slots)
-    sizes = coder_sizes(coders)
-    tables = (p.counts.coarsen(place, sizes) for p, place in zip(parts, places, strict=True))
-    return tuple(coders), tables
+    return tuple(coders), places
 
 
 def row_factor(summary: Summary, factor: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
@@ -171,10 +182,7 @@ def mark_whole(schema: Schema, coders: Sequence[Coder]) -> Schema:
         c.family == "number" and isinstance(grid, Grid) and grid.is_whole
         for c, grid in zip(schema, coders, strict=True)
     ]
-    if whole == [c.whole for c in schema]:
-        return schema
-    marked = (replace(c, whole=own) for c, own in zip(schema, whole, strict=True))
-    return Schema(tuple(marked), schema.named)
+    return schema.mark_whole(whole)
 
 
 def _merge_coders(

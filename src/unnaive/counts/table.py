@@ -84,14 +84,27 @@ class CountTable:
         another table has.
         """
         out = CountTable.empty(self.n_groups, sizes)
-        flat = np.empty(self.counts.shape[1], dtype=np.intp)
-        for j, place in enumerate(places):
-            start, stop = self.offsets[j], self.offsets[j + 1]
-            flat[start:stop] = (np.arange(stop - start) if place is None else place) + out.offsets[
-                j
-            ]
+        flat = self._flat_places(places, out.offsets)
         kernels.scatter_slots(self.counts, flat, out.counts)
         return CountTable(out.counts, out.offsets, self.totals)
+
+    def add(
+        self, part: CountTable, places: Sequence[NDArray[np.intp]], groups: NDArray[np.intp]
+    ) -> None:
+        """Add a part whose slots and groups go to these places; this table changes."""
+        flat = part._flat_places(places, self.offsets)
+        kernels.add_table(part.counts, groups, flat, self.counts)
+        np.add.at(self.totals, groups, part.totals)
+
+    def _flat_places(
+        self, places: Sequence[NDArray[np.intp] | None], offsets: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Where each slot of this table lies in one whose attributes begin at ``offsets``."""
+        widths = np.diff(self.offsets)
+        each = [np.arange(n) if p is None else p for p, n in zip(places, widths, strict=True)]
+        if not each:
+            return np.empty(0, dtype=np.intp)
+        return np.concatenate(each) + np.repeat(offsets[:-1], widths)
 
     def select_groups(self, groups: NDArray[np.intp]) -> CountTable:
         """The table of some groups only."""

@@ -86,9 +86,11 @@ def merge_categories(
     parts: Sequence[Categories], order: Order = ()
 ) -> tuple[Categories, list[NDArray[np.intp]]]:
     """Categories of all parts together, and for each part where its slots went."""
-    merged = Categories(order_values((v for part in parts for v in part.values), order))
+    lists = list(dict.fromkeys(part.values for part in parts))  # many parts have the same ones
+    merged = Categories(order_values((v for values in lists for v in values), order))
     unseen = [merged.size + 1]
-    return merged, [np.concatenate((merged.slots(p.values), unseen)) for p in parts]
+    places = {values: np.concatenate((merged.slots(values), unseen)) for values in lists}
+    return merged, [places[part.values] for part in parts]
 
 
 def order_values(values: Iterable[Any], order: Order) -> tuple[Any, ...]:

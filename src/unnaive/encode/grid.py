@@ -56,11 +56,7 @@ class Grid:
     @property
     def is_whole(self) -> bool:
         """Whether every value is known, and a whole number that floats tell from its neighbours."""
-        if not self.size or self.shift:
-            return False
-        return bool(
-            (np.abs(self.low) < LARGEST_WHOLE).all() and (self.low == np.rint(self.low)).all()
-        )
+        return bool(self.size and not self.shift and whole_numbers(self.low).all())
 
     @property
     def cells(self) -> NDArray[np.uint64]:
@@ -140,25 +136,42 @@ def _grid_of_sorted(keys: NDArray[np.uint64], shift: int, limit: int) -> Grid:
 
 
 def _grid_of_keys(shift: int, low: NDArray[np.uint64], high: NDArray[np.uint64]) -> Grid:
-    smallest = _values(low)
-    return Grid(shift, smallest, smallest if shift == 0 else _values(high))
+    smallest = grid_values(low)
+    return Grid(shift, smallest, smallest if shift == 0 else grid_values(high))
 
 
-def _values(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+def grid_values(keys: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """The values that have these keys."""
     bits = np.empty(len(keys), dtype=np.uint64)
     kernels.values_of_keys(keys, bits)
     return bits.view(np.float64)
 
 
+def whole_numbers(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which values are whole numbers that floats tell from their neighbours."""
+    whole: NDArray[np.bool_] = (np.abs(values) < LARGEST_WHOLE) & (values == np.rint(values))
+    return whole
+
+
 def merge_grids(
     grids: Sequence[Grid], limit: int = GRID_LIMIT
 ) -> tuple[Grid, list[NDArray[np.intp]]]:
-    """The grid of all values together, and for each part where its slots went."""
+    """The grid of all values together, and for each part where its slots went.
+
+    The time it takes grows with the number of cells of all parts, not with that of pairs of parts.
+    """
+    exact = [g for g in grids if g.shift == 0]
+    if len(exact) > 2:  # their cells are values, and are numbered as those of rows are
+        united, places = _merge_values(exact, limit)
+        coarse = [g for g in grids if g.shift]
+        if not coarse:
+            return united, places
+        merged, (first, *others) = merge_grids([united, *coarse], limit)
+        of_exact, of_coarse = iter(places), iter(others)
+        return merged, [next(of_coarse) if g.shift else first[next(of_exact)] for g in grids]
     base = max((g.shift for g in grids), default=0)
     parts = [g.cells >> np.uint64(base - g.shift) for g in grids]
-    union = np.empty(0, np.uint64)
-    for part in parts:
-        union = kernels.unite_cells(union, part)
+    union = _unite(parts)
     more = kernels.smallest_shift(union, limit)
     if more:
         union = kernels.unite_cells(union[:0], union >> np.uint64(more))
@@ -170,3 +183,24 @@ def merge_grids(
         maps.append(place)
     shift = base + more
     return Grid(shift, low, low if shift == 0 else high), maps
+
+
+def _merge_values(grids: Sequence[Grid], limit: int) -> tuple[Grid, list[NDArray[np.intp]]]:
+    """The same for grids whose cells hold one value each."""
+    numbered = number_values(np.concatenate([g.low for g in grids]), limit)
+    assert numbered is not None  # grids hold no infinite values
+    grid, codes = numbered
+    ends = np.cumsum([g.size for g in grids])
+    places = np.empty(len(codes) + 2 * len(grids), dtype=np.intp)
+    kernels.lay_places(codes, ends, grid.size, places)
+    stops = ends + 2 * np.arange(1, len(grids) + 1)
+    return grid, [places[b - g.size - 2 : b] for g, b in zip(grids, stops.tolist(), strict=True)]
+
+
+def _unite(parts: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """Ascending keys of all lists, each once; short lists meet short ones."""
+    lists = [kernels.unite_cells(np.empty(0, np.uint64), part) for part in parts]
+    while len(lists) > 1:
+        pairs = [kernels.unite_cells(*lists[k : k + 2]) for k in range(0, len(lists) - 1, 2)]
+        lists = pairs + lists[len(lists) - len(lists) % 2 :]
+    return lists[0] if lists else np.empty(0, np.uint64)

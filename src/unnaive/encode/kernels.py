@@ -105,6 +105,23 @@ def place_cells(
 
 
 @kernel
+def lay_places(
+    codes: NDArray[np.uint16], ends: NDArray[np.intp], size: int, places: NDArray[np.intp]
+) -> None:
+    """Slots of the cells of many grids (IN), each with its missing and unseen slot (OUT)."""
+    at = start = 0
+    for end in ends:
+        places[at] = 0
+        at += 1
+        for k in range(start, end):
+            places[at] = codes[k]
+            at += 1
+        places[at] = size + 1
+        at += 1
+        start = end
+
+
+@kernel
 def smallest_shift(ordered: NDArray[np.uint64], limit: int) -> int:
     """Fewest low bits to drop so that at most ``limit`` distinct keys remain.
 

@@ -272,7 +272,11 @@ class AdditiveEstimator(TableEstimator):
         if not hasattr(self, "schema_"):
             with silence():  # some rows tell little about those to come
                 return self._learn(new(None))
-        return self._learn(self._sums_to_change("updated") + new(self.schema_))
+        return self._relearn(self._sums_to_change("updated") + new(self.schema_), [self])
+
+    def _relearn(self, summary: Summary, models: Sequence[Any]) -> Self:  # noqa: ARG002
+        """Learn from sums that come from those of ``models``, whose corrections stay."""
+        return self._learn(summary)
 
     @reports_progress
     def forget(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -304,7 +308,7 @@ class AdditiveEstimator(TableEstimator):
         return self._forget_sums(sums, self._gather(X, y, sample_weight, self.schema_))
 
     def _forget_sums(self, sums: Summary, part: Summary) -> Self:
-        fresh = copy(self)._learn(subtract_summary(sums, part))
+        fresh = copy(self)._relearn(subtract_summary(sums, part), [self])
         self.__dict__.update(fresh.__dict__)
         return self
 
@@ -330,13 +334,12 @@ class AdditiveEstimator(TableEstimator):
 
     def _merge(self, models: Sequence[AdditiveEstimator]) -> Self:
         """Learn, here, what fitting on all rows of ``models`` together would give."""
-        return self._learn(merge_summaries([model._sums("merged") for model in models]))
+        return self._relearn(merge_summaries([model._sums("merged") for model in models]), models)
 
     def _subtract(self, whole: AdditiveEstimator, part: AdditiveEstimator) -> Self:
         """Learn, here, what fitting on rows of ``whole`` but not of ``part`` would give."""
-        return self._learn(
-            subtract_summary(whole._sums("subtracted from"), part._sums("subtracted"))
-        )
+        rest = subtract_summary(whole._sums("subtracted from"), part._sums("subtracted"))
+        return self._relearn(rest, [whole])
 
     def compact(self) -> Shrinkage:
         """Drop the sums that only updating and merging need.

@@ -84,7 +84,8 @@ def parts_of(node: Any, labels: NDArray[Any]) -> Parts:  # noqa: ARG001
 
 @parts_of.register
 def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
-    counts, direct = node.counts, not node.boosted and not node.is_calibrated
+    counts = node.counts
+    direct = not node.boosted and not node.is_calibrated and not node.edits
     weight = np.nan if counts is None else float(counts.totals.sum())
     votes = 1.0 if node.rounds is None else node.rounds
     factors = _factors(node, votes)

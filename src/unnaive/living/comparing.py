@@ -305,7 +305,7 @@ def _evidence_change(own: ColumnCounts, classes: NDArray[Any]) -> tuple[float, s
     n_values = int(((own.before + own.after).sum(axis=0) > 0).sum())
     freedom = (len(own.before) - 1) * max(0, n_values - 1)
     chance = freedom / 2 * sum(1 / max(side.sum(), 1.0) for side in (own.before, own.after))
-    loss = max(0.0, float(costs.sum()) - chance)
+    loss = max(0.0, float(costs.sum() - chance))
     if not len(turned):
         return loss, ""
     b = int(turned[np.argmax(costs[turned])])

@@ -46,8 +46,9 @@ def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def stability_index(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Population stability index (PSI): sum of (q - p) log(q / p) over values."""
-    p, q = shares(before), shares(after)
+    """Population stability index (PSI): sum of (q - p) log(q / p) over values of any sample."""
+    known = before + after > 0
+    p, q = shares(before[known]), shares(after[known])
     return float(((q - p) * np.log(q / p)).sum())
 
 

@@ -82,8 +82,12 @@ def follow_drift(
     against : {"earlier", "previous", "first"}, default="earlier"
         Whether a period is compared with all earlier ones of the window together, with the one
         before it, or with the first one.
-    level, min_index, min_loss, n_bins :
-        As in `compare_periods`; the level is that of each comparison.
+    level : float, default=0.01
+        How often any of the comparisons may raise a false alarm when nothing has changed. The k-th
+        one is tested at ``level / (k * (k + 1))``: these add up to the level however many periods
+        there are, and later periods do not change what was said of earlier ones.
+    min_index, min_loss, n_bins :
+        As in `compare_periods`.
 
     Returns
     -------
@@ -106,12 +110,16 @@ def follow_drift(
     start, stop = timeline._places(since, until)
     if stop - start < 2:
         raise ValueError(f"drift needs two periods; the window has {counted(stop - start, 'one')}.")
-    options = {"level": level, "min_index": min_index, "min_loss": min_loss, "n_bins": n_bins}
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    options = {"min_index": min_index, "min_loss": min_loss, "n_bins": n_bins}
     drifts = []
     for k in range(start + 1, stop):
         first = k - 1 if against == "previous" else start
         last = k if against == "earlier" else first + 1
-        before = timeline._running.window(first, last)
+        before = timeline._windows.window(first, last)
         after = timeline[timeline.periods_[k]]
-        drifts.append(compare_periods(before, after, **options))  # type: ignore[arg-type]
+        number = k - start
+        own_level = level / (number * (number + 1))
+        drifts.append(compare_periods(before, after, level=own_level, **options))  # type: ignore[arg-type]
     return DriftOverTime(tuple(timeline.periods_[start + 1 : stop]), tuple(drifts))

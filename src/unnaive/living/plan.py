@@ -3,18 +3,56 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unnaive.common.atomic import replacing
+from unnaive.encode import Categories, Grid
 from unnaive.models import NaiveBayesClassifier
 from unnaive.table import Column, Schema
 from unnaive.table.schema import Family, Kind
 
 FORMAT = 1
 FIELDS = {"format", "target", "weight", "parameters", "columns"}
+CELLS = 64  # of the range of a column of numbers
+MOST_CELLS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The public range of a column of numbers, in cells of equal width; numbers beyond are in the
+    first and last cell.
+    """
+
+    low: float
+    high: float
+    cells: int = CELLS
+
+    def check(self) -> None:
+        """Refuse what is no range."""
+        good = math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high
+        if not good or not 2 <= self.cells <= MOST_CELLS:
+            raise ValueError(
+                f"a range must be two finite numbers in order, with 2 to {MOST_CELLS} cells; got "
+                f"{self.low} to {self.high} with {self.cells}."
+            )
+
+    @property
+    def cuts(self) -> NDArray[np.float64]:
+        """Where cells end and the next begin."""
+        return np.linspace(self.low, self.high, self.cells + 1)[1:-1]
+
+    @staticmethod
+    def middles(cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The middle of every cell between cuts at equal distances."""
+        half = (cuts[-1] - cuts[0]) / (2 * (len(cuts) - 1)) if len(cuts) > 1 else 1.0
+        return np.concatenate((cuts - half, cuts[-1:] + half))
 
 
 @dataclass(frozen=True)
@@ -30,20 +68,40 @@ class Plan:
         The column with the weights of rows.
     parameters : dict
         Of `NaiveBayesClassifier`.
+    classes : tuple or None
+        The classes, where they are public.
+    values : tuple or None
+        For each column its categories, or the `Range` of its numbers, where they are public:
+        `private` needs both.
     """
 
     schema: Schema
     target: str
     weight: str | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    classes: tuple[Any, ...] | None = None
+    values: tuple[Range | tuple[Any, ...], ...] | None = None
 
     @classmethod
-    def of(cls, model: Any, target: str, weight: str | None = None) -> Plan:
-        """The plan by which a fitted model would have been made."""
+    def of(
+        cls, model: Any, target: str, weight: str | None = None, *, values: bool = False
+    ) -> Plan:
+        """The plan by which a fitted model would have been made.
+
+        With ``values``, its classes, categories and ranges of numbers are in the plan: of rows
+        that are no secret.
+        """
         default = NaiveBayesClassifier().get_params()
         given = {k: v for k, v in model.get_params().items() if repr(v) != repr(default[k])}
         given.pop("n_jobs", None)
-        return cls(model.schema_, target, weight, given)
+        if not values:
+            return cls(model.schema_, target, weight, given)
+        sums = model._sums("asked for its values")
+        domain = tuple(
+            _values_of(column, coder)
+            for column, coder in zip(sums.schema, sums.coders, strict=True)
+        )
+        return cls(model.schema_, target, weight, given, tuple(model.classes_.tolist()), domain)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Plan:
@@ -56,11 +114,12 @@ class Plan:
 
     @classmethod
     def _of_plain(cls, content: Any) -> Plan:
-        if not isinstance(content, dict) or content.keys() != FIELDS:
+        listed = isinstance(content, dict) and "classes" in content
+        if not isinstance(content, dict) or content.keys() - {"classes"} != FIELDS:
             raise ValueError(f"it must have {', '.join(sorted(FIELDS))}, and nothing else.")
         if content["format"] != FORMAT:
             raise ValueError(f"it has the format {content['format']!r}, not {FORMAT}.")
-        columns = tuple(_column(node) for node in content["columns"])
+        columns = tuple(_column(node, listed) for node in content["columns"])
         schema = Schema(columns, named=True)
         schema.check()
         target, weight, parameters = (content[k] for k in ("target", "weight", "parameters"))
@@ -68,20 +127,33 @@ class Plan:
             raise ValueError("target and weight must be names of columns.")
         if target in schema.names:
             raise ValueError(f"the target {target!r} is among the columns to learn from.")
-        plan = cls(schema, target, weight, dict(parameters))
+        known: dict[str, Any] = {}
+        if listed:
+            known["classes"] = tuple(content["classes"])
+            known["values"] = tuple(_read_values(node) for node in content["columns"])
+        plan = cls(schema, target, weight, dict(parameters), **known)
         plan.estimator()._check_parameters()
         return plan
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the plan, whole or not at all."""
-        columns = [{"name": c.name, "kind": c.kind, "family": c.family} for c in self.schema]
-        content = {
+        columns: list[dict[str, Any]] = [
+            {"name": c.name, "kind": c.kind, "family": c.family} for c in self.schema
+        ]
+        for node, values in zip(columns, self.values or (), strict=False):
+            if isinstance(values, Range):
+                node |= {"range": [values.low, values.high], "cells": values.cells}
+            else:
+                node["categories"] = list(values)
+        content: dict[str, Any] = {
             "format": FORMAT,
             "target": self.target,
             "weight": self.weight,
             "parameters": self.parameters,
             "columns": columns,
         }
+        if self.classes is not None:
+            content["classes"] = list(self.classes)
         try:
             text = json.dumps(content, indent=1)
         except TypeError as error:
@@ -111,9 +183,23 @@ class Plan:
         return model._learn(model._gather(X, y, sample_weight, self.schema))
 
 
-def _column(node: Any) -> Column:
-    if not isinstance(node, dict) or node.keys() != {"name", "kind", "family"}:
-        raise ValueError("every column must have name, kind and family, and nothing else.")
+def _values_of(column: Column, coder: Any) -> Range | tuple[Any, ...]:
+    """The values of a column of rows that are no secret."""
+    if isinstance(coder, Categories):
+        return coder.values
+    if not isinstance(coder, Grid) or not coder.size:
+        raise ValueError(f"{column} has no values to put into the plan; drop it.")
+    low, high = float(coder.low[0]), float(coder.high[-1])
+    return Range(low, high if high > low else low + 1.0)
+
+
+def _column(node: Any, listed: bool) -> Column:
+    fields = {"name", "kind", "family"}
+    numbers = isinstance(node, dict) and node.get("kind") == "numeric"
+    if listed:
+        fields |= {"range", "cells"} if numbers else {"categories"}
+    if not isinstance(node, dict) or node.keys() != fields:
+        raise ValueError(f"every column must have {', '.join(sorted(fields))}, and nothing else.")
     if not isinstance(node["name"], str):
         raise ValueError(f"the name of a column must be text; got {node['name']!r}.")
     for key, known in (("kind", get_args(Kind)), ("family", get_args(Family))):
@@ -123,3 +209,15 @@ def _column(node: Any) -> Column:
     column = Column(node["name"], node["kind"], node["family"])
     column.check()
     return column
+
+
+def _read_values(node: dict[str, Any]) -> Range | tuple[Any, ...]:
+    """The values of a column, as a plan lists them."""
+    if "categories" in node:
+        categories = Categories(tuple(node["categories"]))
+        categories.check()
+        return categories.values
+    low, high = node["range"]
+    values = Range(float(low), float(high), int(node["cells"]))
+    values.check()
+    return values

@@ -1,26 +1,20 @@
-"""Sums of neighbouring periods, kept so that any window is the sum of a few."""
+"""Sums of windows of periods."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from unnaive.counts import Summary
+from unnaive.counts.summary import merge_summaries
+from unnaive.table import Schema
 
 
-def sum_of(parts: Sequence[Summary]) -> Summary:
-    """All parts together, neighbours first: small sums are added to small ones."""
-    parts = list(parts)
-    while len(parts) > 1:
-        pairs = [parts[k] + parts[k + 1] for k in range(0, len(parts) - 1, 2)]
-        parts = pairs + parts[len(parts) - len(parts) % 2 :]
-    return parts[0]
+class WindowSums:
+    """The sums of windows; the last one is kept, and goes on where the next begins as it does.
 
-
-class RunningSums:
-    """Sums over runs of 2, 4, 8, ... neighbours, made when they are first needed.
-
-    A window of n periods is then the sum of about 2 log2(n) runs. All runs together hold at most
-    as much as log2(n) times the periods; less, as cells that periods share are kept once.
+    Windows that grow by a period at a time then cost one addition each. All others are the sum of
+    their periods, in a time that grows with what these hold.
 
     Parameters
     ----------
@@ -30,31 +24,26 @@ class RunningSums:
 
     def __init__(self, single: Callable[[int], Summary]) -> None:
         self._single = single
-        self._runs: dict[tuple[int, int], Summary] = {}
+        self._last: tuple[int, int, Summary] | None = None
 
     def clear(self, place: int | None = None) -> None:
-        """Forget the runs that hold a place, or all of them."""
-        if place is None:
-            self._runs.clear()
-            return
-        for level, k in list(self._runs):
-            if place >> level == k:
-                del self._runs[level, k]
+        """Forget the last window, if it holds a place, or in any case."""
+        if self._last is not None and (place is None or self._last[0] <= place < self._last[1]):
+            self._last = None
 
     def window(self, start: int, stop: int) -> Summary:
         """The sum of the periods from one place until before another."""
-        parts = []
-        while start < stop:
-            level = (start & -start).bit_length() - 1 if start else 63
-            level = min(level, (stop - start).bit_length() - 1)
-            parts.append(self._run(level, start >> level))
-            start += 1 << level
-        return sum_of(parts)
+        parts, first = [], start
+        if self._last is not None and self._last[0] == start and self._last[1] <= stop:
+            parts, first = [self._last[2]], self._last[1]
+        parts += [self._single(k) for k in range(first, stop)]
+        total = parts[0] if len(parts) == 1 else merge_summaries(parts)
+        if stop - start > 1:
+            self._last = start, stop, total
+        return total
 
-    def _run(self, level: int, k: int) -> Summary:
-        if level == 0:
-            return self._single(k)
-        if (level, k) not in self._runs:
-            halves = self._run(level - 1, 2 * k), self._run(level - 1, 2 * k + 1)
-            self._runs[level, k] = halves[0] + halves[1]
-        return self._runs[level, k]
+
+def join_schemas(schema: Schema | None, parts: Sequence[Summary]) -> Schema:
+    """What is known of the columns, by some parts too; those counted together share theirs."""
+    different = {id(part.schema): part.schema for part in parts}.values()
+    return reduce(Schema.__add__, different if schema is None else [schema, *different])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.base import clone
 
 from unnaive.common.wording import counted
 from unnaive.counts import Summary
+from unnaive.counts.summary import merge_summaries
 from unnaive.living.contents import PeriodFacts, contents
 from unnaive.living.file import Added, TimelineFile, pack_estimator, unpack_estimator
 from unnaive.living.periods import (
@@ -26,7 +26,7 @@ from unnaive.living.periods import (
     unit_of,
 )
 from unnaive.living.reading import count_periods
-from unnaive.living.sums import RunningSums, sum_of
+from unnaive.living.sums import WindowSums, join_schemas
 from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
 from unnaive.models.merge import learns_from_sums
@@ -101,7 +101,7 @@ class Timeline:
         self.periods_: list[Period] = []
         self._n_read = 0
         self._schema: Schema | None = None
-        self._running = RunningSums(lambda k: self._sums[self.periods_[k]])
+        self._windows = WindowSums(lambda k: self._sums[self.periods_[k]])
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -166,7 +166,7 @@ class Timeline:
             return self.fit(X, y, sample_weight)
         self._catch_up()
         added = self._count(X, y, sample_weight, self._n_read, self._schema)
-        reduce(Schema.__add__, [s.schema for _, s in added[1]], self._schema)  # or refused
+        join_schemas(self._schema, [s for _, s in added[1]])  # or refused
         if self._file is not None:
             self._take(self._file.append(added, alone=isinstance(self._periods, Rows)))
         self._take([added])
@@ -209,16 +209,15 @@ class Timeline:
             for period, summary in parts:
                 known = self._sums.get(period)
                 self._sums[period] = summary if known is None else known + summary
-                schema = summary.schema
-                self._schema = schema if self._schema is None else self._schema + schema
+            self._schema = join_schemas(self._schema, [s for _, s in parts])
             before = self.periods_
             if new:
                 self.periods_ = self._periods.ordered([*before, *new])
             if self.periods_[: len(before)] != before:
-                self._running.clear()
+                self._windows.clear()
                 continue
             for period, _ in parts:
-                self._running.clear(self.periods_.index(period))
+                self._windows.clear(self.periods_.index(period))
 
     # Asking -------------------------------------------------------------------------------------
 
@@ -269,11 +268,13 @@ class Timeline:
         """
         start, stop = self._places(since, until)
         if half_life is None:
-            return self._running.window(start, stop)
+            return self._windows.window(start, stop)
         own = self.periods_[start:stop]
         calendar = isinstance(self._periods, Calendar)
         weights = fading_weights(own, half_life, calendar=calendar)
-        return sum_of([self._sums[p].scaled(w) for p, w in zip(own, weights, strict=True) if w > 0])
+        return merge_summaries(
+            [self._sums[p].scaled(w) for p, w in zip(own, weights, strict=True) if w > 0]
+        )
 
     def _places(self, since: Any, until: Any) -> tuple[int, int]:
         """Place of the first period of a window, and of the one after its last."""
@@ -358,7 +359,7 @@ class Timeline:
             larger = coarser(period, unit) if fits else period
             name = larger if fits and old(larger) else period
             groups.setdefault(name, []).append(self._sums[period])
-        merged = [(name, sum_of(parts)) for name, parts in groups.items()]
+        merged = [(name, merge_summaries(parts)) for name, parts in groups.items()]
         if self._file is not None:
             self._file.write(self._about(), [(self._n_read, merged)])
         n_read = self._n_read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, EvidenceTable
+from unnaive.answer.edits import join_edits
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
 from unnaive.bayes.calibrate import Calibration
@@ -225,9 +226,12 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         self
         """
         self._check_parameters()
-        self._finish(self._sums("calibrated"))
+        sums, edits = self._sums("calibrated"), self.answer_.edits
+        self._finish(sums)
         source = self._rows_to_learn(X, y, sample_weight, self.schema_)
-        return self._calibrate(source, count_labelled(source, Labels(self.classes_)), seen)
+        self._calibrate(source, count_labelled(source, Labels(self.classes_)), seen)
+        self.answer_ = self.answer_.edited(edits)
+        return self
 
     def _calibrate(self, source: Source, n_rows: int, seen: bool) -> Self:
         sums, without = self._sums("calibrated"), self._without_one() if seen else None
@@ -312,6 +316,12 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
 
     def _smoothing(self) -> Smoothing:
         return Smoothing(self.alpha, self.missing)
+
+    def _relearn(self, summary: Summary, models: Sequence[Any]) -> Self:
+        edits = join_edits(model.answer_.edits for model in models)
+        self._learn(summary)
+        self.answer_ = self.answer_.edited(edits)
+        return self
 
     def _finish(self, summary: Summary) -> None:
         classes = summary.labels.classes

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
 from unnaive.answer.clusters import ClassClusters
+from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.nodes import Calibrated, Folded, GatedMixture, Pool, Vote
@@ -189,4 +190,5 @@ class Models(Objects):
 MODELS = Models(
     *LEARNED, Answer, Decision, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters,
     Calibrated, Calibration, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About,
+    Edit, EditLayer,
 )  # fmt: skip

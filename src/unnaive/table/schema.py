@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -135,6 +135,13 @@ class Schema:
                 raise ValueError(f"{a} of one table stands where the other has {b}.")
         columns = tuple(a + b for a, b in zip(self.columns, other.columns, strict=True))
         return Schema(columns, self.named)
+
+    def mark_whole(self, whole: Sequence[bool]) -> Schema:
+        """The same columns, marked where their numbers are whole ones."""
+        if all(c.whole == own for c, own in zip(self.columns, whole, strict=True)):
+            return self
+        marked = (replace(c, whole=own) for c, own in zip(self.columns, whole, strict=True))
+        return Schema(tuple(marked), self.named)
 
 
 def join_schemas(schemas: Sequence[Schema]) -> Schema:

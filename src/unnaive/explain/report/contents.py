@@ -20,7 +20,7 @@ from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
 from unnaive.explain.report.curves import curve_data, decision_data, rule_data
-from unnaive.explain.report.notes import ColumnFacts, notes_on
+from unnaive.explain.report.notes import ColumnFacts, Note, notes_on
 from unnaive.explain.report.parts import parts_data
 from unnaive.explain.report.payload import Coders, coders_of, scorer_payload
 from unnaive.explain.report.quality import calibration_data, cross_validated, quality_view
@@ -213,7 +213,8 @@ class Contents:
         quality = self.quality
         names = self.class_names if quality is None else label_names(quality.classes)
         rows = None if quality is None else quality.confusion.sum(axis=1).astype(np.intp)
-        return notes_on(facts, self.schema.columns, self.block.n_rows, names, rows)
+        edits = [Note(str(edit.column), f"Corrected: {edit}.") for edit in self.answer.edits]
+        return edits + notes_on(facts, self.schema.columns, self.block.n_rows, names, rows)
 
     # For the scripts ---------------------------------------------------------------------------
 

@@ -68,8 +68,9 @@ def model_words(answer: Answer, reason: str = "") -> str:
     """What the model is, in a sentence or two, and why it was chosen, where that is known."""
     n, columns = len(answer.classes), counted(len(answer.schema), "attribute")
     classes = f"Predicts {n} classes" if n > 1 else "Knows one class,"
+    edits = f" It has {counted(len(answer.edits), 'correction')} by hand." if answer.edits else ""
     chosen = f" Chosen among others: {reason}" if reason else ""
-    return f"{classes} from {columns}. {describe(answer.root)}{chosen}"
+    return f"{classes} from {columns}. {describe(answer.root)}{edits}{chosen}"
 
 
 @singledispatch

@@ -63,7 +63,8 @@ def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
         labels = _labels(answer.classes, engine)
         outputs.append((_pick(chosen, labels), options.decision))
     select = statement.select(outputs, TABLE)
-    return select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
+    corrected = "".join(f"-- {edit}\n" for edit in answer.edits)  # each on one line
+    return corrected + select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
 
 
 def _export_scorecard(card: Scorecard, table: Any, engine: Dialect, options: SqlOptions) -> str:

@@ -1,0 +1,125 @@
+"""``unnaive edit``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unnaive.cli.console import say
+from unnaive.cli.options import ModelFile, Quiet
+from unnaive.cli.update import ChangedModel
+
+if TYPE_CHECKING:
+    from unnaive.table import Column
+
+
+def edit(
+    model: ModelFile,
+    column: Annotated[
+        str | None, typer.Argument(metavar="COLUMN", help="Column to correct.", show_default=False)
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            "--value",
+            metavar="VALUE",
+            help="Category, or a number of the interval, that --evidence is of; without it, a "
+            "missing value.",
+            show_default=False,
+        ),
+    ] = None,
+    evidence: Annotated[
+        float | None,
+        typer.Option(
+            "--evidence",
+            metavar="NATS",
+            help="What the value shall do to the log odds of the class.",
+            show_default=False,
+        ),
+    ] = None,
+    flat: Annotated[
+        bool, typer.Option("--flat", help="Let the column say nothing.", show_default=False)
+    ] = False,
+    increasing: Annotated[
+        bool | None,
+        typer.Option(
+            "--increasing/--decreasing",
+            help="Let the evidence for the class rise, or fall, with the values.",
+            show_default=False,
+        ),
+    ] = None,
+    undo: Annotated[
+        bool,
+        typer.Option("--undo", help="Take the last correction back.", show_default=False),
+    ] = False,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS",
+            help="Class that evidence is for; by default the second of two.",
+            show_default=False,
+        ),
+    ] = None,
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who makes the correction.")] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")] = "",
+    out: ChangedModel = None,
+    quiet: Quiet = False,
+) -> None:
+    """Correct what a model has learned, on record: who, when and why are in the model file.
+
+    `unnaive show`, pages and SQL tell of it, updates keep it, and --undo takes it back.
+
+    [bold]Example:[/] unnaive edit loans.unv income --increasing --by Ann --reason "risk policy 7"
+    """
+    from unnaive.cli.models import check_writable, load_model, save_model
+    from unnaive.living import editing
+
+    path = model if out is None else out
+    check_writable(path)
+    fitted = load_model(model)
+    asked = [evidence is not None, flat, increasing is not None, undo]
+    if sum(asked) != 1:
+        raise ValueError(
+            "give one of --evidence, --flat, --increasing, --decreasing and --undo; got "
+            f"{sum(asked)}."
+        )
+    if undo:
+        changed = editing.undo(fitted)
+    else:
+        if column is None:
+            raise ValueError("name the column to correct, after the model.")
+        if not by.strip():
+            raise ValueError("say who makes the correction with --by.")
+        names = {str(c.name): c for c in fitted.schema_}
+        known = names[column].name if column in names else column
+        on_record: dict[str, Any] = {"by": by, "reason": reason}
+        if flat:
+            changed = editing.flatten(fitted, known, **on_record)
+        else:
+            classes = {str(c): c for c in getattr(fitted, "classes_", [])}
+            on_record["label"] = None if label is None else classes.get(label, label)
+            if increasing is not None:
+                changed = editing.make_monotone(fitted, known, increasing, **on_record)
+            else:
+                given = _read_value(value, names.get(column))
+                changed = editing.edit(fitted, known, given, evidence=evidence, **on_record)  # type: ignore[arg-type]
+    save_model(changed, path)
+    if not quiet:
+        say(f"{path} corrected")
+
+
+def _read_value(value: str | None, column: Column | None) -> Any:
+    """A value as the column holds it: text that looks like a number is one in numeric columns."""
+    if value is None or column is None:
+        return value
+    if column.family == "bool":
+        return {"true": True, "false": False}.get(value.lower(), value)
+    if column.family == "number":
+        try:
+            number = float(value)
+        except ValueError:
+            return value
+        return int(number) if column.kind == "categorical" and number.is_integer() else number
+    return value

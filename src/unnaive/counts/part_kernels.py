@@ -1,0 +1,185 @@
+"""Kernels that count many small parts of the rows at once, each in the cells of its own values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.common.compile import kernel
+from unnaive.encode.kernels import INFINITE, SIGN, key_of_bits, smallest_shift
+
+MISSING = ~np.uint64(0)  # the key of no number and of no category; it sorts last
+_FEW = 24  # rows that are sorted as quickly by insertion
+_BYTE = np.uint64(255)
+
+
+@kernel
+def keys_of_numbers(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> bool:
+    """Keys of values (IN, as bits), missing ones last of all (OUT); False if one is infinite."""
+    infinite = False
+    for i in range(len(bits)):
+        magnitude = bits[i] & ~SIGN
+        infinite |= magnitude == INFINITE
+        keys[i] = key_of_bits(bits[i]) if magnitude <= INFINITE else MISSING
+    return not infinite
+
+
+@kernel
+def _sort_bytes(
+    keys: NDArray[np.uint64],
+    rows: NDArray[np.int32],
+    shifts: NDArray[np.uint64],
+    spare_keys: NDArray[np.uint64],
+    spare_rows: NDArray[np.int32],
+) -> None:
+    """Sort keys by some of their bytes, the least of these first; equal ones keep their order."""
+    n = len(keys)
+    ends = np.zeros((len(shifts), 256), dtype=np.int32)
+    for i in range(n):
+        for k in range(len(shifts)):
+            ends[k, (keys[i] >> shifts[k]) & _BYTE] += 1
+    from_keys, from_rows, to_keys, to_rows = keys, rows, spare_keys, spare_rows
+    for k in range(len(shifts)):
+        low, end, at = shifts[k], ends[k], np.int32(0)
+        for b in range(256):
+            at, end[b] = at + end[b], at
+        for i in range(n):
+            b = (from_keys[i] >> low) & _BYTE
+            to = end[b]
+            to_keys[to], to_rows[to] = from_keys[i], from_rows[i]
+            end[b] = to + 1
+        from_keys, from_rows, to_keys, to_rows = to_keys, to_rows, from_keys, from_rows
+    if len(shifts) & 1:
+        keys[:] = spare_keys
+        rows[:] = spare_rows
+
+
+@kernel
+def _insert(keys: NDArray[np.uint64], rows: NDArray[np.int32], most: int) -> bool:
+    """Sort keys that are nearly sorted; False as soon as more than ``most`` moves are needed."""
+    moves = 0
+    for i in range(1, len(keys)):
+        key, row, k = keys[i], rows[i], i
+        while k > 0 and keys[k - 1] > key:
+            keys[k], rows[k] = keys[k - 1], rows[k - 1]
+            k -= 1
+        keys[k], rows[k] = key, row
+        moves += i - k
+        if moves > most:
+            return False
+    return True
+
+
+@kernel
+def sort_parts(keys: NDArray[np.uint64], starts: NDArray[np.intp], rows: NDArray[np.int32]) -> None:
+    """Sort the keys of each part (IN, OUT), with the number of the row of each (OUT).
+
+    By the four highest of the bytes that are not the same in all keys of a part, which leaves few
+    to move; by all of them where that is not so. Rows with equal keys keep their order.
+    """
+    spare_keys, spare_rows = np.empty_like(keys), np.empty_like(rows)
+    for i in range(len(keys)):
+        rows[i] = i
+    shifts = np.empty(8, dtype=np.uint64)
+    for p in range(len(starts) - 1):
+        start, stop = starts[p], starts[p + 1]
+        own_keys, own_rows = keys[start:stop], rows[start:stop]
+        if stop - start <= _FEW:
+            _insert(own_keys, own_rows, _FEW * _FEW)
+            continue
+        varying = np.uint64(0)
+        for i in range(start, stop):
+            varying |= keys[i] ^ keys[start]
+        n = 0
+        for k in range(8):
+            if (varying >> np.uint64(8 * k)) & _BYTE:
+                shifts[n] = 8 * k
+                n += 1
+        first = max(0, n - 4)
+        to_keys, to_rows = spare_keys[start:stop], spare_rows[start:stop]
+        _sort_bytes(own_keys, own_rows, shifts[first:n], to_keys, to_rows)
+        if first and not _insert(own_keys, own_rows, 4 * (stop - start)):
+            _sort_bytes(own_keys, own_rows, shifts[:n], to_keys, to_rows)
+
+
+@kernel
+def number_parts(
+    keys: NDArray[np.uint64],
+    starts: NDArray[np.intp],
+    limit: int,
+    cells: NDArray[np.int32],
+    shifts: NDArray[np.intp],
+    sizes: NDArray[np.intp],
+) -> None:
+    """Cells of sorted keys (IN) in each part (OUT): their number, missing -1; bits dropped, sizes.
+
+    As many low bits as needed are dropped, so that no part has more than ``limit`` cells.
+    """
+    for p in range(len(starts) - 1):
+        start, stop = starts[p], starts[p + 1]
+        while stop > start and keys[stop - 1] == MISSING:
+            stop -= 1
+            cells[stop] = -1
+        shift = 0
+        if stop - start > limit:
+            shift = smallest_shift(keys[start:stop], limit)
+        drop = np.uint64(shift)
+        n = 0
+        for i in range(start, stop):
+            n += i == start or keys[i] >> drop != keys[i - 1] >> drop
+            cells[i] = n - 1
+        shifts[p], sizes[p] = shift, n
+
+
+@kernel
+def list_cells(
+    keys: NDArray[np.uint64],
+    starts: NDArray[np.intp],
+    cells: NDArray[np.int32],
+    low: NDArray[np.uint64],
+    high: NDArray[np.uint64],
+) -> None:
+    """First and last key of each cell of each part (OUT), in their order."""
+    n = -1
+    for p in range(len(starts) - 1):
+        for i in range(starts[p], starts[p + 1]):
+            if cells[i] < 0:
+                break
+            if i == starts[p] or cells[i] != cells[i - 1]:
+                n += 1
+                low[n] = keys[i]
+            high[n] = keys[i]
+
+
+@kernel
+def count_parts(
+    cells: NDArray[np.int32],
+    slots: NDArray[np.intp],
+    rows: NDArray[np.int32],
+    starts: NDArray[np.intp],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    begins: NDArray[np.intp],
+    widths: NDArray[np.intp],
+    out: NDArray[np.float64],
+) -> None:
+    """Weight of one column per part, group and slot (OUT), equal cells in the order of the rows.
+
+    The tables of parts lie one after the other in ``out``, groups x slots each: that of part p has
+    ``widths[p]`` slots, and the column begins at ``begins[p]``. ``slots`` (IN) has the slot of
+    every cell, part by part, and is empty where they are in order; ``weight`` (IN) is empty where
+    every row weighs one.
+    """
+    first = 0  # of the cells of the part
+    for p in range(len(starts) - 1):
+        n = 0
+        for i in range(starts[p], starts[p + 1]):
+            row, slot = rows[i], 0
+            if cells[i] >= 0:
+                slot = slots[first + cells[i]] if len(slots) else cells[i] + 1
+                n = cells[i] + 1
+            place = begins[p] + np.int64(groups[row]) * widths[p] + slot
+            out[place] += weight[row] if len(weight) else 1.0
+        first += n
