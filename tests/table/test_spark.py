@@ -73,7 +73,7 @@ def test_partitions_and_weights_of_zero_do_not_matter(n_parts, table, spark):
 
 def test_a_tree_of_sums(table, seven, monkeypatch):
     """Where there are many cores, tasks add what other tasks have found."""
-    monkeypatch.setattr("unnaive.table.spark._cores", lambda frame: 30)
+    monkeypatch.setattr("unnaive.table.spark.cores", lambda frame: 30)
     assert_same_model(*both(NaiveBayesClassifier(), table, seven))
 
 
