@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from clusters import awkward_table, dies_once, features, many_numbers
+from clusters import ON_WORKERS, awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
 from unnaive.table.spark import SparkSource
+from unnaive.table.spark_records import SparkRecords
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
 FAMILIES = [
@@ -63,6 +64,42 @@ def seven(spark, table):
 @pytest.mark.parametrize("estimator", FAMILIES, ids=repr)
 def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
+
+
+@pytest.mark.parametrize("estimator", [ON_WORKERS[0], ON_WORKERS[-1]], ids=repr)
+def test_models_of_rows_that_stay_on_workers_are_those_of_memory(
+    estimator, table, seven, monkeypatch, spark
+):
+    before = cached(spark)
+    monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
+    assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
+    assert cached(spark) == before
+
+
+def test_a_python_worker_killed_in_the_third_pass_loses_nothing(
+    table, seven, monkeypatch, tmp_path, spark
+):
+    before, marker, passes = cached(spark), tmp_path / "killed", []
+    real = SparkRecords.advance
+
+    def dying(self, fn, *more):
+        passes.append(fn)
+        if len(passes) != 3:
+            return real(self, fn, *more)
+        size = self.reduce(lambda record, _: record.n_rows, max)
+        real(self, dies_once(fn, str(marker), size), *more)
+        raise InterruptedError
+
+    monkeypatch.setattr(SparkRecords, "advance", dying)
+    with pytest.raises(InterruptedError):
+        both(ON_WORKERS[0], table, seven, where="workers")
+    assert marker.exists()
+    assert cached(spark) == before
+
+
+def cached(spark):
+    """How many tables Spark keeps."""
+    return spark.sparkContext._jsc.getPersistentRDDs().size()
 
 
 @pytest.mark.parametrize("n_parts", [1, 20])
