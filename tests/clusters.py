@@ -16,7 +16,11 @@ from unnaive import BaggedNaiveBayesClassifier, BoostedNaiveBayesClassifier
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
-# Models whose rows stay on workers, in few rounds.
+# Models whose rows stay on workers, in few rounds; two of them in very few passes.
+QUICK = [
+    BoostedNaiveBayesClassifier(n_estimators=2, calibration="none"),
+    BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, calibration="none", random_state=0),
+]
 ON_WORKERS = [
     BoostedNaiveBayesClassifier(n_estimators=3),
     BoostedNaiveBayesClassifier(

@@ -18,6 +18,7 @@ from clusters import (
     MANY,
     ON_WORKERS,
     PARTS,
+    QUICK,
     awkward_table,
     dies_once,
     features,
@@ -104,7 +105,7 @@ def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, 
 
     monkeypatch.setattr(DaskRecords, "advance", dying)
     frame = parted(as_pandas(table), PARTS[7])
-    assert_same_model(*both(ON_WORKERS[0], table, frame, where="workers"))
+    assert_same_model(*both(QUICK[0], table, frame, where="workers"))
     assert marker.exists()
     assert nothing_stays(dask_client)
     dask_client.wait_for_workers(2)

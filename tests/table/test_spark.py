@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from clusters import ON_WORKERS, awkward_table, dies_once, features, many_numbers
+from clusters import QUICK, awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
+from unnaive.models.ensemble.weights import RowWeights
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -66,34 +67,35 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
 
 
-@pytest.mark.parametrize("estimator", [ON_WORKERS[0], ON_WORKERS[-1]], ids=repr)
-def test_models_of_rows_that_stay_on_workers_are_those_of_memory(
-    estimator, table, seven, monkeypatch, spark
-):
-    before = cached(spark)
-    monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
-    assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
-    assert cached(spark) == before
-
-
-def test_a_python_worker_killed_in_the_third_pass_loses_nothing(
+def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     table, seven, monkeypatch, tmp_path, spark
 ):
-    before, marker, passes = cached(spark), tmp_path / "killed", []
-    real = SparkRecords.advance
+    marker, passes, real = tmp_path / "killed", [], SparkRecords.advance
+    seven.count()
+    before = cached(spark)
 
     def dying(self, fn, *more):
         passes.append(fn)
-        if len(passes) != 3:
-            return real(self, fn, *more)
-        size = self.reduce(lambda record, _: record.n_rows, max)
-        real(self, dies_once(fn, str(marker), size), *more)
-        raise InterruptedError
+        if len(passes) == 3:
+            size = self.reduce(lambda record, _: record.n_rows, max)
+            fn = dies_once(fn, str(marker), size)
+        return real(self, fn, *more)
 
     monkeypatch.setattr(SparkRecords, "advance", dying)
-    with pytest.raises(InterruptedError):
-        both(ON_WORKERS[0], table, seven, where="workers")
+    monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
+    for estimator in QUICK:
+        assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
     assert marker.exists()
+    assert cached(spark) == before
+
+
+def test_nothing_stays_on_workers_after_an_error(table, seven, monkeypatch, spark):
+    seven.count()
+    before = cached(spark)
+    monkeypatch.setattr(RowWeights, "judge", None)
+    own = scan(seven, "label", columns=["age", "city"], row_id="id", where="workers")
+    with pytest.raises(TypeError, match="not callable"):
+        clone(QUICK[0]).fit(own)
     assert cached(spark) == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from unnaive.models._calibration import take_logs
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote
-from unnaive.models.ensemble.weights import GivenRows, RowWeights
+from unnaive.models.ensemble.weights import GivenRows, RowWeights, Verdict
 from unnaive.table.records import MemoryRecords
 from unnaive.table.storage import stretches
 
@@ -188,7 +189,7 @@ class BoostedClassifier(MemberEnsemble):
             each = members.answers(node, self.n_jobs)
             own = each[np.arange(len(each)), members.groups]
             own[start == 0.0] = 1.0  # rows that have no say must not be the heaviest
-            loss = weights.judge(lambda _rows, own=own: (own, None))
+            loss = weights.judge(partial(_say, own))
             if loss >= limit and nodes:
                 break
             vote = round_vote(min(loss, limit), weights.given)
@@ -218,3 +219,8 @@ class BoostedClassifier(MemberEnsemble):
         expect(rounds == len(self.members_), "rounds are not those of the members.")
         check_values("estimator_weights_", self.estimator_weights_, (rounds,), 0.0)
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), 0.0)
+
+
+def _say(own: NDArray[np.float64], _rows: GivenRows) -> Verdict:
+    """The probabilities of the rows' own classes, as what a round says of them."""
+    return own, None

@@ -24,7 +24,8 @@ from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
-R, T = TypeVar("R"), TypeVar("T")
+R = TypeVar("R")
+T = TypeVar("T")
 # A result, if there are rows, and the rows of partitions.
 Results: TypeAlias = tuple[list[T], list[int]]
 Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows

@@ -30,7 +30,8 @@ from unnaive.table.source import Block, join_answers
 if TYPE_CHECKING:
     from unnaive.table.records import Records
 
-R, T = TypeVar("R"), TypeVar("T")
+R = TypeVar("R")
+T = TypeVar("T")
 
 ROW_ID = "row_id"
 PARTITIONS = "partitions"  # number rows within one process only: they may be cut otherwise

@@ -34,7 +34,7 @@ def pack(part: int, seen: int, *results: Any, kept: bool = False) -> Any:
 
     ``kept`` says whether it goes among packets of what is kept.
     """
-    pickled = [pickle.dumps(result, protocol=5) for result in results] or [None]
+    pickled: list[Any] = [pickle.dumps(result, protocol=5) for result in results] or [None]
     return _batch([part], [seen], pickled, *([[None]] if kept else []))
 
 

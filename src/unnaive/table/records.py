@@ -18,7 +18,6 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from unnaive.table.passes import CODING
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 _log = logging.getLogger("unnaive")
 
@@ -36,28 +36,28 @@ _log = logging.getLogger("unnaive")
 LARGE = 1 << 25
 
 
-class Records(Protocol[R]):
+class Records(Protocol[R_co]):
     """The records of all blocks, to be visited as often as needed."""
 
     storage: Storage
     """Room for what has an entry for each row, where the records are."""
 
     def reduce(
-        self, fn: Callable[[R, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
+        self, fn: Callable[[R_co, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
     ) -> T:
         """Apply ``fn`` to every record and its state, and sum the results in any order."""
         ...
 
     def advance(
         self,
-        fn: Callable[[R, Any], tuple[Any, T]],
+        fn: Callable[[R_co, Any], tuple[Any, T]],
         add: Callable[[T, T], T],
         name: str = "visiting rows",
     ) -> T:
         """The same with a function that also returns the record's next state, which comes first."""
         ...
 
-    def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
+    def each(self, fn: Callable[[R_co, Any], T]) -> Iterator[T]:
         """``fn`` of every record and its state, brought here in the order of the rows."""
         ...
 
@@ -81,12 +81,7 @@ class Releasing:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.release()
 
 

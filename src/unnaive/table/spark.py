@@ -30,7 +30,8 @@ from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
-R, T = TypeVar("R"), TypeVar("T")
+R = TypeVar("R")
+T = TypeVar("T")
 
 FAN = 8  # results that one task, or the driver, adds
 TASKS = 4  # for each core: partitions beyond that are summed by the task that reads them

@@ -31,13 +31,14 @@ class SparkRecords(AwayRecords, Generic[R]):
         packets.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             results = packets.select("part", "seen", "result").coalesce(self._tasks)
-            found = tree_of_sums(results.mapInArrow(adder(add), PACKET), self._tasks, add)
+            sums = results.mapInArrow(adder(add), PACKET)
+            total = tree_of_sums(sums, self._tasks, add)
         except BaseException:
             packets.unpersist()
             raise
         self.release()  # only now: the new packets are made of them
         self._kept = packets
-        return found
+        return total
 
     def reduce(
         self, fn: Callable[[R, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"

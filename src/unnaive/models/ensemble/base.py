@@ -19,7 +19,8 @@ from unnaive.models._checkpoint import Checkpoint
 from unnaive.table import Source
 from unnaive.table.records import Records, keep_records
 
-R, T = TypeVar("R"), TypeVar("T")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
