@@ -13,7 +13,6 @@ from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
-from unnaive.models.ensemble.weights import RowWeights
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -89,10 +88,10 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     assert cached(spark) == before
 
 
-def test_nothing_stays_on_workers_after_an_error(table, seven, monkeypatch, spark):
+def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, spark):
     seven.count()
     before = cached(spark)
-    monkeypatch.setattr(RowWeights, "judge", None)
+    monkeypatch.setattr("unnaive.models.boosted.Booster", None)
     own = scan(seven, "label", columns=["age", "city"], row_id="id", where="workers")
     with pytest.raises(TypeError, match="not callable"):
         clone(QUICK[0]).fit(own)

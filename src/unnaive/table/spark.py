@@ -168,9 +168,9 @@ class SparkSource(PassSource):
 
 def _visitor(
     reader: BlockReader,
-    fn: Callable[[Block], T],
+    fn: Callable[[Block], Any],
     counts: Any,
-    add: Callable[[T, T], T] | None = None,
+    add: Callable[[Any, Any], Any] | None = None,
     kept: bool = False,
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does with its batches: the results of blocks, or their sum, and the rows seen.
@@ -185,7 +185,7 @@ def _visitor(
         assert context is not None
         part = context.partitionId()
         first = at = part << PART_BITS
-        total: list[T] = []
+        total: list[Any] = []
         try:
             for table in tables(batches, block_rows(len(reader.columns)), reader.columns):
                 block = reader.read(table, at)
