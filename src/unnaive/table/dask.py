@@ -105,6 +105,7 @@ class DaskSource(PassSource):
                 records: DaskRecords[R] = DaskRecords()
                 total, lengths = records.keep(self._tasks(fn, report), add)
             if not total:
+                records.release()
                 raise no_rows(sum(lengths))
             progress.reach(sum(lengths))
         return records, total[0]
