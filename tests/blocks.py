@@ -30,6 +30,9 @@ class SplitSource:
     def each(self, fn, name=""):
         yield from (fn(block) for block in self.blocks)
 
+    def keep_away(self, fn, add, name=""):
+        return None
+
     def map(self, fn, names=None):
         return np.concatenate([fn(block) for block in self.blocks])
 

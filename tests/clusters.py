@@ -12,8 +12,23 @@ import numpy as np
 import pyarrow as pa
 
 from helpers import mixed_table
+from unnaive import BaggedNaiveBayesClassifier, BoostedNaiveBayesClassifier
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
+MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
+# Models whose rows stay on workers, in few rounds; two of them in very few passes.
+QUICK = [
+    BoostedNaiveBayesClassifier(n_estimators=2, calibration="none"),
+    BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, calibration="none", random_state=0),
+]
+ON_WORKERS = [
+    BoostedNaiveBayesClassifier(n_estimators=3),
+    BoostedNaiveBayesClassifier(
+        algorithm="m1", n_estimators=4, early_stopping=True, random_state=3
+    ),
+    BoostedNaiveBayesClassifier(algorithm="probability", n_estimators=2, n_jobs=2),
+    BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, random_state=0),
+]
 
 
 def awkward_table(seed: int = 0) -> pa.Table:
@@ -64,7 +79,7 @@ def slices(edges: list[int]) -> list[slice]:
 
 
 def dies_once(fn: Any, marker: str, n_rows: int) -> Any:
-    """``fn``, but the process that comes to a block of so many rows first is killed there."""
+    """``fn``, but the process that comes to a block or record of so many rows first is killed."""
 
     def run(block: Any, *more: Any) -> Any:
         if block.n_rows == n_rows:
@@ -74,6 +89,6 @@ def dies_once(fn: Any, marker: str, n_rows: int) -> Any:
                 pass  # this has happened
             else:
                 os.kill(os.getpid(), signal.SIGKILL)
-        return fn(block)
+        return fn(block, *more)
 
     return run

@@ -12,7 +12,7 @@ from helpers import mixed_table
 from unnaive import BaggedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.bayes.coded import coded_scores, judge
 from unnaive.counts import CountTable
-from unnaive.counts.coded import code_rows, count_coded
+from unnaive.counts.coded import count_coded, row_coder
 from unnaive.encode.coding import coder_sizes, column_slots
 from unnaive.encode.draws import branch_seeds, draw_poisson, draw_uniform, lane
 from unnaive.encode.joint import joint_runs
@@ -27,7 +27,7 @@ def coded(X, y, **parameters):
     for j, coder in enumerate(model.coders_):
         np.add.at(counts.attribute(j)[0], column_slots(source.block, j, coder).astype(int), 1.0)
     factor = np.ones(len(model.classes_))
-    rows = code_rows(source, model.coders_, counts, model.summary_.labels, factor)
+    rows = row_coder(model.coders_, counts, model.summary_.labels, factor)(source.block)
     return model, source, rows
 
 
@@ -51,11 +51,10 @@ TABLES = {
 @pytest.mark.parametrize("max_categories", [None, 3])
 def test_counts_of_coded_rows_are_counts_of_their_columns(name, max_categories):
     X, y = TABLES[name]()
-    model, source, blocks = coded(X, y, max_categories=max_categories)
-    (rows,) = blocks
+    model, source, rows = coded(X, y, max_categories=max_categories)
     weight = np.floor(8 * draw_uniform(1, rows.row_ids)) / 4
     n_classes = len(model.classes_)
-    found = count_coded(blocks, model.coders_, n_classes, [weight])
+    found = count_coded(rows, model.coders_, n_classes, weight)
     for j, coder in enumerate(model.coders_):
         slots = column_slots(source.block, j, coder)
         size = found.attribute(j).shape[1]
@@ -71,10 +70,10 @@ def test_counts_of_coded_rows_are_counts_of_their_columns(name, max_categories):
 def test_coded_rows_score_and_are_judged_as_the_rows_are(name, classes):
     X, y = TABLES[name]()
     y = np.unique(np.asarray(y), return_inverse=True)[1] % classes
-    model, _, blocks = coded(X, y)
+    model, _, rows = coded(X, y)
     joint = model.predict_joint_log_proba(X)
-    np.testing.assert_allclose(coded_scores(blocks[0], model.scorer_), joint, atol=1e-9)
-    (margin,), (hit,) = judge(blocks, model.scorer_)
+    np.testing.assert_allclose(coded_scores(rows, model.scorer_), joint, atol=1e-9)
+    margin, hit = judge(rows, model.scorer_)
     own = joint[np.arange(len(y)), y]
     np.testing.assert_allclose(margin, own - joint.mean(axis=1), atol=1e-9)
     best = (joint >= joint.max(axis=1, keepdims=True) - 1e-9).argmax(axis=1)

@@ -27,6 +27,7 @@ from unnaive import (
 from unnaive.answer import Calibrated, Pool
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
 from unnaive.models.ensemble.weights import GivenRows, RowWeights
+from unnaive.table.records import MemoryRecords
 
 TREE = NBTreeClassifier(max_depth=1, cv=2, calibration="none")
 C45 = C45Classifier(calibration="none")
@@ -249,11 +250,12 @@ def test_one_class_only():
 def test_mean_losses_are_exact_sums_over_rows():
     rng = np.random.default_rng(0)
     own, given = rng.random(1000), rng.integers(1, 4, 1000).astype(float)
-    weights = RowWeights([GivenRows(given, np.arange(1000))])
-    order = rng.permutation(1000)
-    other = RowWeights([GivenRows(given[order], np.arange(1000))])
-    assert weights.mean_loss([own]) == other.mean_loss([own[order]])
-    assert weights.mean_loss([own]) == math.fsum(given * (1 - own)) / given.sum()
+    weights = RowWeights(MemoryRecords([GivenRows(given, np.arange(1000))]))
+    parts = np.array_split(rng.permutation(1000), 3)
+    other = RowWeights(MemoryRecords([GivenRows(given[part], part) for part in parts]))
+    loss = math.fsum(given * (1 - own)) / given.sum()
+    assert weights.judge(lambda rows: (own[rows.row_ids], None)) == loss
+    assert other.judge(lambda rows: (own[rows.row_ids], None)) == loss
 
 
 @pytest.mark.parametrize(

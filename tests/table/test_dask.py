@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import time
 
 import dask
 import dask.array
@@ -12,7 +14,17 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from clusters import PARTS, awkward_table, dies_once, features, many_numbers, slices
+from clusters import (
+    MANY,
+    ON_WORKERS,
+    PARTS,
+    QUICK,
+    awkward_table,
+    dies_once,
+    features,
+    many_numbers,
+    slices,
+)
 from helpers import assert_same_model, mixed_table
 from recording import Record
 from registry import CHOOSERS, ESTIMATORS, META
@@ -24,7 +36,9 @@ from unnaive import (
     quality_of,
     scan,
 )
+from unnaive.models.ensemble.weights import RowWeights
 from unnaive.table.dask import DaskSource
+from unnaive.table.dask_records import DaskRecords
 
 FEW_FOLDS = clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2)
 pytestmark = pytest.mark.usefixtures("dask_client")
@@ -69,6 +83,72 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
     table = awkward_table(seed=1)
     frame = parted(as_pandas(table), PARTS[n_parts])
     assert_same_model(*both(estimator, table, frame, weight="weight"))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_parts"),
+    [(QUICK[0], 1), (QUICK[0], 3), *((estimator, 17) for estimator in ON_WORKERS)],
+    ids=repr,
+)
+def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_parts, monkeypatch):
+    table = awkward_table(seed=2)
+    monkeypatch.setattr(DaskSource, "each", None)  # brings rows here
+    frame = parted(as_pandas(table), MANY[n_parts])
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
+
+
+def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, dask_client):
+    table, marker = awkward_table(), tmp_path / "killed"
+    real, passes = DaskRecords.advance, []
+
+    def dying(self, fn, *more):
+        passes.append(fn)
+        return real(self, dies_once(fn, str(marker), 150) if len(passes) == 3 else fn, *more)
+
+    monkeypatch.setattr(DaskRecords, "advance", dying)
+    frame = parted(as_pandas(table), PARTS[7])
+    assert_same_model(*both(QUICK[0], table, frame, where="workers"))
+    assert marker.exists()
+    assert nothing_stays(dask_client)
+    dask_client.wait_for_workers(2)
+
+
+def test_nothing_stays_on_workers_after_an_error(monkeypatch, dask_client):
+    table = awkward_table()
+    frame = parted(as_pandas(table), PARTS[2])
+    monkeypatch.setattr(RowWeights, "count", None)
+    with pytest.raises(TypeError, match="not callable"):
+        clone(ON_WORKERS[0]).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
+    assert nothing_stays(dask_client)
+
+
+def nothing_stays(client):
+    """Whether the scheduler soon knows of no task that anybody keeps."""
+    for _ in range(100):
+        if not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+            return True
+        gc.collect()
+        time.sleep(0.05)
+    return False
+
+
+def test_small_tables_are_brought_together_unless_told_otherwise(monkeypatch):
+    table, kept = awkward_table(), []
+    monkeypatch.setattr(DaskRecords, "keep", lambda *_: kept.append(1) or ([], []))
+    frame = parted(as_pandas(table), PARTS[2])
+    with dask.config.set(scheduler="threads"):
+        clone(ON_WORKERS[-1]).fit(scan(frame, "label", columns=["age"]))
+        assert not kept
+        monkeypatch.setattr("unnaive.table.records.LARGE", 100)
+        with pytest.raises(ValueError, match="0 sample"):
+            clone(ON_WORKERS[-1]).fit(scan(frame, "label", columns=["age"]))
+        assert kept
+        clone(ON_WORKERS[-1]).fit(scan(frame, "label", columns=["age"], where="driver"))
+    with pytest.raises(ValueError, match="where must be one of 'auto', 'driver', 'workers'"):
+        scan(frame, "label", where="here")
+    with pytest.raises(ValueError, match="where='workers' is for Dask and Spark DataFrames"):
+        scan("rows.parquet", "label", where="workers")
 
 
 def test_more_distinct_numbers_than_cells():

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from clusters import awkward_table, dies_once, features, many_numbers
+from clusters import QUICK, awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
 from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
 from unnaive.table.spark import SparkSource
+from unnaive.table.spark_records import SparkRecords
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
 FAMILIES = [
@@ -66,6 +67,43 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
 
 
+def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
+    table, seven, monkeypatch, tmp_path, spark
+):
+    marker, passes, real = tmp_path / "killed", [], SparkRecords.advance
+    seven.count()
+    before = cached(spark)
+
+    def dying(self, fn, *more):
+        passes.append(fn)
+        if len(passes) == 3:
+            size = self.reduce(lambda record, _: record.n_rows, max)
+            fn = dies_once(fn, str(marker), size)
+        return real(self, fn, *more)
+
+    monkeypatch.setattr(SparkRecords, "advance", dying)
+    monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
+    for estimator in QUICK:
+        assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
+    assert marker.exists()
+    assert cached(spark) == before
+
+
+def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, spark):
+    seven.count()
+    before = cached(spark)
+    monkeypatch.setattr("unnaive.models.boosted.Booster", None)
+    own = scan(seven, "label", columns=["age", "city"], row_id="id", where="workers")
+    with pytest.raises(TypeError, match="not callable"):
+        clone(QUICK[0]).fit(own)
+    assert cached(spark) == before
+
+
+def cached(spark):
+    """How many tables Spark keeps."""
+    return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+
 @pytest.mark.parametrize("n_parts", [1, 20])
 def test_partitions_and_weights_of_zero_do_not_matter(n_parts, table, spark):
     frame = parted(spark, table, n_parts)
@@ -74,7 +112,7 @@ def test_partitions_and_weights_of_zero_do_not_matter(n_parts, table, spark):
 
 def test_a_tree_of_sums(table, seven, monkeypatch):
     """Where there are many cores, tasks add what other tasks have found."""
-    monkeypatch.setattr("unnaive.table.spark._cores", lambda frame: 30)
+    monkeypatch.setattr("unnaive.table.spark.cores", lambda frame: 30)
     assert_same_model(*both(NaiveBayesClassifier(), table, seven))
 
 

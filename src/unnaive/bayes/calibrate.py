@@ -7,8 +7,10 @@ are convex, and fitted by Newton's method.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,13 +61,19 @@ class _Sums:
     hessian: NDArray[np.float64]
 
 
+# Rows to learn from, wherever they are: a function of the scores, groups and weights of some is
+# applied to all, and what it returns is summed.
+Visit: TypeAlias = Callable[[Callable[..., NDArray[Any]]], NDArray[Any]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Regression:
-    """Rows (logs: rows x factors x classes), and what the solution is pulled to."""
+    """Rows (scores: rows x factors x classes) of so much weight, and what the solution is pulled
+    to.
+    """
 
-    logs: NDArray[np.float64]
-    groups: NDArray[Any]
-    weight: NDArray[np.float64]
+    visit: Visit
+    weight: float
     base: NDArray[np.float64]
     centre: NDArray[np.float64]
     pull: NDArray[np.float64]
@@ -74,31 +82,52 @@ class _Regression:
 
     @property
     def n_factors(self) -> int:
-        return 1 if self.as_one else self.logs.shape[1]
-
-    def _logs(self, part: slice) -> NDArray[np.float64]:
-        logs = self.logs[part]
-        return logs.sum(axis=1, keepdims=True) if self.as_one else logs
+        return len(self.centre) - len(self.base)
 
     def sums(self, point: NDArray[np.float64]) -> _Sums:
         """Sums over all rows, and the pull."""
         n, n_factors = len(point), self.n_factors
-        together = n - n_factors <= MOST_TOGETHER
         # The loss of a row may reach what its factors bring together.
-        grain = self.weight.sum() * FARTHEST**2 * max(1.0, n_factors / 8.0) / _BITS
-
-        def add(part: slice) -> NDArray[np.int64]:
-            out = np.zeros(1 + n + n * n, dtype=np.int64)
-            rows = (self._logs(part), self.groups[part], self.weight[part], self.base)
-            add_sums(*rows, point, 1.0 / grain, together, out[0:1], out[1 : n + 1], out[n + 1 :])
-            return out
-
-        parts = in_threads(add, list(stretches(len(self.groups), PART)), self.n_jobs)
-        found = np.sum(list(parts), axis=0).astype(np.float64) * grain
+        grain = self.weight * FARTHEST**2 * max(1.0, n_factors / 8.0) / _BITS
+        add = partial(_row_sums, self.base, point, 1.0 / grain, self.as_one, self.n_jobs)
+        whole = self.visit(add).astype(np.float64) * grain
         away = point - self.centre
-        loss = float(found[0]) + 0.5 * float(self.pull @ away**2)
-        hessian = found[n + 1 :].reshape(n, n) + np.diag(self.pull)
-        return _Sums(loss, found[1 : n + 1] + self.pull * away, hessian)
+        loss = float(whole[0]) + 0.5 * float(self.pull @ away**2)
+        hessian = whole[n + 1 :].reshape(n, n) + np.diag(self.pull)
+        return _Sums(loss, whole[1 : n + 1] + self.pull * away, hessian)
+
+
+def _row_sums(
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scale: float,
+    as_one: bool,
+    n_jobs: int | None,
+    scores: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Loss, gradient and Hessian of some rows in a line, in whole units of 1 / scale."""
+    n, together = len(point), len(base) <= MOST_TOGETHER
+
+    def add(part: slice) -> NDArray[np.int64]:
+        out = np.zeros(1 + n + n * n, dtype=np.int64)
+        logs = scores[part].reshape(len(groups[part]), -1, len(base))
+        logs = logs.sum(axis=1, keepdims=True) if as_one else logs
+        rows = (logs, groups[part], weight[part], base)
+        add_sums(*rows, point, scale, together, out[0:1], out[1 : n + 1], out[n + 1 :])
+        return out
+
+    parts = in_threads(add, list(stretches(len(groups), PART)), n_jobs)
+    return np.sum([np.zeros(1 + n + n * n, dtype=np.int64), *parts], axis=0)
+
+
+def _of_arrays(
+    scores: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64] | None
+) -> Visit:
+    """Rows that are here."""
+    weights = np.ones(len(groups)) if weight is None else weight
+    return lambda fn: fn(scores, groups, weights)
 
 
 def fit_calibration(
@@ -124,17 +153,19 @@ def fit_calibration(
     slope : float or None, default=None
         A slope that is known; then only the intercepts are learned.
     """
-    weight = np.ones(len(groups)) if weight is None else weight
-    n_classes = scores.shape[-1]
-    base = _base(groups, weight, n_classes)
+    return fit_visited(_of_arrays(scores, groups, weight), scores.shape[-1], n_jobs, slope)
+
+
+def fit_visited(
+    visit: Visit, n_classes: int, n_jobs: int | None = None, slope: float | None = None
+) -> Calibration:
+    """The same of rows that are elsewhere, and visited a few times."""
+    whole, base = _base(visit, n_classes)
     if base is None:
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, SHIFT_RIDGE)
     centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
-    logs = scores.reshape(len(groups), -1, n_classes)
-    point = _newton(
-        _Regression(logs, groups, weight, base, centre, pull, n_jobs, as_one=True), centre
-    )
+    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs, as_one=True), centre)
     return Calibration(float(point[0]), (1.0 - point[0]) * base + point[1:])
 
 
@@ -154,7 +185,8 @@ def fit_columns(
         What a model that has not seen the row starts from, and the evidence of its columns.
     """
     n_classes, n_factors = logs.shape[2], logs.shape[1]
-    base = _base(groups, weight, n_classes)
+    visit = _of_arrays(logs, groups, weight)
+    whole, base = _base(visit, n_classes)
     if base is None:
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
     shared = fit_calibration(logs, groups, weight, n_jobs)
@@ -162,23 +194,34 @@ def fit_columns(
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
     start = np.concatenate((factors, shared.intercept - (1.0 - shared.slope) * base))
-    given = (logs, groups, weight, base, centre, pull, n_jobs)
-    point = _newton(_Regression(*given), start)
+    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), start)
     slope, columns, shifts = float(point[0]), point[1:n_factors], point[n_factors:]
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
 
 
-def _base(
-    groups: NDArray[Any], weight: NDArray[np.float64], n_classes: int
-) -> NDArray[np.float64] | None:
-    """Logarithms of the classes' shares; None where there is nothing to tell apart."""
+def _base(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | None]:
+    """Weight of all rows, and logarithms of the classes' shares; None where there is nothing to
+    tell apart.
+    """
+    *by_class, whole = visit(partial(_row_weights, n_classes))
+    totals = np.array(by_class)
+    if n_classes < 2 or not totals.any():
+        return float(whole), None
+    # A class that these rows lack has the share of half a row.
+    return float(whole), log_prior(np.where(totals > 0.0, totals, 0.5), 0.0, None)
+
+
+def _row_weights(
+    n_classes: int,
+    _scores: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Weight of the rows of each class, and of all."""
     totals = np.zeros(n_classes)
     for part in stretches(len(groups), PART):
         totals += np.bincount(groups[part], weight[part], n_classes)
-    if n_classes < 2 or not totals.any():
-        return None
-    # A class that these rows lack has the share of half a row.
-    return log_prior(np.where(totals > 0.0, totals, 0.5), 0.0, None)
+    return np.append(totals, weight.sum())
 
 
 def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,55 +43,38 @@ def coded_scores(rows: CodedRows, scorer: Scorer, n_jobs: int | None = None) -> 
 
 
 def own_probabilities(
-    blocks: Sequence[CodedRows],
+    rows: CodedRows,
     scorer: Scorer,
     n_jobs: int | None = None,
     storage: Storage | None = None,
-) -> list[NDArray[np.float64]]:
-    """Probability of its own class for each row of each block."""
-    room, found = storage or Storage(), []
-    for rows in blocks:
-        own = room.empty(rows.n_rows, np.float64)
-        logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
+) -> NDArray[np.float64]:
+    """Probability of its own class for each row."""
+    own = (storage or Storage()).empty(rows.n_rows, np.float64)
+    logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
 
-        def task(
-            part: slice,
-            rows: CodedRows = rows,
-            own: NDArray[np.float64] = own,
-            logs: NDArray[np.float64] = logs,
-            starts: NDArray[np.intp] = starts,
-        ) -> None:
-            groups = rows.groups[part]
-            scores = np.tile(scorer.log_prior, (len(groups), 1))
-            kernels.add_cells(rows.joint.codes[:, part], starts, logs, scores)
-            own[part] = probabilities(scores)[np.arange(len(groups)), groups]
+    def task(part: slice) -> None:
+        groups = rows.groups[part]
+        scores = np.tile(scorer.log_prior, (len(groups), 1))
+        kernels.add_cells(rows.joint.codes[:, part], starts, logs, scores)
+        own[part] = probabilities(scores)[np.arange(len(groups)), groups]
 
-        list(in_threads(task, rows.stretches(), n_jobs))
-        found.append(own)
-    return found
+    list(in_threads(task, rows.stretches(), n_jobs))
+    return own
 
 
 def judge(
-    blocks: Sequence[CodedRows],
+    rows: CodedRows,
     scorer: Scorer,
     n_jobs: int | None = None,
     storage: Storage | None = None,
-) -> tuple[list[NDArray[np.float64]], list[NDArray[np.bool_]]]:
-    """How the rows of each block fare: their margins, and whether their classes are found.
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """How rows fare: their margins, and whether their classes are found.
 
     The margin is the log probability of the row's own class above the mean over all classes.
     Scores that differ by rounding only are a tie, which goes to the first class.
     """
-    room = storage or Storage()
-    judged = [_judge(rows, scorer, n_jobs, room) for rows in blocks]
-    return [margin for margin, _ in judged], [hit for _, hit in judged]
-
-
-def _judge(
-    rows: CodedRows, scorer: Scorer, n_jobs: int | None, storage: Storage
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    n_classes = len(scorer.log_prior)
-    margin, hit = storage.empty(rows.n_rows, np.float64), storage.empty(rows.n_rows, np.bool_)
+    room, n_classes = storage or Storage(), len(scorer.log_prior)
+    margin, hit = room.empty(rows.n_rows, np.float64), room.empty(rows.n_rows, np.bool_)
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
     prior = scorer.log_prior
     if n_classes == 2:  # one number says it all

@@ -6,7 +6,7 @@ columns together and takes single columns from the joint tables afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -21,8 +21,8 @@ from unnaive.encode.coding import AnyCoder, coder_sizes
 from unnaive.encode.draws import LANE_BITS, LANES
 from unnaive.encode.joint import JointCodes, joint_codes
 from unnaive.encode.labels import groups_of
-from unnaive.table import Block, Source
-from unnaive.table.storage import Storage, keep, stretches
+from unnaive.table import Block
+from unnaive.table.storage import Storage, stretches
 
 ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
 GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exactly in any order
@@ -80,15 +80,14 @@ class CodedRows:
         return list(stretches(self.n_rows, size))
 
 
-def code_rows(
-    source: Source,
+def row_coder(
     coders: Sequence[AnyCoder],
     counts: CountTable,
     labels: Labels,
     factor: NDArray[np.float64],
     n_jobs: int | None = None,
-) -> list[CodedRows]:
-    """The rows of each block; ``factor`` multiplies the weights of each class's rows.
+) -> Callable[[Block], CodedRows]:
+    """What codes the rows of a block; ``factor`` multiplies the weights of each class's rows.
 
     ``counts`` are those of the rows, in the coders' slots: they tell which columns have gaps.
     """
@@ -103,25 +102,23 @@ def code_rows(
         joint = joint_codes(block, coders, gaps, len(labels), n_jobs)
         return CodedRows(joint, groups, weight, block.row_ids)
 
-    return keep(source, code)
+    return code
 
 
 def count_coded(
-    blocks: Sequence[CodedRows],
+    rows: CodedRows,
     coders: Sequence[AnyCoder],
     n_groups: int,
-    weights: Sequence[NDArray[np.float64]],
+    weight: NDArray[np.float64],
     n_jobs: int | None = None,
 ) -> CountTable:
-    """Count all rows with the weights that a model makes, one array for each block."""
+    """Count rows with the weights that a model makes."""
     table = CountTable.empty(n_groups, coder_sizes(coders))
-    for rows, weight in zip(blocks, weights, strict=True):
-
-        def task(part: slice, rows: CodedRows = rows, weight: Any = weight) -> NDArray[np.float64]:
-            return rows.count(part, n_groups, weight[part])
-
-        tables = in_threads(task, rows.stretches(), n_jobs)
-        add_marginals(rows.joint, sum(tables, start=np.zeros(1)), table)
+    tables = in_threads(
+        lambda part: rows.count(part, n_groups, weight[part]), rows.stretches(), n_jobs
+    )
+    whole = np.zeros(rows.joint.starts[-1] * n_groups)
+    add_marginals(rows.joint, sum(tables, start=whole), table)
     return table
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
 from unnaive.counts import exact, kernels
+from unnaive.counts.few_kernels import EMPTY, count_few
 from unnaive.counts.moments import Moments
 from unnaive.counts.summary import Coder, Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
@@ -33,6 +34,9 @@ from unnaive.table.passes import COUNTING
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
 JOINT_ROWS = 1 << 20  # rows counted by one task
+FEW_PLACES = 1 << 13  # for the values of a column: twice as many as are few
+FEW_CELLS = 1 << 17  # while counts of all places stay in cache
+FEW_ROWS = 1 << 13  # below this, numbering rows is as quick
 LARGEST_TABLE = 1 << 31  # bytes of the counts of one column
 
 
@@ -114,14 +118,41 @@ def _count_numeric(
     n_jobs: int | None,
 ) -> Counted:
     def count(j: int) -> tuple[Coder, NDArray[Any]]:
-        numbered = number_values(block.numeric(j), limit)
+        values = block.numeric(j)
+        few = None if block.weight is not None else _count_few(values, groups, n_groups)
+        numbered = number_values(values if few is None else few[0], limit)
         if numbered is None:
             raise infinite_error(block.schema[j])
         grid, codes = numbered
         refuse_too_many(block.schema[j], grid.size, n_groups)
-        return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
+        if few is None:
+            return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
+        table = np.zeros((grid.size + EXTRA_SLOTS, n_groups), dtype=few[1].dtype)
+        np.add.at(table, codes, few[1])
+        return grid, table
 
     return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
+
+
+def _count_few(
+    values: NDArray[np.float64], groups: NDArray[Any], n_groups: int
+) -> tuple[NDArray[np.float64], NDArray[np.uint32]] | None:
+    """The different values of a column and their counts by group, if they are few.
+
+    Values that are rounded, or whole numbers, need no numbering row by row: the grid is that of the
+    set of values, and their counts are moved to it.
+    """
+    n_rows = len(values)
+    if not FEW_ROWS <= n_rows < 2**32 or FEW_PLACES * n_groups > FEW_CELLS:
+        return None
+    keys = np.full(FEW_PLACES, EMPTY)
+    out = np.zeros(FEW_PLACES * n_groups, dtype=np.uint32)
+    drop = np.uint64(64 - FEW_PLACES.bit_length() + 1)
+    bits = values.view(np.uint64)
+    if count_few(bits, groups, n_groups, FEW_PLACES // 2, drop, keys, out) < 0:
+        return None
+    there = np.flatnonzero(keys != EMPTY)
+    return keys[there].view(np.float64), out.reshape(-1, n_groups)[there]
 
 
 def refuse_too_many(column: Column, n_values: int, n_groups: int) -> None:

@@ -87,7 +87,9 @@ def joint_codes(
         strict=True,
     ):  # fmt: skip
         columns[j], wraps[j], places[j] = codes_j, wrap, place
-    positions = joint_runs([len(places[j]) for j in speaking], max(CELLS // n_groups, 1))
+    # By the coders' widths, so that evidence is added in the same order in every block.
+    widths = [_width(coders[j], gaps[j]) for j in speaking]
+    positions = joint_runs(widths, max(CELLS // n_groups, 1))
     # A table without a value has one run of no columns: all rows are in its one cell.
     runs = tuple(tuple(speaking[k] for k in run) for run in positions) or ((),)
     codes = np.zeros((len(runs), block.n_rows), dtype=np.uint16)
@@ -104,6 +106,12 @@ def joint_codes(
     return JointCodes(runs, tuple(places), starts, codes)
 
 
+def _width(coder: AnyCoder, gaps: bool) -> int:
+    """Slots of one column in any block: missing if there are gaps, then values."""
+    assert coder is not None
+    return coder.size + gaps
+
+
 def _own_slots(
     block: Block, j: int, coder: AnyCoder, gaps: bool
 ) -> tuple[NDArray[Any], int, NDArray[np.intp]]:
@@ -111,7 +119,7 @@ def _own_slots(
     assert coder is not None
     if isinstance(coder, Categories):
         raw = block.categorical(j)
-        if len(raw.values) <= 2 * coder.size and len(raw.values) < 2**16 - 1:
+        if len(raw.values) <= coder.size and len(raw.values) < 2**16 - 1:
             place = coder.slots(raw.values)
             return (raw.codes, 1, place) if gaps else (raw.codes, 0, place[1:])
     first = 0 if gaps else 1

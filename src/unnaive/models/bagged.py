@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -11,23 +12,32 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Answer, Vote
 from unnaive.answer.calibrated import calibrated
-from unnaive.answer.nodes import Cast, Node, cast_votes
+from unnaive.answer.nodes import Cast, Node
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.calibrate import fit_calibration
+from unnaive.bayes.calibrate import fit_visited
 from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
+from unnaive.counts import CountTable
 from unnaive.counts.coded import CodedRows
 from unnaive.encode import GRID_LIMIT
+from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import JudgedRows, check_calibration, take_logs
+from unnaive.models._calibration import CALIBRATING, check_calibration
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
-from unnaive.models.ensemble.bags import count_bags, out_of_bag
+from unnaive.models.ensemble.bags import (
+    BagJudge,
+    BagVotes,
+    count_bags,
+    judged_by_all,
+    judged_by_some,
+    votes_as_logs,
+)
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import empty_rows
-from unnaive.table.storage import Storage, stretches
+from unnaive.models.ensemble.left_out import judged_visit
+from unnaive.table.records import Records
 
 
 @register("bagged", "Naive Bayes models of bootstrap draws that vote.", cost=40)
@@ -164,91 +174,81 @@ max_categories, grid_limit :
         """
         self._check_parameters()
         start = self._begin(X, y, sample_weight)
-        smoothing = Smoothing(self.alpha, self.missing)
-        seeds = branch_seeds(start.seed, self.n_estimators)
-        whole = start.coarse.counts
-        tables = [whole] * self.n_estimators
-        if self.bootstrap:
-            rows = start.rows()
-            n_rows = start.summary.n_rows
-            progress = Progress("counting bags", n_rows, hook=self._hook)
-            drawn = count_bags(
-                rows, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs,
-                progress,
-            )  # fmt: skip
-            progress.finish()
-            # In a tiny table a bag may come out empty: it then holds all rows, and judges none.
-            tables = [table if table.totals.any() else whole for table in drawn]
-            fair = np.array([table.totals.any() for table in drawn])
-        bags = [start.scorer(table, smoothing, self.prior_alpha) for table in tables]
-        self.bag_weights_ = np.array([table.totals.sum() for table in tables])
-        every = np.ones(len(bags))
-        root: Node = Vote(every, self._cast, "mean", "bag", stack_scorers(bags), whole)
         self._drop_out_of_bag()
-        if self.bootstrap and (self.oob_score or self.calibration == "slope"):
-            own = [bag for bag, kept in zip(bags, fair, strict=True) if kept]
-            everyone = None
-            if self.calibration == "slope":
-                everyone = empty_rows(rows, start.n_classes, start.source.storage)
-            judged = self._judge(rows, own, seeds[fair], start, everyone)
-            if self.oob_score:
-                self._score(rows, judged, start.source.storage)
-            root = root if everyone is None else self._calibrate(root, judged, everyone)
+        if not self.bootstrap:
+            root: Node = self._vote([start.coarse.counts] * self.n_estimators, start)
+        else:
+            records, _ = start.records(_as_they_are, operator.add)
+            with records:
+                root = self._draw(start, records)
         self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         return self
+
+    def _draw(self, start: Start, records: Records[CodedRows]) -> Node:
+        """Bags, counted and calibrated by the rows that are not in them."""
+        n_rows, seeds = start.summary.n_rows, branch_seeds(start.seed, self.n_estimators)
+        progress = Progress("counting bags", n_rows, hook=self._hook)
+        count = partial(
+            _count, start.coarse.coders, start.n_classes, seeds, self.max_samples, self.n_jobs
+        )
+        drawn = records.reduce(count, _add_tables, "counting bags")
+        progress.add(n_rows)
+        progress.finish()
+        # In a tiny table a bag may come out empty: it then holds all rows, and judges none.
+        fair = np.array([table.totals.any() for table in drawn])
+        whole = start.coarse.counts
+        root = self._vote([t if t.totals.any() else whole for t in drawn], start)
+        calibrates = self.calibration == "slope"
+        if not (self.oob_score or calibrates):
+            return root
+        bags = [self._bag(table, start) for table in drawn if table.totals.any()]
+        judge = BagJudge(
+            bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
+            records.storage, self.n_jobs,
+        )  # fmt: skip
+        records.advance(judge, operator.add, "judging")
+        if self.oob_score:
+            self._score(records, n_rows, start)
+        return self._calibrate(root, records, start.n_classes) if calibrates else root
+
+    def _bag(self, table: CountTable, start: Start) -> Scorer:
+        return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
+
+    def _vote(self, tables: list[CountTable], start: Start) -> Vote:
+        """All bags, given their counts."""
+        self.bag_weights_ = np.array([table.totals.sum() for table in tables])
+        scorer = stack_scorers([self._bag(table, start) for table in tables])
+        every = np.ones(len(tables))
+        return Vote(every, self._cast, "mean", "bag", scorer, start.coarse.counts)
 
     @property
     def _cast(self) -> Cast:
         return "probabilities" if self.voting == "soft" else "winner"
 
-    def _judge(
-        self,
-        blocks: list[CodedRows],
-        bags: list[Scorer],
-        seeds: NDArray[np.uint64],
-        start: Start,
-        everyone: JudgedRows | None,
-    ) -> JudgedRows:
-        """Votes on each row by the bags that it is not in; NaN where it is in all of them.
+    def _calibrate(self, root: Node, records: Records[CodedRows], n_classes: int) -> Node:
+        """The vote calibrated by the rows that some bag judges.
 
-        ``everyone`` (OUT) gets the votes of all bags.
+        They say how sure to be. How probable classes are on the whole is a matter of all bags:
+        those without a row of a rare class find the class rarer than it is.
         """
-        judged = empty_rows(blocks, start.n_classes, start.source.storage)
-        vote, at = partial(cast_votes, self._cast), 0
-        for rows in blocks:
-            here, votes = slice(at, at + rows.n_rows), None
-            if everyone is not None:
-                votes = everyone.scores[here]
-                votes[:] = 0.0
-            given = (seeds, start.n_classes, self.max_samples, vote, self.n_jobs, votes)
-            judged.scores[here] = out_of_bag(rows, bags, *given)
-            at = here.stop
-        return judged
+        records.advance(partial(votes_as_logs, records.storage), operator.add, CALIBRATING)
+        some, every = judged_visit(records, judged_by_some), judged_visit(records, judged_by_all)
+        slope = fit_visited(some, n_classes, self.n_jobs).slope
+        return calibrated(root, fit_visited(every, n_classes, self.n_jobs, slope))
 
-    def _calibrate(self, root: Node, judged: JudgedRows, everyone: JudgedRows) -> Node:
-        """The vote calibrated by the rows (IN, OUT) that some bag judges.
-
-        They say how sure to be. How probable classes are on the whole is a matter of all bags
-        (IN, OUT): those without a row of a rare class find the class rarer than it is.
-        """
-        for part in stretches(len(judged.groups)):
-            in_all = np.isnan(judged.scores[part, 0])
-            judged.scores[part][in_all], judged.weight[part][in_all] = 1.0, 0.0
-        take_logs(judged.scores)
-        take_logs(everyone.scores)
-        slope = judged.fit(self.n_jobs).slope
-        rows = (everyone.scores, everyone.groups, everyone.weight, self.n_jobs)
-        return calibrated(root, fit_calibration(*rows, slope=slope))
-
-    def _score(self, blocks: list[CodedRows], judged: JudgedRows, storage: Storage) -> None:
+    def _score(self, records: Records[CodedRows], n_rows: int, start: Start) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""
-        warn_of_unjudged(judged.scores, "in every bag", 3)
-        self.oob_score_ = out_of_bag_accuracy(judged.scores, judged.groups, judged.weight)
-        ids, at = storage.empty(len(judged.groups), np.int64), 0
-        for rows in blocks:
-            ids[at : at + rows.n_rows] = rows.row_ids
-            at += rows.n_rows
-        self.oob_decision_function_ = judged.scores[storage.argsort(ids)]
+        room, at = start.source.storage, 0
+        shares = room.empty((n_rows, start.n_classes), np.float64)
+        ids, groups = room.empty(n_rows, np.int64), room.empty(n_rows, np.intp)
+        weight = room.empty(n_rows, np.float64)
+        for part in records.each(_judgement):
+            here = slice(at, at + len(part[0]))
+            shares[here], groups[here], weight[here], ids[here] = part
+            at = here.stop
+        warn_of_unjudged(shares, "in every bag", 4)
+        self.oob_score_ = out_of_bag_accuracy(shares, groups, weight)
+        self.oob_decision_function_ = shares[room.argsort(ids)]
 
     def _check_parameters(self) -> None:
         self._check_counting()
@@ -271,3 +271,29 @@ max_categories, grid_limit :
         expect(members == bags, "bags are not those that vote.")
         check_values("bag_weights_", self.bag_weights_, (bags,), 0.0, FINITE)
         self._check_out_of_bag()
+
+
+def _as_they_are(rows: CodedRows) -> tuple[CodedRows, int]:
+    return rows, rows.n_rows
+
+
+def _count(
+    coders: Sequence[AnyCoder],
+    n_classes: int,
+    seeds: NDArray[np.uint64],
+    mean: float,
+    n_jobs: int | None,
+    rows: CodedRows,
+    _state: Any,
+) -> list[CountTable]:
+    return count_bags(rows, coders, n_classes, seeds, mean, n_jobs)
+
+
+def _add_tables(a: list[CountTable], b: list[CountTable]) -> list[CountTable]:
+    return [one + other for one, other in zip(a, b, strict=True)]
+
+
+def _judgement(rows: CodedRows, votes: BagVotes) -> tuple[NDArray[Any], ...]:
+    """What is known of rows that are judged, without their codes."""
+    judged = votes.judged
+    return judged.scores, judged.groups, judged.weight, rows.row_ids

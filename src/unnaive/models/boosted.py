@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,8 +30,17 @@ from unnaive.models._calibration import JudgedRows, check_calibration, judge_lef
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import judge_rounds
-from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, round_share
+from unnaive.models.ensemble.rounds import (
+    Boosted,
+    Booster,
+    Made,
+    Rules,
+    SplitRows,
+    add_pairs,
+    round_share,
+)
 from unnaive.table import scan_of
+from unnaive.table.records import Records
 from unnaive.table.storage import Storage
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
@@ -212,7 +223,18 @@ max_categories, grid_limit :
             self.n_iter_no_change,
             start.seed,
         )
-        rows, held_out = self._hold_out(start.rows(), start.seed, start.source.storage)
+        records, watches = self._records(start)
+        with records:
+            return self._take_rounds(start, kept, rules, records, watches)
+
+    def _take_rounds(
+        self,
+        start: Start,
+        kept: Checkpoint,
+        rules: Rules,
+        records: Records[SplitRows],
+        watches: bool,
+    ) -> Self:
         smoothing = Smoothing(self.alpha, self.missing)
         least = max(self.prior_alpha, LEAST_PRIOR)
 
@@ -225,22 +247,21 @@ max_categories, grid_limit :
             hook=self._hook,
         )  # fmt: skip
         booster = Booster(
-            rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage,
-            kept, progress,
-        )  # fmt: skip
+            records, watches, start.coarse.coders, build, rules, self.n_jobs, kept, progress
+        )
         prior = log_prior(start.coarse.counts.totals, self.prior_alpha, None)
         if self.algorithm == "real":
             booster.start_from(prior)
-        found = booster.run(self._first(booster, start, smoothing))
+        boosted = booster.run(self._first(booster, start, smoothing))
         progress.finish()
-        root = self._root(found, start, prior)
+        root = self._root(boosted, start, prior)
         if self.calibration != "none":
-            root = self._calibrate(root, found, start, rows, prior)
+            root = self._calibrate(root, boosted, start, records, prior)
         answer = Answer(start.summary.schema, start.summary.labels.classes, root)
-        self.estimator_weights_ = np.array(found.votes)
-        self.estimator_errors_ = np.array(found.errors)
-        self.validation_loss_ = np.array(found.losses)
-        self.n_restarts_ = found.restarts
+        self.estimator_weights_ = np.array(boosted.votes)
+        self.estimator_errors_ = np.array(boosted.errors)
+        self.validation_loss_ = np.array(boosted.losses)
+        self.n_restarts_ = boosted.restarts
         self.algorithm_ = self.algorithm
         self._learn_answer(answer)
         return self
@@ -251,7 +272,7 @@ max_categories, grid_limit :
         Weights that are the same for all rows of a class do not change what values say: it is that
         of the rows as they are. Where the classes' shares are known, it adds none of its own.
         """
-        if booster.held_out:
+        if booster.watches:
             return booster.first(start.n_classes)
         counts = start.coarse.counts
         scorer = start.scorer(counts, smoothing, self.prior_alpha)
@@ -276,14 +297,14 @@ max_categories, grid_limit :
         root: Node,
         boosted: Boosted,
         start: Start,
-        blocks: list[CodedRows],
+        records: Records[SplitRows],
         prior: NDArray[np.float64],
     ) -> Node:
         """The answer with calibrated probabilities, learned from rows left out of every round."""
         smoothing, rows = Smoothing(self.alpha, self.missing), start.coarse.counts
         without = [
-            scorer_without_one(scorer, own, rows, smoothing)
-            for scorer, own in zip(boosted.scorers, boosted.counts, strict=True)
+            scorer_without_one(scorer, counts, rows, smoothing)
+            for scorer, counts in zip(boosted.scorers, boosted.counts, strict=True)
         ]
         rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
         if isinstance(root, EvidenceTable):
@@ -292,8 +313,7 @@ max_categories, grid_limit :
                 judged = self._judge_columns(root, EvidenceTable(scorer), start)
                 return calibrated(root, judged.fit(self.n_jobs))
             rounds = [(root.scorer, scorer, 1.0)]
-        judged = judge_rounds(blocks, rounds, self.algorithm, start.source.storage, self.n_jobs)
-        return calibrated(root, judged.fit(self.n_jobs))
+        return calibrated(root, judge_rounds(records, rounds, self.algorithm, self.n_jobs))
 
     def _judge_columns(self, root: Node, without: Node, start: Start) -> JudgedRows:
         """What the rows say column by column, from a pass of their own."""
@@ -346,20 +366,28 @@ max_categories, grid_limit :
             return 0.1 if self.algorithm == "real" else 1.0
         return float(self.learning_rate)
 
-    def _hold_out(
-        self, blocks: list[CodedRows], seed: int, storage: Storage
-    ) -> tuple[list[CodedRows], list[CodedRows]]:
-        """Rows to learn from, and rows to watch; all learn where either would be empty."""
-        if not self.early_stopping:
-            return blocks, []
-        learning: list[CodedRows] = []
-        watched: list[CodedRows] = []
-        for rows in blocks:
-            watch = draw_uniform(seed, rows.row_ids) < self.validation_fraction
-            learning.append(rows.take(~watch, storage))
-            watched.append(rows.take(watch, storage))
-        some = (any(rows.n_rows for rows in own) for own in (learning, watched))
-        return (learning, watched) if all(some) else (blocks, [])
+    def _records(self, start: Start) -> tuple[Records[SplitRows], bool]:
+        """Rows to learn from, with rows to watch; all learn where either would be none."""
+        if self.early_stopping:
+            hold_out = partial(_hold_out, start.seed, self.validation_fraction)
+            records, (n_learning, n_watched) = start.records(hold_out, add_pairs)
+            if n_learning and n_watched:
+                return records, True
+            records.release()
+        return start.records(_all_learn, operator.add)[0], False
+
+
+def _all_learn(rows: CodedRows) -> tuple[SplitRows, int]:
+    return SplitRows(rows), rows.n_rows
+
+
+def _hold_out(seed: int, share: float, rows: CodedRows) -> tuple[SplitRows, tuple[int, int]]:
+    """The rows of a block parted by their numbers, and how many there are of both."""
+    watch = draw_uniform(seed, rows.row_ids) < share
+    room = Storage()
+    parted = SplitRows(rows.take(~watch, room), rows.take(watch, room))
+    n_watched = int(watch.sum())
+    return parted, (rows.n_rows - n_watched, n_watched)
 
 
 def _add_rounds(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -20,7 +21,8 @@ from unnaive.models._calibration import take_logs
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote
-from unnaive.models.ensemble.weights import GivenRows, RowWeights
+from unnaive.models.ensemble.weights import GivenRows, RowWeights, Verdict
+from unnaive.table.records import MemoryRecords
 from unnaive.table.storage import stretches
 
 
@@ -168,7 +170,8 @@ class BoostedClassifier(MemberEnsemble):
     ) -> tuple[list[Node], list[float], list[float], NDArray[np.float64]]:
         """Answers, weights and mean losses of the rounds, and what they say of all rows."""
         n, shared = self.n_estimators, members.shared
-        weights = RowWeights([GivenRows(start, shared.row_ids)], self.n_jobs, shared.source.storage)
+        rows = MemoryRecords([GivenRows(start, shared.row_ids)], shared.source.storage)
+        weights = RowWeights(rows, self.n_jobs)
         limit = chance("probability", shared.n_classes)
         progress = Progress(
             "boosting", n, "rounds", n_rows=len(members.weight), step="round", steps=n,
@@ -180,12 +183,13 @@ class BoostedClassifier(MemberEnsemble):
         said = shared.source.storage.empty((len(members.weight), shared.n_classes), np.float64)
         said[:] = 0.0
         for k in range(n):
-            weight = members.with_all_classes(weights.current[0], GRAIN)
+            weights.settle()
+            weight = members.with_all_classes(rows.states[0].current, GRAIN)
             node = members.finish(k, members.learn(k, weight), weight)
             each = members.answers(node, self.n_jobs)
             own = each[np.arange(len(each)), members.groups]
             own[start == 0.0] = 1.0  # rows that have no say must not be the heaviest
-            loss = weights.mean_loss([own])
+            loss = weights.judge(partial(_say, own))
             if loss >= limit and nodes:
                 break
             vote = round_vote(min(loss, limit), weights.given)
@@ -197,7 +201,7 @@ class BoostedClassifier(MemberEnsemble):
             progress.add(1)
             if loss >= limit or progress.stopped:
                 break
-            weights.lower_by_margins([own], self.learning_rate * vote)
+            weights.lower(self.learning_rate * vote)
         progress.finish()
         for part in stretches(len(said)):
             said[part] /= sum(votes)
@@ -215,3 +219,8 @@ class BoostedClassifier(MemberEnsemble):
         expect(rounds == len(self.members_), "rounds are not those of the members.")
         check_values("estimator_weights_", self.estimator_weights_, (rounds,), 0.0)
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), 0.0)
+
+
+def _say(own: NDArray[np.float64], _rows: GivenRows) -> Verdict:
+    """The probabilities of the rows' own classes, as what a round says of them."""
+    return own, None

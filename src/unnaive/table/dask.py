@@ -18,11 +18,13 @@ from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.fingerprint import PARTITIONS
 from unnaive.table.packets import sum_of
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
+from unnaive.table.records import Records, stays_away
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
+R = TypeVar("R")
 T = TypeVar("T")
 # A result, if there are rows, and the rows of partitions.
 Results: TypeAlias = tuple[list[T], list[int]]
@@ -43,7 +45,7 @@ def open_scan(
     if not (hasattr(frame, "map_partitions") and hasattr(frame, "columns")):
         raise TypeError(f"scan reads Dask DataFrames; got a Dask {type(frame).__name__}.")
     reader = BlockReader.of(scan, list(frame.columns), categorical_features, fitted)
-    source = DaskSource(frame, reader, Storage(scan.limit))
+    source = DaskSource(frame, reader, Storage(scan.limit), scan.where)
     if scan.picked is not None:
         source.number()
     return source
@@ -59,25 +61,18 @@ class DaskSource(PassSource):
     check = None
     numbering = PARTITIONS
 
-    def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
-        self.frame, self.reader, self.storage = frame, reader, storage
+    def __init__(
+        self, frame: Any, reader: BlockReader, storage: Storage, where: str = "auto"
+    ) -> None:
+        self.frame, self.reader, self.storage, self.where = frame, reader, storage, where
         self._parts = frame[reader.columns].to_delayed()
         self._lengths: list[int] | None = None
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
-        from dask.delayed import delayed
-
-        def add_all(parts: Sequence[Results[T]]) -> Results[T]:
-            every = [result for results, _ in parts for result in results]
-            return sum_of(every, add), [n for _, lengths in parts for n in lengths]
-
-        adding = delayed(add_all, pure=False)
         with self.begin_pass(name) as progress:
             with _partition_hook(progress, len(self._parts)) as report:
-                level = self._tasks(fn, report)
-                while len(level) > 1:
-                    level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
-                ((total, self._lengths),) = _compute(level)
+                whole = tree_of_sums(self._tasks(fn, report), add)
+                ((total, self._lengths),) = compute([whole])
             if not total:
                 raise no_rows(sum(self._lengths))
             progress.reach(sum(self._lengths))
@@ -90,12 +85,30 @@ class DaskSource(PassSource):
         some = False
         with self.begin_pass(name) as progress:
             for k in range(0, len(tasks), step):
-                for results, lengths in _compute(tasks[k : k + step]):
+                for results, lengths in compute(tasks[k : k + step]):
                     some |= bool(results)
                     yield from results
                     progress.add(sum(lengths))
             if not some:
                 raise no_rows(self.n_rows)
+
+    def keep_away(
+        self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
+    ) -> tuple[Records[R], T] | None:
+        from unnaive.table.dask_records import DaskRecords
+
+        self.n_rows = sum(self.number())
+        if not stays_away(self.where, self.n_rows, len(self.reader.features)):
+            return None
+        with self.begin_pass(name) as progress:
+            with _partition_hook(progress, len(self._parts)) as report:
+                records: DaskRecords[R] = DaskRecords()
+                total, lengths = records.keep(self._tasks(fn, report), add)
+            if not total:
+                records.release()
+                raise no_rows(sum(lengths))
+            progress.reach(sum(lengths))
+        return records, total[0]
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """A Dask Series or DataFrame with the index of the rows, computed when it is asked for."""
@@ -180,13 +193,28 @@ def _log_event(topic: str, k: int, n_rows: int) -> None:
     get_worker().log_event(topic, (k, n_rows))
 
 
-def _compute(tasks: Sequence[Any]) -> Any:
-    from dask.base import compute
+def tree_of_sums(level: list[Any], add: Callable[[T, T], T]) -> Any:
+    """A task that sums the results of others, a few at a time."""
+    from dask.delayed import delayed
+
+    def add_all(parts: Sequence[Results[T]]) -> Results[T]:
+        every = [result for results, _ in parts for result in results]
+        return sum_of(every, add), [n for _, lengths in parts for n in lengths]
+
+    adding = delayed(add_all, pure=False)
+    while len(level) > 1:
+        level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
+    return level[0]
+
+
+def compute(tasks: Sequence[Any], keep: bool = False) -> Any:
+    """What tasks return; or, where that is to be kept, tasks that know it."""
+    import dask.base
 
     with warnings.catch_warnings():
         # Dask would have rows read on workers; what is sent here are coders and models.
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        return compute(*tasks)
+        return dask.base.persist(*tasks) if keep else dask.base.compute(*tasks)
 
 
 def _frame(values: Any, names: Sequence[str] | None, index: Any) -> Any:

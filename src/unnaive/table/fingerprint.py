@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ from unnaive.table.scan import Scan
 from unnaive.table.schema import FAMILY_WORDS
 from unnaive.table.source import Block, join_answers
 
+if TYPE_CHECKING:
+    from unnaive.table.records import Records
+
+R = TypeVar("R")
 T = TypeVar("T")
 
 ROW_ID = "row_id"
@@ -152,6 +156,29 @@ class CheckedSource:
             whole = whole + sums
             yield result
         self.check.compare(self._kind, whole)
+
+    def keep_away(
+        self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
+    ) -> tuple[Records[R], T] | None:
+        visit = self._summed(fn)
+
+        def share(block: Block) -> tuple[R, tuple[T, Checksums]]:
+            (record, result), sums = visit(block)
+            return record, (result, sums)
+
+        def both(a: tuple[T, Checksums], b: tuple[T, Checksums]) -> tuple[T, Checksums]:
+            return add(a[0], b[0]), a[1] + b[1]
+
+        away = self.source.keep_away(share, both, name)
+        if away is None:
+            return None
+        records, (total, sums) = away
+        try:
+            self.check.compare(self._kind, sums)
+        except BaseException:
+            records.release()
+            raise
+        return records, total
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self.each(fn, ANSWERING))

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any, TypeVar
 
+from unnaive.table.fingerprint import ChangedRowsError
+
 T = TypeVar("T")
 
 PACKET = "part int, seen bigint, result binary"  # columns of a packet, in the words of SQL
+KEPT = f"{PACKET}, kept binary"  # the same with a record and its state, which stay with the worker
 
 
 def tables(batches: Iterable[Any], n_rows: int, names: Sequence[str]) -> Iterator[Any]:
@@ -26,13 +29,26 @@ def tables(batches: Iterable[Any], n_rows: int, names: Sequence[str]) -> Iterato
         yield pa.Table.from_batches(waiting).rename_columns(names)
 
 
-def pack(part: int, seen: int, *results: Any) -> Any:
-    """A batch of one row: the partition, how many rows it has, and a result or an error or none."""
+def pack(part: int, seen: int, *results: Any, kept: bool = False) -> Any:
+    """A batch of one row: the partition, how many rows it has, and a result or an error or none.
+
+    ``kept`` says whether it goes among packets of what is kept.
+    """
+    pickled: list[Any] = [pickle.dumps(result, protocol=5) for result in results] or [None]
+    return _batch([part], [seen], pickled, *([[None]] if kept else []))
+
+
+def pack_kept(part: int, both: tuple[Any, Any]) -> Any:
+    """A batch of one row: a record and its state, which are no result."""
+    return _batch([part], [0], [None], [pickle.dumps(both, protocol=5)])
+
+
+def _batch(*columns: Any) -> Any:
     import pyarrow as pa
 
-    pickled: list[Any] = [pickle.dumps(result, protocol=5) for result in results] or [None]
-    fields = [("part", pa.int32()), ("seen", pa.int64()), ("result", pa.binary())]
-    return pa.record_batch([[part], [seen], pickled], schema=pa.schema(fields))
+    names, kinds = ("part", "seen", "result", "kept"), (pa.int32(), pa.int64(), *2 * [pa.binary()])
+    fields = list(zip(names, kinds, strict=True))[: len(columns)]
+    return pa.record_batch(list(columns), schema=pa.schema(fields))
 
 
 def unpack(packet: bytes) -> Any:
@@ -57,7 +73,7 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
         try:
             results: list[T] = [unpack(row["result"]) for row in rows if row["result"]]
             yield pack(0, seen, *sum_of(results, add))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, ChangedRowsError) as error:
             yield pack(0, seen, error)
 
     return visit

@@ -187,6 +187,10 @@ class PassSource:
         """What passes call from now on; see `Progress`."""
         self._hook = hook
 
+    def keep_away(self, fn: Any, add: Any, name: str = CODING) -> Any:  # noqa: ARG002
+        """Records are brought here, unless a source of another kind says otherwise."""
+        return None
+
     @contextmanager
     def begin_pass(self, name: str) -> Iterator[Progress]:
         """A new pass; all its rows are read when the context is left without an error."""

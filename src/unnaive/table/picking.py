@@ -137,6 +137,9 @@ class PickedSource:
         for results in self.source.each(self._some(fn), name):
             yield from results
 
+    def keep_away(self, fn: Any, add: Any, name: str = CODING) -> None:
+        """Rows that were picked here have their labels here: they are brought together."""
+
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self.each(fn, ANSWERING))
 

@@ -20,6 +20,8 @@ ENGINES = {
     "dask_expr": ("dask", "unnaive.table.dask"),
     "pyspark": ("spark", "unnaive.table.spark"),
 }
+CLUSTERS = ("dask", "spark")
+WHERE = ("auto", "driver", "workers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Scan:
     all_rows: bool = False  # also those of weight zero
     decimal: str | None = None  # in CSV, before fractions
     na_values: tuple[str, ...] = ()  # in CSV, texts that mean missing
+    where: str = "auto"  # rows of a cluster that are visited again and again
     period: str | None = None  # a column that says when a row was: read, and no feature
     check: RowCheck | None = field(
         default=None, repr=False, compare=False
@@ -83,6 +86,7 @@ def scan(
     checkpoint: str | os.PathLike[str] | None = None,
     decimal: str | None = None,
     na_values: Sequence[str] = (),
+    where: str = "auto",
 ) -> Scan:
     """Rows in files or in another engine, for models to be fitted on or to answer for.
 
@@ -121,6 +125,12 @@ def scan(
         What stands before fractions in CSV; None is what the beginning of a file suggests.
     na_values : sequence of str, default=()
         Texts in CSV that mean missing, besides empty ones and the usual "NA", "null" and so on.
+    where : {"auto", "driver", "workers"}, default="auto"
+        Where rows of a Dask or Spark DataFrame are visited by a model that needs them again and
+        again: coded and brought together on this machine, or coded and kept on the workers, which
+        send tables of sums. ``"auto"`` brings small tables together. The model is the same, bit for
+        bit. `BoostedNaiveBayesClassifier` and `BaggedNaiveBayesClassifier` learn on workers; models
+        that learn from sums alone always do, and others bring their coded rows together.
 
     Returns
     -------
@@ -154,11 +164,18 @@ def scan(
         raise ValueError(f"decimal must be '.' or ','; got {decimal!r}.")
     if isinstance(na_values, str):
         raise TypeError(f"na_values must be a list of texts; got {na_values!r}.")
+    if where not in WHERE:
+        raise ValueError(f"where must be one of {', '.join(map(repr, WHERE))}; got {where!r}.")
+    if where == "workers" and kind_of(data) not in CLUSTERS:
+        raise ValueError(
+            f"where='workers' is for Dask and Spark DataFrames; rows of {kind_of(data)} have no "
+            "workers: leave where= out."
+        )
     place = None if checkpoint is None else os.path.expanduser(os.fspath(checkpoint))
     limit = read_size(memory_limit)
     return Scan(
         data, target, weight, columns, row_id, limit, checkpoint=place, decimal=decimal,
-        na_values=tuple(na_values),
+        na_values=tuple(na_values), where=where,
     )  # fmt: skip
 
 

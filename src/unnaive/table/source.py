@@ -3,7 +3,8 @@
 A model never asks what kind of source it has. It hands over a function of one `Block` of rows and
 says how two results add up (`reduce`), takes the results in the order of the rows (`each`), or asks
 for one answer per row (`map`). Models that visit rows again and again have them coded once, by
-`keep` or `join` of `table/storage.py`.
+`keep_records` of `table/records.py`, or by `keep` or `join` of `table/storage.py`, which bring them
+together.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from unnaive.table.storage import Storage, join_records
 
 if TYPE_CHECKING:
     from unnaive.table.fingerprint import RowCheck
+    from unnaive.table.records import Records
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -210,6 +213,15 @@ class Source(Protocol):
         """``fn`` of every block that has rows, in the order of the rows."""
         ...
 
+    def keep_away(
+        self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
+    ) -> tuple[Records[R], T] | None:
+        """Records of blocks that stay with the rows, and a sum; None where rows come here.
+
+        See `keep_records` of `table/records.py`.
+        """
+        ...
+
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """One answer per row, in the form that suits the source.
 
@@ -240,6 +252,9 @@ class MemorySource:
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:  # noqa: ARG002
         yield fn(self.block)
+
+    def keep_away(self, fn: Any, add: Any, name: str = CODING) -> None:
+        """Rows in memory are here."""
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return fn(self.block)

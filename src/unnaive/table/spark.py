@@ -12,13 +12,25 @@ from unnaive.table.answers import answer_table, first_answer
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import block_rows
 from unnaive.table.fingerprint import ChangedRowsError
-from unnaive.table.packets import PACKET, Union, adder, pack, sum_of, tables, unpack
+from unnaive.table.packets import (
+    KEPT,
+    PACKET,
+    Union,
+    adder,
+    pack,
+    pack_kept,
+    sum_of,
+    tables,
+    unpack,
+)
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
+from unnaive.table.records import Records, stays_away
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
 from unnaive.table.storage import Storage
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 FAN = 8  # results that one task, or the driver, adds
@@ -46,7 +58,7 @@ def open_scan(
             "row numbers, scan(..., row_id=)."
         )
     reader = BlockReader.of(scan, frame.columns, categorical_features, fitted)
-    return SparkSource(frame, reader, Storage(scan.limit))
+    return SparkSource(frame, reader, Storage(scan.limit), scan.where)
 
 
 class SparkSource(PassSource):
@@ -59,21 +71,18 @@ class SparkSource(PassSource):
     check = None
     numbering = None
 
-    def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
-        self.frame, self.reader, self.storage = frame, reader, storage
+    def __init__(
+        self, frame: Any, reader: BlockReader, storage: Storage, where: str = "auto"
+    ) -> None:
+        self.frame, self.reader, self.storage, self.where = frame, reader, storage, where
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
-        tasks = TASKS * _cores(self.frame)
+        tasks = TASKS * cores(self.frame)
         rows = _numbered(self.frame, self.reader.columns).coalesce(tasks)
         with self.begin_pass(name) as progress:
             with _partition_counts(progress, self.frame) as counts:
-                level = rows.mapInArrow(_visitor(self.reader, fn, counts, add), PACKET)
-                while tasks > FAN:
-                    tasks = -(-tasks // FAN)
-                    level = level.repartition(tasks, "part").mapInArrow(adder(add), PACKET)
-                parts = level.collect()
-            total = sum_of([unpack(part.result) for part in parts if part.result], add)
-            seen = sum(part.seen for part in parts)
+                packets = rows.mapInArrow(_visitor(self.reader, fn, counts, add), PACKET)
+                total, seen = tree_of_sums(packets, tasks, add)
             if not total:
                 raise no_rows(seen)
             progress.reach(seen)
@@ -84,12 +93,7 @@ class SparkSource(PassSource):
 
         reader, frame = self.reader, _numbered(self.frame, self.reader.columns)
         if reader.row_id is None:
-            warnings.warn(
-                "Spark's rows have no order, so that random choices about them (folds, draws) may "
-                "be others each time; name a column of row numbers with scan(..., row_id=).",
-                UserWarning,
-                stacklevel=2,
-            )
+            _warn_of_order()
         else:
             frame = frame.orderBy(frame.columns[reader.columns.index(reader.row_id)])
 
@@ -110,6 +114,26 @@ class SparkSource(PassSource):
                 progress.reach(seen)
             finally:
                 kept.unpersist()
+
+    def keep_away(
+        self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
+    ) -> tuple[Records[R], T] | None:
+        from unnaive.table.spark_records import SparkRecords
+
+        if not stays_away(self.where, self.n_rows, len(self.reader.features)):
+            return None
+        if self.reader.row_id is None:
+            _warn_of_order()
+        frame = _numbered(self.frame, self.reader.columns)
+        with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
+            records: SparkRecords[R] = SparkRecords(TASKS * cores(frame))
+            packets = frame.mapInArrow(_visitor(self.reader, fn, counts, add, kept=True), KEPT)
+            total, seen = records.keep(packets, add)
+            if not total:
+                records.release()
+                raise no_rows(seen)
+            progress.reach(seen)
+        return records, total[0]
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """The DataFrame with columns for the answers, computed when it is asked for."""
@@ -144,11 +168,15 @@ class SparkSource(PassSource):
 
 def _visitor(
     reader: BlockReader,
-    fn: Callable[[Block], T],
+    fn: Callable[[Block], Any],
     counts: Any,
-    add: Callable[[T, T], T] | None = None,
+    add: Callable[[Any, Any], Any] | None = None,
+    kept: bool = False,
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a task does with its batches: the results of blocks, or their sum, and the rows seen."""
+    """What a task does with its batches: the results of blocks, or their sum, and the rows seen.
+
+    With ``kept``, results come with records, which are kept.
+    """
 
     def visit(batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
@@ -157,27 +185,49 @@ def _visitor(
         assert context is not None
         part = context.partitionId()
         first = at = part << PART_BITS
-        total: list[T] = []
+        total: list[Any] = []
         try:
             for table in tables(batches, block_rows(len(reader.columns)), reader.columns):
                 block = reader.read(table, at)
                 at += len(table)
-                results = [] if block is None else [fn(block)]
+                results: list[Any] = [] if block is None else [fn(block)]
+                if kept:
+                    yield from (pack_kept(part, (record, None)) for record, _ in results)
+                    results = [result for _, result in results]
                 if add is None:
                     yield from (pack(part, 0, result) for result in results)
                 else:
                     total = sum_of([*total, *results], add)
             if counts is not None:
                 counts.add({part: (at - first, context.stageId())})
-            yield pack(part, at - first, *total)
+            yield pack(part, at - first, *total, kept=kept)
         except (
             ValueError,
             TypeError,
             ChangedRowsError,
         ) as error:  # the data are wrong, and will be the next time
-            yield pack(part, 0, type(error)(f"{error} [partition {part}]"))
+            yield pack(part, 0, type(error)(f"{error} [partition {part}]"), kept=kept)
 
     return visit
+
+
+def tree_of_sums(packets: Any, tasks: int, add: Callable[[T, T], T]) -> tuple[list[T], int]:
+    """The sum of the results in packets of so many tasks, if there are any, and the rows seen."""
+    while tasks > FAN:
+        tasks = -(-tasks // FAN)
+        packets = packets.repartition(tasks, "part").mapInArrow(adder(add), PACKET)
+    parts = packets.collect()
+    results = [unpack(part.result) for part in parts if part.result]
+    return sum_of(results, add), sum(part.seen for part in parts)
+
+
+def _warn_of_order() -> None:
+    warnings.warn(
+        "Spark's rows have no order, so that random choices about them (folds, draws) may "
+        "be others each time; name a column of row numbers with scan(..., row_id=).",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 @contextmanager
@@ -215,6 +265,6 @@ def _places(names: Sequence[str]) -> list[str]:
     return [f"c{k}" for k in range(len(names))]
 
 
-def _cores(frame: Any) -> int:
+def cores(frame: Any) -> int:
     context = getattr(frame.sparkSession, "sparkContext", None)  # Spark Connect has none
     return FAN if context is None else int(context.defaultParallelism)

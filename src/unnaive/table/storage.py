@@ -151,11 +151,16 @@ def _new_file(size: int) -> mmap.mmap:
 
 def keep(source: Source, fn: Callable[[Block], T]) -> list[T]:
     """The records of all blocks, in the order of the rows."""
+    return [stored(record, source.storage) for record in source.each(fn)]
 
-    def stored(array: NDArray[Any], axis: int) -> NDArray[Any]:  # noqa: ARG001
-        return array if source.storage.limit is None else source.storage.copy(array)
 
-    return [_each_array(record, stored) for record in source.each(fn)]
+def stored(record: T, storage: Storage) -> T:
+    """A record whose arrays of rows are where there is room for them."""
+
+    def place(array: NDArray[Any], axis: int) -> NDArray[Any]:  # noqa: ARG001
+        return array if storage.limit is None else storage.copy(array)
+
+    return _each_array(record, place)
 
 
 def join(source: Source, fn: Callable[[Block], T], n_rows: int, name: str = CODING) -> T:

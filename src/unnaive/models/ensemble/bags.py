@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer.nodes import Cast, cast_votes
 from unnaive.bayes import Scorer
 from unnaive.bayes.coded import coded_scores
 from unnaive.common.threads import in_threads
@@ -16,41 +19,106 @@ from unnaive.counts.coded import CodedRows, add_lanes, add_marginals
 from unnaive.encode.coding import AnyCoder, coder_sizes
 from unnaive.encode.draws import LANE_ROWS as ROWS
 from unnaive.encode.draws import draw_poisson, lane
-from unnaive.estimator import Progress
+from unnaive.models._calibration import JudgedRows, take_logs
+from unnaive.models.ensemble.left_out import empty_rows
+from unnaive.table.storage import Storage, stretches
 
 
 def count_bags(
-    blocks: Sequence[CodedRows],
+    rows: CodedRows,
     coders: Sequence[AnyCoder],
     n_groups: int,
     seeds: NDArray[np.uint64],
     mean: float,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
 ) -> list[CountTable]:
-    """The table of each bag, all counted in one pass over the rows; ``progress`` counts them."""
+    """The table of each bag, all counted in one pass over rows."""
     tables = [CountTable.empty(n_groups, coder_sizes(coders)) for _ in seeds]
-    for rows in blocks:
 
-        def count(part: slice, rows: CodedRows = rows) -> NDArray[Any]:
-            words = draw_poisson(seeds, rows.row_ids[part], mean)
-            if rows.weight is None:  # bags that share a word are counted together
-                return np.stack([rows.count(part, n_groups, word) for word in words])
-            given = rows.weight[part]
-            own = [rows.count(part, n_groups, lane(words, b) * given) for b in range(len(seeds))]
-            return np.stack(own)
+    def count(part: slice) -> NDArray[Any]:
+        words = draw_poisson(seeds, rows.row_ids[part], mean)
+        if rows.weight is None:  # bags that share a word are counted together
+            return np.stack([rows.count(part, n_groups, word) for word in words])
+        given = rows.weight[part]
+        each = [rows.count(part, n_groups, lane(words, b) * given) for b in range(len(seeds))]
+        return np.stack(each)
 
-        whole = np.zeros((len(seeds), rows.joint.starts[-1] * n_groups))
-        for found in in_threads(count, rows.stretches(ROWS), n_jobs):
-            if rows.weight is None:
-                add_lanes(found, whole)
-            else:
-                whole += found
-        for table, own in zip(tables, whole, strict=True):
-            add_marginals(rows.joint, own, table)
-        if progress is not None:
-            progress.add(rows.n_rows)
+    whole = np.zeros((len(seeds), rows.joint.starts[-1] * n_groups))
+    for counts in in_threads(count, rows.stretches(ROWS), n_jobs):
+        if rows.weight is None:
+            add_lanes(counts, whole)
+        else:
+            whole += counts
+    for table, cells in zip(tables, whole, strict=True):
+        add_marginals(rows.joint, cells, table)
     return tables
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BagVotes:
+    """What bags say of the rows of a record: those that a row is not in, and all of them.
+
+    Votes of the first are NaN where a row is in every bag, and those of all are None where nobody
+    asks for them.
+    """
+
+    judged: JudgedRows
+    everyone: JudgedRows | None
+
+    def as_logs(self, storage: Storage) -> BagVotes:
+        """Both as a calibration takes them: logarithms, and no weight where no bag judges."""
+        scores, weight = storage.copy(self.judged.scores), storage.copy(self.judged.weight)
+        for part in stretches(len(weight)):
+            in_all = np.isnan(scores[part, 0])
+            scores[part][in_all], weight[part][in_all] = 1.0, 0.0
+        take_logs(scores)
+        everyone = self.everyone
+        if everyone is not None:
+            everyone = replace(everyone, scores=storage.copy(everyone.scores))
+            take_logs(everyone.scores)
+        return BagVotes(JudgedRows(scores, self.judged.groups, weight), everyone)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BagJudge:
+    """Bags that judge the rows they do not hold; ``all_too`` asks for the votes of all bags."""
+
+    bags: Sequence[Scorer]
+    seeds: NDArray[np.uint64]
+    n_classes: int
+    mean: float
+    cast: Cast
+    all_too: bool
+    storage: Storage
+    n_jobs: int | None
+
+    def __call__(self, rows: CodedRows, _state: Any) -> tuple[BagVotes, int]:
+        judged, everyone = empty_rows(rows, self.n_classes, self.storage), None
+        if self.all_too:
+            everyone = empty_rows(rows, self.n_classes, self.storage)
+            everyone.scores[:] = 0.0
+        judged.scores[:] = out_of_bag(
+            rows, self.bags, self.seeds, self.n_classes, self.mean,
+            partial(cast_votes, self.cast), self.n_jobs,
+            None if everyone is None else everyone.scores,
+        )  # fmt: skip
+        return BagVotes(judged, everyone), 0
+
+
+def votes_as_logs(storage: Storage, _rows: CodedRows, votes: BagVotes) -> tuple[BagVotes, int]:
+    """The step from votes to logarithms of them."""
+    return votes.as_logs(storage), 0
+
+
+def judged_by_some(votes: BagVotes) -> JudgedRows:
+    """Rows as the bags judge them that do not hold them."""
+    return votes.judged
+
+
+def judged_by_all(votes: BagVotes) -> JudgedRows:
+    """Rows as all bags judge them."""
+    assert votes.everyone is not None
+    return votes.everyone
 
 
 def out_of_bag(

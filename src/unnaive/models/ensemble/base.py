@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts import CountTable, Summary
-from unnaive.counts.coded import CodedRows, code_rows
+from unnaive.counts.coded import CodedRows, row_coder
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
 from unnaive.models._base import TableClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.table import Source
+from unnaive.table.records import Records, keep_records
+
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,12 +37,15 @@ class Start:
     def n_classes(self) -> int:
         return len(self.summary.labels)
 
-    def rows(self) -> list[CodedRows]:
-        """The rows, coded by the coarse coders, a list entry for each block."""
+    def records(
+        self, part: Callable[[CodedRows], tuple[R, T]], add: Callable[[T, T], T]
+    ) -> tuple[Records[R], T]:
+        """Records of all blocks, where they are, and a sum; ``part`` makes a record of the rows of
+        a block, which are coded by the coarse coders, and their share of the sum.
+        """
         summary, coarse = self.summary, self.coarse
-        return code_rows(
-            self.source, coarse.coders, coarse.counts, summary.labels, coarse.factor, self.n_jobs
-        )
+        code = row_coder(coarse.coders, coarse.counts, summary.labels, coarse.factor, self.n_jobs)
+        return keep_records(self.source, lambda block: part(code(block)), add)
 
     def scorer(self, counts: CountTable, smoothing: Smoothing, prior_alpha: float) -> Scorer:
         """Naive Bayes on counts in the coarse slots."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +16,20 @@ from unnaive.bayes import Scorer
 from unnaive.bayes.coded import coded_scores, judge, own_probabilities
 from unnaive.bayes.scoring import LEAST_SHARE, log_probabilities, probabilities
 from unnaive.counts import CountTable
-from unnaive.counts.coded import CodedRows, count_coded
+from unnaive.counts.coded import CodedRows
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
-from unnaive.models.ensemble.weights import STEEPEST, RowWeights
+from unnaive.models.ensemble.weights import (
+    STEEPEST,
+    RowState,
+    RowWeights,
+    Verdict,
+    exact_parts,
+)
 from unnaive.pack import Objects
+from unnaive.table.records import Records
 from unnaive.table.storage import Storage
 
 LEAST_VOTE = 2.0**-20
@@ -38,16 +47,21 @@ class Rules:
     seed: int
 
 
-class Judged(NamedTuple):
-    """What a round says of its own rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitRows:
+    """The rows of a block: those to learn from, and those held out, if any are."""
 
-    ``error`` is the weighted error; ``gains``, by which weights are lowered, are margins
-    (``"real"``) or the probabilities of the rows' own classes; ``hits`` are the classes found.
-    """
+    learning: CodedRows
+    watched: CodedRows | None = None
 
-    error: float
-    gains: list[NDArray[np.float64]]
-    hits: list[NDArray[np.bool_]]
+    @property
+    def n_rows(self) -> int:
+        return self.learning.n_rows + (0 if self.watched is None else self.watched.n_rows)
+
+
+def learning_rows(record: SplitRows) -> CodedRows:
+    """The rows that rounds learn from."""
+    return record.learning
 
 
 class Made(NamedTuple):
@@ -152,70 +166,64 @@ class Booster:
 
     def __init__(
         self,
-        blocks: Sequence[CodedRows],
-        held_out: Sequence[CodedRows],
+        records: Records[SplitRows],
+        watches: bool,
         coders: Sequence[AnyCoder],
         build: Callable[[CountTable], Scorer],
         rules: Rules,
         n_jobs: int | None = None,
-        storage: Storage | None = None,
         kept: Checkpoint | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.storage, self.progress = storage or Storage(), progress
+        self.records, self.watches, self.progress = records, watches, progress
         self.kept = kept if kept is not None and kept.active else None
-        self.blocks, self.held_out, self.coders = blocks, held_out, coders
-        self.build, self.rules, self.n_jobs = build, rules, n_jobs
-        self.weights = RowWeights(blocks, n_jobs, storage)
+        self.coders, self.build, self.rules, self.n_jobs = coders, build, rules, n_jobs
+        self.weights = RowWeights(records, n_jobs, learning_rows)
         self.seeds = branch_seeds(rules.seed, MOST_RESTARTS)
-        self.found = Boosted()
+        self.boosted = Boosted()
         self.first_error = 1.0
-        self.outlook: list[NDArray[np.float64]] = []
         self.base: NDArray[np.float64] | float = 0.0  # what rounds are added to
 
     def start_from(self, log_prior: NDArray[np.float64]) -> None:
         """Take the classes' shares as known: rounds begin with as much weight for each class."""
         self.base = log_prior
-        margin = log_prior - log_prior.mean()
-        margins = [self.storage.copy(margin[rows.groups]) for rows in self.blocks]
-        self.weights.lower_by_margins(margins, 1.0)
+        self.weights.set_margins(partial(_class_margins, log_prior - log_prior.mean()))
 
     def run(self, first: Made) -> Boosted:
         """All rounds; ``first`` is naive Bayes on the rows as they weigh at first."""
-        found, n_classes = self.found, len(first.scorer.log_prior)
+        boosted, n_classes = self.boosted, len(first.scorer.log_prior)
         real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
         made = self._go_on(first)
         votes_for_one = self.rules.algorithm in ("m1", "samme")
         while True:
-            judged = self._judge(made.scorer)
-            error = judged.error
+            error = self._judge(made.scorer)
             if made is first:
                 self.first_error = error
             if error == 0.0 and votes_for_one:
-                found.cut(0)  # a round without error decides alone
-                self.outlook.clear()
+                boosted.cut(0)  # a round without error decides alone
+                self._forget_outlook()
             elif error >= limit and n_classes > 1:
-                if not votes_for_one or found.restarts == MOST_RESTARTS:
+                if not votes_for_one or boosted.restarts == MOST_RESTARTS:
                     break
                 self._refresh()
                 made = self._next(n_classes, None, error)
                 continue
             vote = self._vote(error, n_classes)
-            found.keep(made, vote, error)
+            boosted.keep(made, vote, error)
             self._look_ahead(made.scorer, vote)
             stopped = self._count_round()
-            done = len(found.scorers) == self.rules.n_rounds or self._no_recent_gain()
+            done = len(boosted.scorers) == self.rules.n_rounds or self._no_recent_gain()
             if error == 0.0 or done or stopped:
                 break
-            self._lower(vote, judged)
+            self.weights.lower(vote)
             made = self._next(n_classes, vote, error)
-        if real and found.scorers and not found.losses:
+        if real and boosted.scorers and not boosted.losses:
             self._rescale_votes()
-        if not found.scorers:  # no round was better than chance: naive Bayes answers
-            found.keep(first, self._lone_vote(n_classes), self.first_error)
-        if found.losses:
-            found.cut(int(np.argmin(found.losses)) + 1)
-        return found
+        if not boosted.scorers:  # no round was better than chance: naive Bayes answers
+            boosted.keep(first, self._lone_vote(n_classes), self.first_error)
+        if boosted.losses:
+            boosted.cut(int(np.argmin(boosted.losses)) + 1)
+        return boosted
 
     def _go_on(self, first: Made) -> Made:
         """Take the rounds that are known again, without counting; what comes after them.
@@ -233,10 +241,11 @@ class Booster:
             if step.vote is None:
                 self._refresh()
             else:
-                self.found.keep(made, step.vote, step.error)
-                self._foresee(made.scorer, step.vote)
-                self.found.losses += [] if step.loss is None else [step.loss]
-                self._lower(step.vote, self._judge(made.scorer))
+                self.boosted.keep(made, step.vote, step.error)
+                self._foresee(made.scorer, step.vote, ())
+                self.boosted.losses += [] if step.loss is None else [step.loss]
+                self._judge(made.scorer)
+                self.weights.lower(step.vote)
             made = Made(self.build(step.counts), step.counts)
         if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
             self.kept.refuse_rows()
@@ -244,30 +253,20 @@ class Booster:
 
     def _refresh(self) -> None:
         """Fresh weights, after a round that is no better than chance."""
-        self.weights.refresh(int(self.seeds[self.found.restarts]))
-        self.found.restarts += 1
+        self.weights.refresh(int(self.seeds[self.boosted.restarts]))
+        self.boosted.restarts += 1
 
-    def _judge(self, scorer: Scorer) -> Judged:
-        """How a round fares on its own rows."""
-        given = (self.blocks, scorer, self.n_jobs, self.storage)
-        if self.rules.algorithm == "probability":
-            own = own_probabilities(*given)
-            return Judged(self.weights.mean_loss(own), own, [])
-        margins, hits = judge(*given)
-        return Judged(self.weights.error(hits), margins, hits)
-
-    def _lower(self, vote: float, judged: Judged) -> None:
-        """Less weight to rows that this round gets right."""
-        if self.rules.algorithm in ("real", "probability"):
-            self.weights.lower_by_margins(judged.gains, vote)
-        else:
-            self.weights.lower_by_hits(judged.hits, vote)
+    def _judge(self, scorer: Scorer) -> float:
+        """The error of a round on its own rows."""
+        verdict = partial(_verdict, self.rules.algorithm, scorer, self.n_jobs, self.records.storage)
+        known = self.rules.learning_rate if self.rules.algorithm == "real" else None
+        return self.weights.judge(verdict, known)
 
     def _next(self, n_classes: int, vote: float | None, error: float) -> Made:
         """The naive Bayes of the next round; this one is kept."""
         counts = self._count(n_classes)
         if self.kept is not None:
-            loss = self.found.losses[-1] if self.found.losses and vote is not None else None
+            loss = self.boosted.losses[-1] if self.boosted.losses and vote is not None else None
             self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
         return Made(self.build(counts), counts)
 
@@ -282,9 +281,9 @@ class Booster:
         or as sure as all rounds would have been if that is less.
         """
         whole = min(1.0, self.rules.learning_rate * self.rules.n_rounds)
-        given = math.fsum(self.found.votes)
+        given = math.fsum(self.boosted.votes)
         if given < whole:
-            self.found.votes[:] = [vote * (whole / given) for vote in self.found.votes]
+            self.boosted.votes[:] = [vote * (whole / given) for vote in self.boosted.votes]
 
     def first(self, n_classes: int) -> Made:
         """Naive Bayes on the rows as they weigh now."""
@@ -292,8 +291,7 @@ class Booster:
         return Made(self.build(counts), counts)
 
     def _count(self, n_classes: int) -> CountTable:
-        weights = self.weights.current
-        return count_coded(self.blocks, self.coders, n_classes, weights, self.n_jobs)
+        return self.weights.count(self.coders, n_classes)
 
     def _vote(self, error: float, n_classes: int) -> float:
         if self.rules.algorithm == "real":
@@ -313,35 +311,78 @@ class Booster:
         error = min(max(self.first_error, floor), 1.0 - floor)
         return max(math.log((1.0 - error) * (n_classes - 1) / error), LEAST_VOTE)
 
-    def _foresee(self, scorer: Scorer, vote: float) -> None:
-        """What all rounds say of the held-out rows, with this one."""
-        for k, rows in enumerate(self.held_out):
-            added = class_scores(self.rules.algorithm, coded_scores(rows, scorer), vote)
-            if self.outlook[k:]:
-                self.outlook[k] += added
-            else:
-                self.outlook.append(self.storage.copy(added + self.base))
+    def _foresee(self, scorer: Scorer, vote: float, votes: Sequence[float]) -> tuple[Any, float]:
+        """What all rounds say of the rows held out, with this one; with the votes of all, numbers
+        that sum to their log loss, and what they weigh.
+        """
+        if not self.watches:
+            return [], 0.0
+        step = partial(
+            _foresee, self.rules.algorithm, scorer, vote, list(votes), self.base,
+            self.records.storage,
+        )  # fmt: skip
+        return self.records.advance(step, add_pairs, "watching")
+
+    def _forget_outlook(self) -> None:
+        if self.watches:
+            self.records.advance(_without_outlook, operator.add, "watching")
 
     def _look_ahead(self, scorer: Scorer, vote: float) -> None:
         """Log loss on the held-out rows with this round."""
-        if not self.held_out:
-            return
-        self._foresee(scorer, vote)
-        whole = 0.0
-
-        def losses() -> Iterator[float]:
-            nonlocal whole
-            for k, rows in enumerate(self.held_out):
-                every = joined_logs(self.rules.algorithm, self.outlook[k], self.found.votes)
-                logs = every[np.arange(rows.n_rows), rows.groups]
-                weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
-                whole += float(weight.sum())
-                yield from (weight * np.minimum(-logs, STEEPEST)).tolist()
-
-        total = math.fsum(losses())  # exact, so that blocks do not matter
-        self.found.losses.append(total / whole)
+        if self.watches:
+            losses, whole = self._foresee(scorer, vote, self.boosted.votes)
+            self.boosted.losses.append(math.fsum(losses) / whole)
 
     def _no_recent_gain(self) -> bool:
         """Whether the held-out rows have not gained for a while."""
-        losses = self.found.losses
+        losses = self.boosted.losses
         return len(losses) > 0 and len(losses) - 1 - int(np.argmin(losses)) >= self.rules.patience
+
+
+# What passes do with a record, on whatever machine it is --------------------------------------
+
+
+def add_pairs(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Sum two pairs, each half by itself."""
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _class_margins(margin: NDArray[np.float64], record: SplitRows) -> NDArray[np.float64]:
+    return margin[record.learning.groups]
+
+
+def _verdict(
+    algorithm: str, scorer: Scorer, n_jobs: int | None, storage: Storage, record: SplitRows
+) -> Verdict:
+    """What a round says of its own rows."""
+    if algorithm == "probability":
+        return own_probabilities(record.learning, scorer, n_jobs, storage), None
+    return judge(record.learning, scorer, n_jobs, storage)
+
+
+def _foresee(
+    algorithm: str,
+    scorer: Scorer,
+    vote: float,
+    votes: list[float],
+    base: NDArray[np.float64] | float,
+    storage: Storage,
+    record: SplitRows,
+    state: RowState,
+) -> tuple[RowState, tuple[list[float], float]]:
+    rows = record.watched
+    assert rows is not None
+    added = class_scores(algorithm, coded_scores(rows, scorer), vote)
+    before = base if state.outlook is None else state.outlook
+    outlook = storage.copy(before + added)
+    new = replace(state, outlook=outlook)
+    if not votes:
+        return new, ([], 0.0)
+    logs = joined_logs(algorithm, outlook, votes)[np.arange(rows.n_rows), rows.groups]
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    losses = weight * np.minimum(-logs, STEEPEST)
+    return new, (exact_parts(losses.tolist()), float(weight.sum()))  # exact in any order
+
+
+def _without_outlook(_record: SplitRows, state: RowState) -> tuple[RowState, int]:
+    return replace(state, outlook=None), 0

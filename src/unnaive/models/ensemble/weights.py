@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
-from unnaive.counts.coded import GRAIN, CodedRows
+from unnaive.counts import CountTable
+from unnaive.counts.coded import GRAIN, CodedRows, count_coded
+from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import draw_uniform
 from unnaive.models.ensemble import kernels
+from unnaive.table.records import Records
 from unnaive.table.storage import Storage, stretches
 
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
@@ -35,100 +41,307 @@ class GivenRows:
         return list(stretches(self.n_rows))
 
 
+Rows: TypeAlias = CodedRows | GivenRows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowState:
+    """What rounds know of the rows of a record.
+
+    ``logs`` are logarithms of weights, up to a constant of all rows; ``current`` is the weights
+    themselves, or before they are rounded what they are proportional to. ``gains`` and ``hits`` are
+    what the last round says of the rows (see `Verdict`), ``outlook`` what all rounds say of the
+    rows held out.
+    """
+
+    logs: NDArray[np.float64]
+    current: NDArray[np.float64]
+    gains: NDArray[np.float64] | None = None
+    hits: NDArray[np.bool_] | None = None
+    outlook: NDArray[np.float64] | None = None
+
+
+# What a round says of rows: by how much their weights fall, and whether their classes are found;
+# None where what they lose is 1 less the first.
+Verdict: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_] | None]
+Numbers: TypeAlias = list[float]  # whose sum, rounded once, is meant
+
+
+def exact_parts(values: Sequence[float]) -> Numbers:
+    """A few numbers with the same sum as many, exactly."""
+    parts: list[float] = []
+    every = list(values)
+    while total := math.fsum(every):
+        parts.append(total)
+        if not math.isfinite(total):
+            break
+        every.append(-total)
+    return parts
+
+
+def _itself(record: Any) -> Any:
+    return record
+
+
 class RowWeights:
     """One weight for each row, relative to the row's own, with mean one.
 
     Weights are rounded to multiples of 2**-20, and so is what they are divided by: all sums are
-    then exact, and no split of the rows over blocks or threads changes them.
+    then exact, and no split of the rows over blocks or threads changes them. Every pass returns
+    numbers; weights stay beside the rows, in a `RowState`.
+
+    Parameters
+    ----------
+    records : Records
+    rows_of : callable
+        The rows of a record.
     """
 
     def __init__(
         self,
-        blocks: Sequence[CodedRows | GivenRows],
+        records: Records[Any],
         n_jobs: int | None = None,
-        storage: Storage | None = None,
+        rows_of: Callable[[Any], Rows] = _itself,
     ) -> None:
-        self.blocks, self.n_jobs, self.storage = blocks, n_jobs, storage or Storage()
-        self.parts = [(k, part) for k, rows in enumerate(blocks) for part in rows.stretches()]
-        self.logs = [self.storage.zeros(rows.n_rows) for rows in blocks]
-        self.current = [self._first(rows) for rows in blocks]
-        self.given = self.total = float(sum(weight.sum() for weight in self.current))
+        self.records, self.n_jobs, self.rows_of = records, n_jobs, rows_of
+        begin = partial(_begin, rows_of, records.storage)
+        self.given = self.total = records.advance(begin, operator.add, "weighing rows")
+        self._scale: float | None = None  # by which weights are still to be multiplied
+        self._top: float | None = None  # the largest logarithm, where rows were lowered already
 
-    def _first(self, rows: CodedRows | GivenRows) -> NDArray[np.float64]:
-        """The rows' own weights."""
-        if rows.weight is not None:
-            return rows.weight
-        ones = self.storage.empty(rows.n_rows, np.float64)
-        ones[:] = 1.0
-        return ones
+    def judge(self, fn: Callable[[Any], Verdict], vote: float | None = None) -> float:
+        """Weighted error of a round, or its mean loss; ``fn`` is what it says of a record.
 
-    def error(self, hits: Sequence[NDArray[np.bool_]]) -> float:
-        """Share of the weight that is not hit."""
-        missed = self._each(
-            lambda k, part: kernels.missed_weight(self.current[k][part], hits[k][part])
-        )
+        Where its vote is known before, logarithms are lowered in the same pass.
+        """
+        step = partial(_judge, self._settled(), fn, vote)
+        totals, missed, top = self.records.advance(step, _add_judged, "judging")
+        self._settle(totals)
+        self._top = None if vote is None else top
         return math.fsum(missed) / self.total
 
-    def mean_loss(self, own: Sequence[NDArray[np.float64]]) -> float:
-        """Mean of 1 less each row's number, by weight; the sum is exact, in any order of rows."""
-
-        def weighted() -> Iterator[float]:
-            for k, part in self.parts:
-                yield from (self.current[k][part] * (1.0 - own[k][part])).tolist()
-
-        return math.fsum(weighted()) / self.total
-
-    def lower_by_margins(self, margins: Sequence[NDArray[np.float64]], vote: float) -> None:
-        """Divide the weight of each row by e to the vote times its margin."""
-
-        def lower(k: int, part: slice) -> float:
-            log = self.logs[k][part]
-            kernels.lower_by_margin(log, margins[k][part], vote, STEEPEST)
-            return float(log.max())
-
-        self._scale(max(self._each(lower)))
-
-    def lower_by_hits(self, hits: Sequence[NDArray[np.bool_]], vote: float) -> None:
-        """Divide the weight of each row that is hit by e to the vote."""
-
-        def lower(k: int, part: slice) -> float:
-            log = self.logs[k][part]
-            kernels.lower_by_hit(log, hits[k][part], vote)
-            return float(log.max())
-
-        self._scale(max(self._each(lower)))
+    def lower(self, vote: float) -> None:
+        """Divide the weight of each row that is hit by e to the vote; or where rounds do not vote
+        for one class, that of each row by e to the vote times its gain.
+        """
+        if self._top is None:
+            step = partial(_lower, self._settled(), vote)
+            self._top = self.records.advance(step, max, "weighing rows")
+        self._spread(self._top)
 
     def refresh(self, seed: int) -> None:
         """Forget everything: weights between 0.9 and 1.1, by seed and row."""
-        span = FRESH_HIGH - FRESH_LOW
-        for log, rows in zip(self.logs, self.blocks, strict=True):
-            log[:] = np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids))
-        self._scale(max(float(log.max()) for log in self.logs))
+        step = partial(_refresh, self._settled(), seed)
+        self._spread(self.records.advance(step, max, "weighing rows"))
 
-    def _each(self, fn: Callable[[int, slice], float]) -> list[float]:
-        """A number for each stretch of rows of each block."""
-        return list(in_threads(lambda task: fn(*task), self.parts, self.n_jobs))
+    def set_margins(self, fn: Callable[[Any], NDArray[np.float64]]) -> None:
+        """Divide the weight of each row by e to its number."""
+        step = partial(_set_margins, self._settled(), fn)
+        self._spread(self.records.advance(step, max, "weighing rows"))
 
-    def _scale(self, top: float) -> None:
-        """Current weights from logarithms: relative to the largest, then to mean one."""
+    def count(self, coders: Sequence[AnyCoder], n_groups: int) -> CountTable:
+        """Count all rows as they weigh."""
+        if self._scale is None:
+            step = partial(_count, self._settled(), coders, n_groups)
+            return self.records.reduce(step, operator.add, "counting")
+        both = partial(_settle_and_count, self._settled(), coders, n_groups)
+        table, totals = self.records.advance(both, _add_counted, "counting")
+        self._settle(totals)
+        return table
+
+    def settle(self) -> None:
+        """Have the weights as they are, where they are."""
+        if self._scale is not None:
+            step = partial(_settle_only, self._settled())
+            self._settle(self.records.advance(step, operator.add, "weighing rows"))
+
+    def _settled(self) -> _Settled:
+        return _Settled(self.rows_of, self._scale, self.records.storage, self.n_jobs)
+
+    def _settle(self, totals: Numbers) -> None:
+        if self._scale is not None:
+            self.total, self._scale = math.fsum(totals), None
+
+    def _spread(self, top: float) -> None:
+        """Current weights from logarithms: relative to the largest; the next pass that looks at
+        them makes their mean one.
+        """
         # Whole multiples of 1 / fine add exactly as long as their sum stays below 2**53; weights
         # too large for that are at least told apart.
         fine = max(1.0 / GRAIN, 2.0 ** (52 - math.ceil(math.log2(self.given + 1.0))))
-        self.current = [self.storage.empty(len(log), np.float64) for log in self.logs]
+        step = partial(_spread, self._settled(), top, fine)
+        totals = self.records.advance(step, operator.add, "weighing rows")
+        self._top = None
+        self._scale = self.given * fine / math.fsum(totals)
 
-        def spread(k: int, part: slice) -> float:
-            relative = np.subtract(self.logs[k][part], top, out=self.current[k][part])
-            np.exp(relative, out=relative)
-            return kernels.exact_total(relative, fine, self._given(k, part))
 
-        def fix(k: int, part: slice) -> float:
-            weight = self.current[k][part]
-            return kernels.round_weights(weight, scale, GRAIN, self._given(k, part))
+# What passes do with a record, on whatever machine it is --------------------------------------
 
-        scale = self.given * fine / math.fsum(self._each(spread))
-        self.total = math.fsum(self._each(fix))
 
-    def _given(self, k: int, part: slice) -> NDArray[np.float64]:
-        """The rows' own weights; empty where all are 1."""
-        weight = self.blocks[k].weight
-        return np.empty(0) if weight is None else weight[part]
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """Weights are multiplied by the scale and rounded before anything else is done, unless they are
+    already.
+    """
+
+    rows_of: Callable[[Any], Rows]
+    scale: float | None
+    storage: Storage
+    n_jobs: int | None
+
+    def __call__(self, record: Any, state: RowState) -> tuple[Rows, RowState, Numbers]:
+        """The rows, their state with weights, and numbers that sum to these."""
+        rows, scale = self.rows_of(record), self.scale
+        if scale is None:
+            return rows, state, []
+        current = self.storage.copy(state.current)
+
+        def fix(part: slice) -> float:
+            return kernels.round_weights(current[part], scale, GRAIN, _given(rows, part))
+
+        totals = self.each(rows, fix)
+        return rows, replace(state, current=current), totals
+
+    def each(self, rows: Rows, fn: Callable[[slice], float]) -> Numbers:
+        """A number for each stretch of rows."""
+        return list(in_threads(fn, rows.stretches(), self.n_jobs))
+
+
+def _given(rows: Rows, part: slice) -> NDArray[np.float64]:
+    """The rows' own weights; empty where all are 1."""
+    return np.empty(0) if rows.weight is None else rows.weight[part]
+
+
+def _begin(
+    rows_of: Callable[[Any], Rows], storage: Storage, record: Any, _state: None
+) -> tuple[RowState, float]:
+    rows = rows_of(record)
+    current = rows.weight
+    if current is None:
+        current = storage.empty(rows.n_rows, np.float64)
+        current[:] = 1.0
+    return RowState(storage.zeros(rows.n_rows), current), float(current.sum())
+
+
+def _judge(
+    settled: _Settled,
+    fn: Callable[[Any], Verdict],
+    vote: float | None,
+    record: Any,
+    state: RowState,
+) -> tuple[RowState, tuple[Numbers, Numbers, float]]:
+    rows, state, totals = settled(record, state)
+    gains, hits = fn(record)
+    current = state.current
+    if hits is None:
+
+        def losses() -> Iterator[float]:
+            for part in rows.stretches():
+                yield from (current[part] * (1.0 - gains[part])).tolist()
+
+        missed = exact_parts(list(losses()))
+    else:
+        missed = settled.each(rows, lambda part: kernels.missed_weight(current[part], hits[part]))
+    if vote is None:
+        return replace(state, gains=gains, hits=hits), (totals, missed, 0.0)
+    logs, top = _lowered(settled, rows, state.logs, gains, vote)
+    return replace(state, logs=logs), (totals, missed, top)
+
+
+def _lower(settled: _Settled, vote: float, record: Any, state: RowState) -> tuple[RowState, float]:
+    rows, hits = settled.rows_of(record), state.hits
+    if hits is None:
+        assert state.gains is not None
+        logs, top = _lowered(settled, rows, state.logs, state.gains, vote)
+    else:
+        logs = settled.storage.copy(state.logs)
+
+        def lower(part: slice) -> float:
+            kernels.lower_by_hit(logs[part], hits[part], vote)
+            return float(logs[part].max())
+
+        top = max(settled.each(rows, lower), default=-math.inf)
+    return replace(state, logs=logs, gains=None, hits=None), top
+
+
+def _lowered(
+    settled: _Settled,
+    rows: Rows,
+    logs: NDArray[np.float64],
+    gains: NDArray[np.float64],
+    vote: float,
+) -> tuple[NDArray[np.float64], float]:
+    """Logarithms less the vote times the gain, and the largest of them."""
+    lowered = settled.storage.copy(logs)
+
+    def lower(part: slice) -> float:
+        kernels.lower_by_margin(lowered[part], gains[part], vote, STEEPEST)
+        return float(lowered[part].max())
+
+    return lowered, max(settled.each(rows, lower), default=-math.inf)
+
+
+def _set_margins(
+    settled: _Settled,
+    fn: Callable[[Any], NDArray[np.float64]],
+    record: Any,
+    state: RowState,
+) -> tuple[RowState, float]:
+    rows = settled.rows_of(record)
+    logs, top = _lowered(settled, rows, state.logs, fn(record), 1.0)
+    return replace(state, logs=logs), top
+
+
+def _refresh(settled: _Settled, seed: int, record: Any, state: RowState) -> tuple[RowState, float]:
+    rows, span = settled.rows_of(record), FRESH_HIGH - FRESH_LOW
+    logs = settled.storage.empty(rows.n_rows, np.float64)
+    logs[:] = np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids))
+    new = replace(state, logs=logs, gains=None, hits=None)
+    return new, float(logs.max(initial=-math.inf))
+
+
+def _spread(
+    settled: _Settled, top: float, fine: float, record: Any, state: RowState
+) -> tuple[RowState, Numbers]:
+    rows = settled.rows_of(record)
+    current = settled.storage.empty(rows.n_rows, np.float64)
+
+    def spread(part: slice) -> float:
+        relative = np.subtract(state.logs[part], top, out=current[part])
+        np.exp(relative, out=relative)
+        return kernels.exact_total(relative, fine, _given(rows, part))
+
+    totals = settled.each(rows, spread)
+    return replace(state, current=current), totals
+
+
+def _count(
+    settled: _Settled, coders: Sequence[AnyCoder], n_groups: int, record: Any, state: RowState
+) -> CountTable:
+    rows = settled.rows_of(record)
+    assert isinstance(rows, CodedRows)
+    return count_coded(rows, coders, n_groups, state.current, settled.n_jobs)
+
+
+def _settle_and_count(
+    settled: _Settled, coders: Sequence[AnyCoder], n_groups: int, record: Any, state: RowState
+) -> tuple[RowState, tuple[CountTable, Numbers]]:
+    _, state, totals = settled(record, state)
+    return state, (_count(settled, coders, n_groups, record, state), totals)
+
+
+def _settle_only(settled: _Settled, record: Any, state: RowState) -> tuple[RowState, Numbers]:
+    _, state, totals = settled(record, state)
+    return state, totals
+
+
+def _add_judged(
+    a: tuple[Numbers, Numbers, float], b: tuple[Numbers, Numbers, float]
+) -> tuple[Numbers, Numbers, float]:
+    return a[0] + b[0], a[1] + b[1], max(a[2], b[2])
+
+
+def _add_counted(
+    a: tuple[CountTable, Numbers], b: tuple[CountTable, Numbers]
+) -> tuple[CountTable, Numbers]:
+    return a[0] + b[0], a[1] + b[1]

@@ -1,0 +1,99 @@
+"""Coded rows that stay on the workers of Dask.
+
+Records and states are persisted tasks. Dask knows what each was made of: what is lost with a worker
+is made again from its partition and the functions of all passes so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from unnaive.table.dask import Results, compute, tree_of_sums
+from unnaive.table.records import AwayRecords
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class DaskRecords(AwayRecords, Generic[R]):
+    """Records of partitions, each a list of one or none."""
+
+    def __init__(self) -> None:
+        self._records: list[Any] = []
+        self._states: list[Any] = []
+
+    def keep(self, tasks: list[Any], add: Callable[[T, T], T]) -> Results[T]:
+        """Keep the records that tasks make, and sum the results that come with them."""
+        self._records, total = self._run(tasks, add)
+        self._states = [None] * len(tasks)
+        return total
+
+    def reduce(
+        self, fn: Callable[[R, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
+    ) -> T:
+        with self._log_pass(name, fn) as came:
+            (((total,), _),) = compute([tree_of_sums(self._tasks(fn), add)])
+            came.append(total)
+        return total
+
+    def advance(
+        self,
+        fn: Callable[[R, Any], tuple[Any, T]],
+        add: Callable[[T, T], T],
+        name: str = "visiting rows",
+    ) -> T:
+        with self._log_pass(name, fn) as came:
+            self._states, ((total,), _) = self._run(self._tasks(fn), add)
+            came.append(total)
+        return total
+
+    def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
+        for task in self._tasks(fn):
+            ((results, _),) = compute([task])
+            yield from results
+
+    def release(self) -> None:
+        self._records, self._states = [], []  # Dask forgets what nobody knows of any more
+
+    def _tasks(self, fn: Callable[[R, Any], Any]) -> list[Any]:
+        """``fn`` of the records and states of every partition, as tasks that are not started."""
+        from dask.delayed import delayed
+
+        def visit(records: list[R], states: list[Any] | None) -> Results[Any]:
+            states = [None] * len(records) if states is None else states
+            return [fn(*both) for both in zip(records, states, strict=True)], []
+
+        shared, run = delayed(visit, pure=False), delayed(_call, pure=False)
+        both = zip(self._records, self._states, strict=True)
+        return [run(shared, records, states) for records, states in both]
+
+    def _run(self, tasks: list[Any], add: Callable[[T, T], T]) -> tuple[list[Any], Results[T]]:
+        """Tasks that return pairs: their first halves, which stay where they are, and the sum of
+        the second.
+        """
+        from dask.delayed import delayed
+
+        first, second = delayed(_first, pure=False), delayed(_second, pure=False)
+        halves = [first(task) for task in tasks]
+        whole = tree_of_sums([second(task) for task in tasks], add)
+        *kept, total = compute([*halves, whole], keep=True)
+        try:
+            ((results, lengths),) = compute([total])
+        except BaseException:
+            kept.clear()  # an error remembers this place, and what is known here stays on workers
+            del total
+            raise
+        return kept, (results, lengths)
+
+
+def _call(visit: Callable[..., T], records: list[Any], states: Any) -> T:
+    return visit(records, states)
+
+
+def _first(pairs: Results[tuple[R, Any]]) -> list[R]:
+    return [pair[0] for pair in pairs[0]]
+
+
+def _second(pairs: Results[tuple[Any, T]]) -> Results[T]:
+    return [pair[1] for pair in pairs[0]], pairs[1]

@@ -1,0 +1,178 @@
+"""Records of rows that are visited again and again, where they are.
+
+A model that visits rows more than once has every block coded into a *record* (see `storage.py`).
+Beside each record lies its *state*: what the model knows of these rows by now, such as their
+weights; None at first. A pass is a function of a record and its state, whose results add up, as
+results of blocks do. Records of rows on a cluster stay on its workers, so that tables travel and
+rows do not; all others are held here. A model never asks which.
+
+Functions of a pass are pure: they return a new state and leave what they are given as it is. What
+is lost with a worker is then made again, from the rows and the functions so far, bit for bit.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+
+from unnaive.table.passes import CODING
+from unnaive.table.storage import Storage, stored
+
+if TYPE_CHECKING:
+    from unnaive.table.source import Block, Source
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+T = TypeVar("T")
+_log = logging.getLogger("unnaive")
+
+# Values (rows x columns) from which on rows stay on the workers: a pass of a cluster then costs
+# less than bringing them together.
+LARGE = 1 << 25
+
+
+class Records(Protocol[R_co]):
+    """The records of all blocks, to be visited as often as needed."""
+
+    storage: Storage
+    """Room for what has an entry for each row, where the records are."""
+
+    def reduce(
+        self, fn: Callable[[R_co, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
+    ) -> T:
+        """Apply ``fn`` to every record and its state, and sum the results in any order."""
+        ...
+
+    def advance(
+        self,
+        fn: Callable[[R_co, Any], tuple[Any, T]],
+        add: Callable[[T, T], T],
+        name: str = "visiting rows",
+    ) -> T:
+        """The same with a function that also returns the record's next state, which comes first."""
+        ...
+
+    def each(self, fn: Callable[[R_co, Any], T]) -> Iterator[T]:
+        """``fn`` of every record and its state, brought here in the order of the rows."""
+        ...
+
+    def release(self) -> None:
+        """Forget records and states, here and on workers."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class Releasing:
+    """Base of records: what they hold is released when their context is left."""
+
+    n_passes = 0
+
+    def release(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+
+class MemoryRecords(Releasing, Generic[R]):
+    """Records that are held here."""
+
+    def __init__(self, records: Sequence[R], storage: Storage | None = None) -> None:
+        self.records, self.storage = list(records), storage or Storage()
+        self.states: list[Any] = [None] * len(self.records)
+
+    def reduce(
+        self,
+        fn: Callable[[R, Any], T],
+        add: Callable[[T, T], T],
+        name: str = "visiting rows",  # noqa: ARG002
+    ) -> T:
+        return functools.reduce(add, self.each(fn))
+
+    def advance(
+        self,
+        fn: Callable[[R, Any], tuple[Any, T]],
+        add: Callable[[T, T], T],
+        name: str = "visiting rows",  # noqa: ARG002
+    ) -> T:
+        def results() -> Iterator[T]:
+            for k, record in enumerate(self.records):
+                self.states[k], result = fn(record, self.states[k])  # the old one is free at once
+                yield result
+
+        return functools.reduce(add, results())
+
+    def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
+        return (fn(record, state) for record, state in zip(self.records, self.states, strict=True))
+
+    def release(self) -> None:
+        self.records.clear()
+        self.states.clear()
+
+
+class AwayRecords(Releasing):
+    """Base of records on workers: their passes are numbered and logged."""
+
+    storage = Storage()  # workers have room of their own
+
+    @contextmanager
+    def _log_pass(self, name: str, fn: Any) -> Iterator[list[Any]]:
+        """A pass; what is put into the list has been sent here."""
+        start, came = time.perf_counter(), []  # type: ignore[var-annotated]
+        yield came
+        self.n_passes += 1
+        if _log.isEnabledFor(logging.INFO):
+            seconds, sent, received = time.perf_counter() - start, _size(fn), _size(came)
+            _log.info(
+                "pass %d on workers, %s: %.2f s, %s bytes to each worker, %s bytes back",
+                self.n_passes, name, seconds, f"{sent:,}", f"{received:,}",
+            )  # fmt: skip
+
+
+def _size(things: Any) -> int:
+    """Bytes of what is sent, as it is sent."""
+    try:
+        return len(pickle.dumps(things, protocol=5))
+    except (pickle.PicklingError, AttributeError, TypeError):  # functions inside functions
+        from joblib.externals.cloudpickle import dumps
+
+        return len(dumps(things))
+
+
+def keep_records(
+    source: Source,
+    fn: Callable[[Block], tuple[R, T]],
+    add: Callable[[T, T], T],
+    name: str = CODING,
+) -> tuple[Records[R], T]:
+    """The records of all blocks, and a sum: ``fn`` of a block returns its record and its share.
+
+    They stay on workers if the source says so, and are held here if not.
+    """
+    away = source.keep_away(fn, add, name)
+    if away is not None:
+        return away
+    records: list[R] = []
+    shares: list[T] = []
+    for record, share in source.each(fn, name):
+        records.append(stored(record, source.storage))
+        shares.append(share)
+    return MemoryRecords(records, source.storage), functools.reduce(add, shares)
+
+
+def stays_away(where: str, n_rows: int | None, n_columns: int) -> bool:
+    """Whether rows of a cluster stay there: as said, or where they are many."""
+    if where == "auto":
+        return n_rows is not None and n_rows * n_columns >= LARGE
+    return where == "workers"

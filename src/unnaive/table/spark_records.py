@@ -1,0 +1,118 @@
+"""Coded rows that stay on the workers of Spark.
+
+Records and states are packets of a persisted DataFrame. A pass that changes states makes the next
+one of it; Spark knows what each was made of, and makes what is lost again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from unnaive.table.packets import KEPT, PACKET, adder, pack, pack_kept, sum_of, unpack
+from unnaive.table.records import AwayRecords
+from unnaive.table.spark import tree_of_sums
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class SparkRecords(AwayRecords, Generic[R]):
+    """Records of partitions; ``tasks`` is how many add them up at a time."""
+
+    def __init__(self, tasks: int) -> None:
+        self._tasks = tasks
+        self._kept: Any = None
+
+    def keep(self, packets: Any, add: Callable[[T, T], T]) -> tuple[list[T], int]:
+        """Keep these packets instead of those so far; the sum of their results, and rows seen."""
+        from pyspark import StorageLevel
+
+        packets.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            results = packets.select("part", "seen", "result").coalesce(self._tasks)
+            sums = results.mapInArrow(adder(add), PACKET)
+            total = tree_of_sums(sums, self._tasks, add)
+        except BaseException:
+            packets.unpersist()
+            raise
+        self.release()  # only now: the new packets are made of them
+        self._kept = packets
+        return total
+
+    def reduce(
+        self, fn: Callable[[R, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
+    ) -> T:
+        with self._log_pass(name, fn) as came:
+            packets = self._kept.select("part", "kept").coalesce(self._tasks)
+            found = packets.mapInArrow(_visitor(fn, add), PACKET)
+            ((total,), _) = tree_of_sums(found, self._tasks, add)
+            came.append(total)
+        return total
+
+    def advance(
+        self,
+        fn: Callable[[R, Any], tuple[Any, T]],
+        add: Callable[[T, T], T],
+        name: str = "visiting rows",
+    ) -> T:
+        with self._log_pass(name, fn) as came:
+            packets = self._kept.select("part", "kept").mapInArrow(_stepper(fn, add), KEPT)
+            ((total,), _) = self.keep(packets, add)
+            came.append(total)
+        return total
+
+    def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
+        packets = self._kept.select("part", "kept").mapInArrow(_visitor(fn), PACKET)
+        for row in packets.toLocalIterator(prefetchPartitions=True):
+            if row.result:
+                yield unpack(row.result)
+
+    def release(self) -> None:
+        if self._kept is not None:
+            self._kept.unpersist()
+            self._kept = None
+
+
+def _visitor(
+    fn: Callable[[R, Any], T], add: Callable[[T, T], T] | None = None
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a task does with packets: the results of records, or their sum."""
+
+    def visit(batches: Iterable[Any]) -> Iterator[Any]:
+        total: list[T] = []
+        for part, record, state in _records(batches):
+            if add is None:
+                yield pack(part, 0, fn(record, state))
+            else:
+                total = sum_of([*total, fn(record, state)], add)
+        if total:
+            yield pack(0, 0, *total)
+
+    return visit
+
+
+def _stepper(
+    fn: Callable[[R, Any], tuple[Any, T]], add: Callable[[T, T], T]
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a task does with packets: records with their next states, and a sum."""
+
+    def step(batches: Iterable[Any]) -> Iterator[Any]:
+        total: list[T] = []
+        last = 0
+        for part, record, state in _records(batches):
+            new, result = fn(record, state)
+            yield pack_kept(part, (record, new))
+            total, last = sum_of([*total, result], add), part
+        if total:
+            yield pack(last, 0, *total, kept=True)
+
+    return step
+
+
+def _records(batches: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
+    """Partition, record and state of each packet that has one."""
+    for batch in batches:
+        for part, kept in zip(batch["part"], batch["kept"], strict=True):
+            if kept.is_valid:
+                yield part.as_py(), *unpack(kept.as_buffer())
