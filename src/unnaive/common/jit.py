@@ -17,6 +17,7 @@ from typing import Any
 
 from numba import njit, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.callconv import CPUCallConv
 from numba.core.compiler_lock import global_compiler_lock
 
 from unnaive.common import machine_code
@@ -62,12 +63,44 @@ def _compile(compiled: Any, compile_signature: Callable[[Any], Any], signature: 
         by_python = _clock.depth == 0
         if not (signature in compiled.overloads or (by_python and _take(compiled, signature))):
             _open_cache(compiled)
-            with _clock.running(), _locked(compiled._cache):
+            with _clock.running(), _locked(compiled._cache), _short_paths():
                 compile_signature(signature)
         entry = compile_signature(signature)
         if builder is not None:
             builder.used(compiled, signature, by_python)
         return entry
+
+
+@contextmanager
+def _short_paths() -> Iterator[None]:
+    """Errors that machine code raises name files from their package on, not from the root of this
+    machine: what comes with the library does not tell, nor depend on, where it was built.
+    """
+    build = CPUCallConv.build_excinfo_struct
+
+    def shortened(*args: Any) -> Any:
+        error, values, place = build(*args)
+        if place is not None:
+            function, file, line = place
+            place = function, _from_package(file), line
+        return error, values, place
+
+    CPUCallConv.build_excinfo_struct = shortened
+    try:
+        yield
+    finally:
+        CPUCallConv.build_excinfo_struct = build
+
+
+def _from_package(file: str) -> str:
+    """The path of a module from its package on."""
+    path = Path(file)
+    root = path.parent
+    if not path.is_absolute():  # already, or no file
+        return file
+    while (root / "__init__.py").exists():
+        root = root.parent
+    return path.relative_to(root).as_posix()
 
 
 def _take(compiled: Any, signature: Any) -> bool:
