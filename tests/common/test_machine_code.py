@@ -298,6 +298,29 @@ def test_a_folder_with_all_kernels_of_the_sources_is_not_built_again(built):
     assert not [*built.iterdir()]  # of other versions, or not finished
 
 
+def test_files_are_the_same_wherever_they_were_built(tmp_path):
+    """And hold no path of that place, although an error of theirs names a file."""
+    text = MODULE.replace("    return FACTOR * x", "    assert x < 10\n    return FACTOR * x")
+    found = []
+    for name in ("one", "another"):
+        place = tmp_path / name
+        (place / "folder").mkdir(parents=True)
+        (place / "module.py").write_text(text)
+        code = f"""
+import numba, pathlib, runpy
+from unnaive.common import jit, machine_code
+numba.config.CACHE_DIR = {str(place / "cache")!r}
+jit.builder = machine_code.Builder(pathlib.Path({str(place / "folder")!r}))
+assert runpy.run_path({str(place / "module.py")!r})["more"](1.5) == 4.0
+"""
+        subprocess.run([sys.executable, "-c", code], check=True)
+        (file,) = (place / "folder").iterdir()
+        found.append((file.name, file.read_bytes()))
+    assert found[0] == found[1]
+    assert b"module.py" in found[0][1]
+    assert bytes(tmp_path) not in found[0][1]
+
+
 def test_every_kernel_has_a_stamp():
     names = [m.name for m in pkgutil.walk_packages(unnaive.__path__, "unnaive.")]
     modules = [importlib.import_module(name) for name in names if "kernels" in name]
