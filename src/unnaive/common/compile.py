@@ -91,7 +91,8 @@ class Later:
     """
 
     def __init__(self, make: Callable[[], Any], function: Any = None) -> None:
-        self._make, self._function, self._made = make, function, None
+        self._make, self._function = make, function
+        self._made: Any = None
         if function is not None:
             functools.update_wrapper(self, function)
 
