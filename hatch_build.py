@@ -48,7 +48,8 @@ class MachineCodeHook(BuildHookInterface):
             command += ["--processor", self._processor]
         path = str(Path(self.root, "src")), os.environ.get("PYTHONPATH", "")  # pip's is there
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
-        environment.pop("UNNAIVE_MACHINE_CODE", None)
+        for name in ("UNNAIVE_MACHINE_CODE", "NUMBA_CACHE_DIR"):  # all is compiled here and now
+            environment.pop(name, None)
         try:
             subprocess.run(command, cwd=self.root, env=environment, check=True, timeout=LONGEST)
         except (OSError, subprocess.SubprocessError) as error:

@@ -195,12 +195,11 @@ def _sources() -> str:
 
 def _build(name: str, folder: Path) -> tuple[float, set[str]]:
     """Do one thing of `works` in a process that writes machine code."""
-    from unnaive.common import compile as compiling
-    from unnaive.common import machine_code
+    from unnaive.common import jit, machine_code
 
     machine_code.FOLDER = folder.parent  # what is there already is not compiled again
-    compiling.builder = compiling.builder or machine_code.Builder(folder)
-    return _timed(works()[name]), compiling.builder.files
+    jit.builder = jit.builder or machine_code.Builder(folder)
+    return _timed(works()[name]), jit.builder.files
 
 
 def _end(folder: Path, files: set[str] | None) -> None:

@@ -7,10 +7,12 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
-from unnaive import C45Classifier, export_text, report
+from unnaive import C45Classifier, load, report, save, to_sql
 from unnaive.answer import Answer, ClassTree
 from unnaive.answer.tree import lay_out
+from unnaive.cli.app import app
 from unnaive.encode import Bins, Categories
 from unnaive.explain import explain_rows, tree_of
 from unnaive.table.schema import Column, Schema
@@ -94,14 +96,24 @@ def test_a_chain_of_30_000_levels_is_explained_within_memory():
     assert path.sum(axis=1).tolist()[:2] == [2, levels + 1]
 
 
-def test_more_levels_than_calls_may_nest_are_shown():
-    model, levels = chain(2000), 2000
-    rows = pd.DataFrame({"x": [*np.linspace(0, levels, 9), np.nan]})
-    text = export_text(model)
-    assert text.splitlines()[-1].endswith(f"[depth {levels}] x > {levels - 0.5}: a (1 row)")
-    assert len(text) < 300 * len(model.tree_.parent)  # the indent of a chain does not add up
-    assert len(explain_rows(model, rows[9:])[0].pieces) == levels + 1
-    assert "<section" in report(model, rows, model.predict(rows)).html
+def test_a_chain_of_30_000_levels_is_shown_saved_and_reported(tmp_path):
+    """Far more levels than calls may nest; whatever is quadratic in nodes would not end."""
+    model, levels = chain(30_000), 30_000
+    rows = pd.DataFrame({"x": [0.0, levels + 1.0, np.nan]})
+    assert len(explain_rows(model, rows[2:])[0].pieces) == levels + 1
+    assert len(report(model, rows, model.predict(rows)).html) < 200 * len(model.tree_.parent)
+    save(model, tmp_path / "chain.unv")
+    loaded = load(tmp_path / "chain.unv")
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(rows))
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "chain.unv")])
+    assert shown.exit_code == 0
+    assert f"[depth {levels}] x > {levels - 0.5}: a (1 row)" in shown.output
+    assert len(shown.output) < 300 * len(model.tree_.parent)  # the indent does not add up
+
+
+def test_a_tree_of_too_many_levels_for_sql_is_refused():
+    with pytest.raises(ValueError, match="a tree of 1,001 levels is too deep .* set max_depth"):
+        to_sql(chain(1001), "rows")
 
 
 def test_a_node_of_very_many_values_is_read_value_by_value():

@@ -12,9 +12,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from cli.conftest import parts, start
-from unnaive import load
+from unnaive import (
+    C45Classifier,
+    LatentClassClusterer,
+    NaiveBayesClassifier,
+    RandomForestClassifier,
+    load,
+    save,
+)
 from unnaive.datasets import make_waveform
 
 
@@ -183,6 +191,35 @@ def test_help_answers_without_loading_what_it_does_not_need(args):
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines()[-1] == "loaded:"
+
+
+SHOWN = [
+    NaiveBayesClassifier(),
+    NaiveBayesClassifier(numeric="gaussian"),
+    NaiveBayesClassifier(numeric="kernel"),
+    C45Classifier(),
+    RandomForestClassifier(n_estimators=3, random_state=0),
+    LatentClassClusterer(2, n_init=1, random_state=0),
+]
+
+
+def test_show_answers_without_numba_what_it_answers_with_it(tmp_path):
+    X, y = make_waveform(60, random_state=0)
+    files = [str(tmp_path / f"{k}.unv") for k in range(len(SHOWN))]
+    for model, file in zip(SHOWN, files, strict=True):
+        save(clone(model).fit(X, y), file)
+    code = "import sys; from unnaive.cli.running import run\n"
+    show = f"assert [run(['show', file]) for file in {files}] == [0] * {len(files)}\n"
+    outputs = []
+    for before, there in (("", False), ("import unnaive.cli.show as s; s.SMALL = 0\n", True)):
+        whole = f"{code}{before}{show}assert ('numba' in sys.modules) is {there}"
+        asked = subprocess.run(
+            [sys.executable, "-c", whole], capture_output=True, text=True, check=False
+        )
+        assert (asked.returncode, asked.stderr) == (0, "")
+        outputs.append(asked.stdout)
+    assert outputs[0] == outputs[1]
+    assert "LatentClassClusterer" in outputs[0]
 
 
 @pytest.mark.parametrize("absent", ["typer", "rich"])

@@ -19,7 +19,9 @@ from numba.core.dispatcher import Dispatcher
 import unnaive
 from helpers import mixed_table
 from unnaive import NaiveBayesClassifier, warm
-from unnaive.common import compile as compiling
+from unnaive.common import jit as compiling
+from unnaive.common.compile import interpreted, kernel
+from unnaive.encode.instructions import float_bits
 
 SOURCE = Path(unnaive.__file__).parent
 MODULE = """
@@ -106,7 +108,7 @@ def test_without_any_folder_for_a_cache_a_process_works_with_one_warning():
 def test_processes_that_start_at_once_compile_a_kernel_once(tmp_path):
     (tmp_path / "module.py").write_text(MODULE)
     code = """
-import numba, os, unnaive.common.compile
+import numba, os, unnaive.common.jit
 numba.njit(lambda: 0)()  # what Numba loads before it compiles is loaded once
 for _ in range(8):
     if not (child := os.fork()):
@@ -128,11 +130,11 @@ assert [os.wait()[1] for _ in range(8)] == [0] * 8
 
 
 def test_numbers_that_are_written_out_compile_no_kernel_again():
-    @compiling.kernel
+    @kernel
     def shifted(x, by):
         return x + by
 
-    @compiling.kernel
+    @kernel
     def around(x):
         return shifted(x, -1), shifted(x, 1), shifted(x, by=2)
 
@@ -183,8 +185,31 @@ def test_warming_says_how_far_it_is(capsys):
     assert {"unnaive", "Discretizer", "nbtree", "many"} <= warm.works().keys()
 
 
+def test_kernels_run_as_python_before_numba_is_told_of_them():
+    @kernel
+    def half(x):
+        return x / 2
+
+    @kernel
+    def quarter(x):
+        return half(half(x))
+
+    with interpreted():
+        assert quarter(3.0) == 0.75
+        assert not hasattr(quarter, "__len__")  # asking for what Python looks up makes nothing
+        assert quarter._made is half._made is None
+        assert number_bits(1.0) == 1023 << 52  # its instruction is Numba's alone
+    assert quarter(3.0) == 0.75
+    assert isinstance(half, Dispatcher)  # made with the one that calls it, and in its place
+
+
+@kernel
+def number_bits(x):
+    return float_bits(x)
+
+
 def test_all_kernels_go_through_the_one_decorator():
     texts = {path: path.read_text() for path in SOURCE.rglob("*.py")}
-    direct = [path.name for path, text in texts.items() if re.search(r"\bn?jit\b", text)]
-    assert direct == ["compile.py"]
+    direct = [path.name for path, text in texts.items() if re.search(r"\bn?jit\(", text)]
+    assert direct == ["jit.py"]
     assert sum(text.count("\n@kernel") for text in texts.values()) > 150

@@ -18,8 +18,9 @@ from numba.core.dispatcher import Dispatcher
 
 import unnaive
 from unnaive import warm
-from unnaive.common import compile as compiling
+from unnaive.common import jit as compiling
 from unnaive.common import machine_code
+from unnaive.common.compile import Later
 from unnaive.common.stamps import signature_text, stamp
 
 MODULE = """
@@ -222,7 +223,7 @@ def test_eight_processes_at_once_read_what_came_along(tmp_path):
     (tmp_path / "module.py").write_text(MODULE)
     code = """
 import os, pathlib
-from unnaive.common import compile, machine_code
+from unnaive.common import jit, machine_code
 machine_code.FOLDER = pathlib.Path("machine_code").absolute()
 
 def call():
@@ -232,7 +233,7 @@ def call():
 def build():
     folder = machine_code.FOLDER / machine_code.target_name()
     folder.mkdir(parents=True)
-    compile.builder = machine_code.Builder(folder)
+    jit.builder = machine_code.Builder(folder)
     call()
     machine_code.write_target(folder)
 
@@ -297,14 +298,40 @@ def test_a_folder_with_all_kernels_of_the_sources_is_not_built_again(built):
     assert not [*built.iterdir()]  # of other versions, or not finished
 
 
+def test_files_are_the_same_wherever_they_were_built(tmp_path):
+    """And hold no path of that place, although an error of theirs names a file."""
+    text = MODULE.replace("    return FACTOR * x", "    assert x < 10\n    return FACTOR * x")
+    found = []
+    for name in ("one", "another"):
+        place = tmp_path / name
+        (place / "folder").mkdir(parents=True)
+        (place / "module.py").write_text(text)
+        code = f"""
+import numba, pathlib, runpy
+from unnaive.common import jit, machine_code
+numba.config.CACHE_DIR = {str(place / "cache")!r}
+jit.builder = machine_code.Builder(pathlib.Path({str(place / "folder")!r}))
+assert runpy.run_path({str(place / "module.py")!r})["more"](1.5) == 4.0
+"""
+        subprocess.run([sys.executable, "-c", code], check=True)
+        (file,) = (place / "folder").iterdir()
+        found.append((file.name, file.read_bytes()))
+    assert found[0] == found[1]
+    assert b"module.py" in found[0][1]
+    assert bytes(tmp_path) not in found[0][1]
+
+
 def test_every_kernel_has_a_stamp():
     names = [m.name for m in pkgutil.walk_packages(unnaive.__path__, "unnaive.")]
     modules = [importlib.import_module(name) for name in names if "kernels" in name]
-    kernels = [
-        own for module in modules for own in vars(module).values() if isinstance(own, Dispatcher)
-    ]
+    kernels = {
+        own.made() if isinstance(own, Later) else own
+        for module in modules
+        for own in vars(module).values()
+        if isinstance(own, (Later, Dispatcher)) and hasattr(own, "__wrapped__")
+    }
     assert len(kernels) > 150
-    assert len({stamp(own) for own in kernels}) == len({id(own) for own in kernels})
+    assert len({stamp(own) for own in kernels}) == len(kernels)
 
 
 def test_a_stamp_follows_code_constants_and_called_kernels_and_not_comments():

@@ -26,6 +26,7 @@ from sklearn.base import clone
 import unnaive
 from fuzz.process import marked, watch
 from unnaive import (
+    BaggedClassifier,
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
@@ -34,6 +35,8 @@ from unnaive import (
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
     NBTreeClassifier,
+    RandomForestClassifier,
+    UnnaiveBayesClassifier,
 )
 from unnaive.table import files
 from unnaive.table.fingerprint import ChangedRowsError, CheckedSource
@@ -57,6 +60,9 @@ MODELS = [
     ClassDecompositionClassifier(
         clusterer=LatentClassClusterer(2, n_init=1, max_iter=3), random_state=0
     ),
+    UnnaiveBayesClassifier(max_rounds=5, random_state=0),
+    RandomForestClassifier(n_estimators=3, random_state=0),
+    BaggedClassifier(C45Classifier(max_depth=2), n_estimators=2, random_state=0),
 ]
 SOURCES = ["function", "function", "torn", "parquet", "csv", "dataset", "polars", "duckdb", "dask"]
 # Errors that say what is wrong; whatever else comes of a fit is a fault of ours.

@@ -221,7 +221,7 @@ class BayesTree(Tree):
         check_positive("slope", self.slope)
         n, n_columns = self.n_nodes, len(self.coders)
         check_factors("columns", self.columns, n_columns)
-        check_values("utility", self.utility, (n,), nan=True)
+        check_values("utility", self.utility, (n,), 0.0, 1.0 + 1e-9)
         check_values("candidates", self.candidates, (n, n_columns), nan=True)
         check_values("log_prior", self.log_prior, (n, self.n_outputs))
         check_values("logs", self.logs, (len(self.logs), self.n_outputs))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unnaive.bayes.kernels import ABSENT, fill_logs, log_share
 from unnaive.common.compile import kernel
 from unnaive.density.kernels import fill_cell_logs
-from unnaive.encode.intrinsics import add_rows
+from unnaive.encode.instructions import add_rows
 
 _CELLS = 1 << 17  # cells of the tables that are filled together: they stay in cache
 _LANES = 4  # classes that are scored together

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from unnaive.explain.evidence import PartEvidence
 
 LONGEST = 40  # characters of a name or value
+SMALL = 1 << 20  # bytes of a file whose evidence is there before Numba could be imported
 
 
 def show(
@@ -38,6 +41,14 @@ def show(
 
     [bold]Example:[/] unnaive show loans.unv --columns 5
     """
+    from unnaive.common.compile import interpreted
+
+    small = model.is_file() and model.stat().st_size < SMALL
+    with interpreted() if small else nullcontext():
+        _show(model, columns, depth)
+
+
+def _show(model: Path, columns: int, depth: int | None) -> None:
     from unnaive.cli.console import show_table
     from unnaive.cli.models import load_model
     from unnaive.common.wording import counted, shortened, size_words
@@ -52,7 +63,7 @@ def show(
     written = datetime.fromtimestamp(state.st_mtime).strftime("%Y-%m-%d %H:%M")
     when = f"trained on {about.day}" if about.trained else f"written on {written}"
     say(f"{kinds}; {size_words(state.st_size)}, {when}")
-    if not hasattr(fitted, "answer_"):  # a transformer or a clusterer
+    if not hasattr(fitted, "classes_"):  # a transformer or a clusterer
         return
     names = ", ".join(printable(str(c)) for c in fitted.classes_[:20])
     more = f", and {len(fitted.classes_) - 20} more" if len(fitted.classes_) > 20 else ""

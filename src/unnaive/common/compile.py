@@ -1,35 +1,22 @@
-"""How kernels are compiled and cached: one place for all of them."""
+"""How kernels are declared. Numba is not imported before one of them is called."""
 
 from __future__ import annotations
 
 import functools
-import logging
-import sys
-import time
-import warnings
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
+from importlib import import_module
+from types import CodeType
 from typing import Any, TypeVar, overload
 
-from numba import njit, types
-from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
-from numba.core.compiler_lock import global_compiler_lock
+import numpy as np
 from numpy.typing import NDArray
-
-from unnaive.common import machine_code
-from unnaive.common.stamps import stamp
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where every process compiles for itself
-    fcntl = None  # type: ignore[assignment]
 
 R = TypeVar("R")  # arguments stay unchecked: NumPy's numbers go where Python's are declared
 
-NOTICE_AFTER = 2.0  # seconds of compiling in one process, after which a line says so
-PATIENCE = 60.0  # seconds to wait for another process that compiles the same kernel
-LOGGER = logging.getLogger("unnaive")
+_LOCK = threading.RLock()
+_interpreting: list[bool] = []  # not empty while kernels run as Python
 
 
 @overload
@@ -42,7 +29,7 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     Most machine code comes with the installed library (`unnaive.common.machine_code`). What is
     compiled is kept beside the source, or under ``NUMBA_CACHE_DIR``. Where it cannot be kept or
     read, the function is compiled in each process, and one warning says so. Processes that start
-    at once wait for the one that compiles.
+    at once wait for the one that compiles. `unnaive.common.jit` does all that.
 
     Parameters
     ----------
@@ -52,13 +39,12 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(kernel, **options)
-    # Nothing calls kernels by their address: a wrapper for C is not compiled.
-    compiled = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
-    compiled.compile = functools.partial(_compile, compiled, compiled.compile)
-    compiled.get_call_template = functools.partial(
-        _any_number, compiled, compiled.get_call_template
-    )
-    return compiled
+    return Later(lambda: _jit().compiled_function(function, options), function)
+
+
+def later(module: str, name: str) -> Any:
+    """A function for kernels from a module that imports Numba, by its name."""
+    return Later(lambda: getattr(import_module(module), name))
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -72,204 +58,105 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _any_number(compiled: Any, get_call_template: Callable[..., Any], args: Any, kws: Any) -> Any:
-    """A call in another kernel with a number that is written out is one with any of its type.
-
-    Numba would compile the called kernel again for every such number.
-    """
-    _give_back(compiled)
-    plain = {name: types.unliteral(kind) for name, kind in kws.items()}
-    return get_call_template(tuple(map(types.unliteral, args)), plain)
-
-
-def _compile(compiled: Any, compile_signature: Callable[[Any], Any], signature: Any) -> Any:
-    """Compile a kernel for types of arguments, or read its machine code; or it is there."""
-    if signature in compiled.overloads and builder is None:
-        return compile_signature(signature)
-    # The lock of threads comes first: a thread that has it may wait for the file of any kernel.
-    with global_compiler_lock:
-        by_python = _clock.depth == 0
-        if not (signature in compiled.overloads or (by_python and _take(compiled, signature))):
-            _open_cache(compiled)
-            with _clock.running(), _locked(compiled._cache):
-                compile_signature(signature)
-        entry = compile_signature(signature)
-        if builder is not None:
-            builder.used(compiled, signature, by_python)
-        return entry
-
-
-def _take(compiled: Any, signature: Any) -> bool:
-    """Take machine code that came with the library, for calls from Python."""
-    found = machine_code.load(compiled, signature, _warn_of_damage)
-    if found is None:
-        return False
-    compiled._cache_hits[signature] += 1
-    compiled.add_overload(found)
-    _taken.setdefault(compiled, {})[signature] = found
-    return True
-
-
-def _give_back(compiled: Any) -> None:
-    """A kernel that calls this one is compiled, and needs more of it than came with the library."""
-    taken = _taken.pop(compiled, None)
-    if taken:
-        _in_use.append(taken)  # a thread may be running it
-        for signature in taken:
-            del compiled.overloads[signature]
-        machine_code.show(compiled, list(compiled.overloads))
-
-
-def _open_cache(compiled: Any) -> None:
-    """Look for a folder for machine code, only when something has to be compiled."""
-    if isinstance(compiled._cache, NullCache):
-        try:
-            compiled._cache = ForgivingCache(compiled)
-        except RuntimeError as error:  # neither the source's folder nor the home can be written to
-            _warn_once(str(error))
-
-
-class ForgivingCache(FunctionCache):  # type: ignore[misc]
-    """Machine code on disk that may be damaged, or on a disk that is full: it is only a cache.
-
-    It is kept by the kernel's stamp. Numba itself goes by the kernel's file, and would keep a
-    kernel that was compiled together with an older one of another file.
-    """
-
-    def __init__(self, compiled: Any) -> None:
-        super().__init__(compiled.py_func)
-        with suppress(TypeError):  # no stamp: as Numba does it
-            own, line = stamp(compiled), self._impl.locator.get_disambiguator()
-            name = self._impl.filename_base.replace(f"-{line}.", f"-{own[:16]}.")
-            self._impl._filename_base = name
-            self._cache_file = IndexDataCacheFile(self.cache_path, name, own)
-
-    def reduced(self, signature: Any, context: Any) -> Any:
-        """What is kept of a compiled kernel, or None."""
-        return self._cache_file.load(self._index_key(signature, context.codegen()))
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code, or None: the function is compiled then, and saved again."""
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception as error:  # unpickling damaged bytes may raise anything
-            _warn_once(f"{self.cache_path} holds damaged files ({type(error).__name__})")
-            self._attempt(self.flush)
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the machine code, if that is possible."""
-        self._attempt(super().save_overload, sig, data)
-
-    def _attempt(self, write: Callable[..., Any], *args: Any) -> None:
-        try:
-            write(*args)
-        except OSError as error:
-            _warn_once(f"{self.cache_path} cannot be written to ({error.strerror})")
-
-    @property
-    def lock_path(self) -> Path:
-        """A file that the process that compiles has locked."""
-        return Path(self.cache_path, f"{self._impl.filename_base}.lock")
-
-
 @contextmanager
-def _locked(cache: Any) -> Iterator[None]:
-    """One process compiles a kernel while others wait, and then read what it has kept.
-
-    Kernels are locked from callers to those they call, which is never a circle. A process that
-    waits in vain, for one that was stopped perhaps, or finds no lock, compiles for itself.
+def interpreted() -> Iterator[None]:
+    """Within this, kernels that Numba was not told of run as Python: for so few numbers that they
+    are done before Numba would be imported.
     """
-    if fcntl is None or not isinstance(cache, ForgivingCache):
-        yield
-        return
+    _interpreting.append(True)
     try:
-        file = cache.lock_path.open("ab")
-    except OSError:
-        yield
-        return
-    with file:
-        _wait_for(file)
-        try:
+        with np.errstate(all="ignore"):
             yield
-        finally:
-            with suppress(OSError):  # a child process may have the file open, too
-                fcntl.flock(file, fcntl.LOCK_UN)
+    finally:
+        _interpreting.pop()
 
 
-def _wait_for(file: Any) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(0.02)
-        except OSError:  # a file system without locks
-            return
-        else:
-            return
+def _jit() -> Any:
+    return import_module("unnaive.common.jit")
 
 
-class _Clock:
-    """How long this process has compiled; says so once when it is long."""
+class Later:
+    """A function that Numba is told of when it is first used.
 
-    def __init__(self) -> None:
-        self.spent = 0.0
-        self.depth = 0
-        self.announced = False
+    All others that its code names are made with it and take their place in its globals: Numba sees
+    no object of this class. In its own module, what Numba made takes its place, too, so that calls
+    by way of the module go there without a detour.
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """While a kernel is compiled, with those it calls."""
-        start = time.perf_counter()
-        self.depth += 1
-        try:
-            yield
-        finally:
-            self.depth -= 1
-            taken = time.perf_counter() - start
-            if self.depth == 0:
-                self.spent += taken
-            if not self.announced and max(self.spent, taken) > NOTICE_AFTER:
-                self.announced = True
-                _give_notice()
+    Parameters
+    ----------
+    make : function
+        Hands it to Numba, and returns what Numba makes of it.
+    function : function or None
+        Its code; None where Numba needs no other function for it.
+    """
 
+    def __init__(self, make: Callable[[], Any], function: Any = None) -> None:
+        self._make, self._function = make, function
+        self._made: Any = None
+        if function is not None:
+            functools.update_wrapper(self, function)
 
-def _give_notice() -> None:
-    """To the log, and to people who look at a terminal or a notebook."""
-    text = (
-        "compiling for this machine: the first fit takes seconds to a minute, later ones find the "
-        "machine code; python -m unnaive.warm compiles all at once"
-    )
-    LOGGER.info(text)
-    if sys.stderr.isatty() or "ipykernel" in sys.modules:
-        sys.stderr.write(f"unnaive: {text}\n")
+    def made(self) -> Any:
+        """What Numba made of it."""
+        if self._made is None:
+            with _LOCK:
+                begun: dict[Later, Any] = {}
+                _begin(self, begun)
+                for function, compiled in begun.items():  # all at once: they may call each other
+                    function._made = compiled
+        return self._made
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        compiled = self._made
+        if compiled is None:
+            compiled = self._function if _interpreting and self._is_python() else self.made()
+        return compiled(*args, **kwargs)
 
-_clock = _Clock()
-_taken: dict[Any, dict[Any, Any]] = {}  # kernels with machine code that came with the library
-_in_use: list[Any] = []  # such machine code that was given back, and must not be freed
-builder: machine_code.Builder | None = None  # where the machine code is written that comes along
-_warned: list[str] = []
+    def _is_python(self) -> bool:
+        """Whether Python can run it: no instruction that only Numba knows is part of it."""
+        if self._function is None:
+            return False
+        values = map(self._function.__globals__.get, _names(self._function.__code__))
+        return all(own is self or own._is_python() for own in values if isinstance(own, Later))
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.made(), name)
 
-def _warn_once(why: str) -> None:
-    """One warning for all of some 170 kernels."""
-    _warn(
-        f"compiled functions cannot be cached ({why}); they are compiled again, which takes "
-        "seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that "
-        "can be written to."
-    )
-
-
-def _warn_of_damage(why: str) -> None:
-    _warn(
-        f"machine code that came with the library is damaged ({why}); kernels are compiled "
-        "instead, which takes seconds to a minute. Install the library again."
-    )
+    def __reduce__(self) -> Any:
+        return _find, (self._function.__module__, self._function.__qualname__)
 
 
-def _warn(text: str) -> None:
-    if not _warned:
-        _warned.append(text)
-        warnings.warn(text, RuntimeWarning, stacklevel=4)
+def _begin(function: Later, begun: dict[Later, Any]) -> Any:
+    """Make it and all that its code names; those at work are in ``begun``."""
+    if function._made is not None:
+        return function._made
+    if function not in begun:
+        begun[function] = function._make()
+        code = function._function
+        if code is not None:
+            _resolve(code, begun)
+            if code.__globals__.get(code.__name__) is function:
+                code.__globals__[code.__name__] = begun[function]
+    return begun[function]
+
+
+def _resolve(function: Any, begun: dict[Later, Any]) -> None:
+    for name in _names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, Later):
+            function.__globals__[name] = _begin(value, begun)
+    for cell in function.__closure__ or ():
+        if isinstance(cell.cell_contents, Later):
+            cell.cell_contents = _begin(cell.cell_contents, begun)
+
+
+def _names(code: CodeType) -> set[str]:
+    """Names that may be globals, also those of functions within."""
+    inner = (part for part in code.co_consts if isinstance(part, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _find(module: str, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), import_module(module))

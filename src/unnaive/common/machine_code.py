@@ -39,7 +39,7 @@ from unnaive.common.stamps import signature_text, stamp
 
 FOLDER = Path(__file__).parents[1] / "machine_code"
 DECLINED = "UNNAIVE_MACHINE_CODE"  # an environment variable; with 0 all is compiled
-FORMAT = 1
+FORMAT = 2  # since 2, without paths of the machine that built it
 PYTHON = f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')}"  # not on Windows
 DIGEST_BYTES = hashlib.sha256().digest_size
 # Numba's settings that change what a kernel becomes.

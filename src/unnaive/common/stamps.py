@@ -18,6 +18,8 @@ from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
+from unnaive.common.compile import Later
+
 _stamps: dict[int, tuple[Any, str]] = {}  # by identity, with the kernel, which stays alive
 
 
@@ -38,6 +40,8 @@ def stamp(kernel: Any) -> str:
     >>> stamp(one) == stamp(same), stamp(one) == stamp(other)
     (True, False)
     """
+    if isinstance(kernel, Later):
+        kernel = kernel.made()
     known = _stamps.get(id(kernel))
     if known is None:
         _stamps[id(kernel)] = kernel, f"itself {kernel.py_func.__qualname__}"  # if it calls itself
@@ -102,6 +106,7 @@ def _value(value: Any) -> str:
 
 
 _value.register(Dispatcher, stamp)
+_value.register(Later, stamp)
 _value.register(FunctionType, _function)
 _value.register(CodeType, _code)
 _value.register(types.Type, _argument)

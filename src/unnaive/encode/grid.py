@@ -60,8 +60,10 @@ class Grid:
 
     @property
     def cells(self) -> NDArray[np.uint64]:
-        keys = np.empty(self.size, dtype=np.uint64)
-        kernels.ordered_keys(self.low.view(np.uint64), keys)
+        bits = self.low.view(np.uint64)
+        # As `kernels.key_of_bits` does, without Numba: files are looked at before it is there.
+        negative = (bits & kernels.SIGN != 0) & (bits != kernels.SIGN)
+        keys: NDArray[np.uint64] = np.where(negative, ~bits, bits | kernels.SIGN)
         keys >>= np.uint64(self.shift)
         return keys
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 C = TypeVar("C", bound=type)
 GROUP = "unnaive.models"
-# Rooms whose classes register themselves when they are imported. They lie above this one, so they
-# are named, not imported.
+# Rooms whose classes register themselves when they are imported, which some are when they are first
+# asked for. They lie above this one, so they are named, not imported.
 _HOMES = ("unnaive.discretize", "unnaive.models", "unnaive.choose")
 
 
@@ -112,6 +112,8 @@ def estimators() -> dict[str, type]:
 @cache
 def _load() -> None:
     for home in _HOMES:
-        import_module(home)
+        room = import_module(home)
+        for name in room.__all__:
+            getattr(room, name)
     for point in entry_points(group=GROUP):
         point.load()

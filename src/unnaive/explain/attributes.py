@@ -38,6 +38,7 @@ UNCUT = (
     "UnnaiveBayesClassifier finds weak effects and those of two columns together"
 )
 ALIKE = "all values are treated alike"
+LAST_TIME = 9.2e18  # microseconds, within 64 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -280,7 +281,9 @@ def _inside(cuts: NDArray[np.float64], family: str) -> tuple[Any, ...]:
 
 
 def _natural(numbers: NDArray[np.float64], family: str) -> tuple[Any, ...]:
-    """Numbers as values of the column: dates and durations as such."""
+    """Numbers as values of the column: dates and durations as such, up to the last there is."""
+    if family in ("time", "duration"):
+        numbers = np.clip(numbers, -LAST_TIME, LAST_TIME)  # points beyond a density's ends
     if family == "time":
         return tuple(np.datetime64(int(n), "us") for n in numbers)
     if family == "duration":

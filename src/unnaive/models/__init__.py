@@ -1,20 +1,45 @@
 """CLASSIFIERS: one file per model."""
 
-from unnaive.models._base import TableClassifier
-from unnaive.models.bagged import BaggedNaiveBayesClassifier
-from unnaive.models.bagging import BaggedClassifier
-from unnaive.models.boosted import BoostedNaiveBayesClassifier
-from unnaive.models.boosting import BoostedClassifier
-from unnaive.models.c45 import C45Classifier
-from unnaive.models.decomposition import ClassDecompositionClassifier
-from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
-from unnaive.models.forest import RandomForestClassifier
-from unnaive.models.hierarchical import HierarchicalMixtureClassifier
-from unnaive.models.latent_class import LatentClassClusterer
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from unnaive.models.merge import merge, subtract
-from unnaive.models.naive_bayes import NaiveBayesClassifier
-from unnaive.models.nbtree import NBTreeClassifier
-from unnaive.models.unnaive_bayes import UnnaiveBayesClassifier
+
+if TYPE_CHECKING:
+    from unnaive.models._base import TableClassifier
+    from unnaive.models.bagged import BaggedNaiveBayesClassifier
+    from unnaive.models.bagging import BaggedClassifier
+    from unnaive.models.boosted import BoostedNaiveBayesClassifier
+    from unnaive.models.boosting import BoostedClassifier
+    from unnaive.models.c45 import C45Classifier
+    from unnaive.models.decomposition import ClassDecompositionClassifier
+    from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
+    from unnaive.models.forest import RandomForestClassifier
+    from unnaive.models.hierarchical import HierarchicalMixtureClassifier
+    from unnaive.models.latent_class import LatentClassClusterer
+    from unnaive.models.naive_bayes import NaiveBayesClassifier
+    from unnaive.models.nbtree import NBTreeClassifier
+    from unnaive.models.unnaive_bayes import UnnaiveBayesClassifier
+
+# The module of each name, which is imported when it is first asked for: one model needs no other.
+_LATER = {
+    "BaggedClassifier": "bagging",
+    "BaggedNaiveBayesClassifier": "bagged",
+    "BoostedClassifier": "boosting",
+    "BoostedNaiveBayesClassifier": "boosted",
+    "C45Classifier": "c45",
+    "ClassDecompositionClassifier": "decomposition",
+    "FlexibleNBTreeClassifier": "flexible_nbtree",
+    "HierarchicalMixtureClassifier": "hierarchical",
+    "LatentClassClusterer": "latent_class",
+    "NBTreeClassifier": "nbtree",
+    "NaiveBayesClassifier": "naive_bayes",
+    "RandomForestClassifier": "forest",
+    "TableClassifier": "_base",
+    "UnnaiveBayesClassifier": "unnaive_bayes",
+}
 
 __all__ = [
     "BaggedClassifier",
@@ -34,3 +59,10 @@ __all__ = [
     "merge",
     "subtract",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'unnaive.models' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"unnaive.models.{_LATER[name]}"), name)
+    return value

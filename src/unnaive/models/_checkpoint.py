@@ -7,9 +7,9 @@ import logging
 import re
 import zlib
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Any, Self
 
-import numba
 import numpy as np
 
 from unnaive.counts import Summary
@@ -155,7 +155,7 @@ def _about(estimator: Any, scan: Scan) -> dict[str, str]:
         **{f"the scan's {name}": _words(getattr(scan, name)) for name in read},
         "the release of unnaive": release(),
         "the release of numpy": np.__version__,
-        "the release of numba": numba.__version__,
+        "the release of numba": version("numba"),
     }
 
 

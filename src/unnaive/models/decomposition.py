@@ -318,6 +318,12 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         check_number(self, "max_clusters", 1, whole=True)
 
     def _check_learned(self) -> None:
+        answer = self.answer_  # put together of what a file holds, which is checked piece by piece
+        for node in answer.nodes():
+            if isinstance(node, Folded | Calibrated):
+                node.check()
+        answer.check()
+        expect(self.fold_ in ("sum", "max"), f"fold_ is {self.fold_!r}.")
         n, pairs = len(self.classes_), self.owner_
         trained = getattr(self.estimator_, "classes_", np.empty(0))
         expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import exponential, fill_all_logs, log_share
 from unnaive.common.compile import kernel
-from unnaive.encode.intrinsics import float_bits
+from unnaive.encode.instructions import float_bits
 from unnaive.models.latent.state import EMRows, Mixtures, Packs, Prior, Sums
 
 TILE = 256  # rows whose scores stay in cache while the columns are added

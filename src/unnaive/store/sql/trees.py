@@ -19,6 +19,7 @@ from unnaive.store.sql.statement import Statement, Step, add_up
 
 Value = exp.Expr | None  # None for zero
 Below = Sequence[Value]  # the values of a node's children
+MOST_LEVELS = 1000  # of a tree: engines plan longer chains of steps for minutes, or not at all
 
 
 class Branches(Protocol):
@@ -35,6 +36,17 @@ class Folder:
     def __init__(self, statement: Statement, tree: Branches) -> None:
         self.statement, self.tree = statement, tree
         self.steps: list[Step] = []
+        self._check_depth()
+
+    def _check_depth(self) -> None:
+        depth = np.zeros(self.tree.n_nodes, dtype=np.intp)
+        for node in range(self.tree.n_nodes):
+            depth[self.tree.children(node)] = depth[node] + 1
+        if depth.max() > MOST_LEVELS:
+            raise ValueError(
+                f"a tree of {depth.max():,} levels is too deep for one SQL statement, which may "
+                f"have {MOST_LEVELS:,}; set max_depth and fit again."
+            )
 
     def fold(
         self,
