@@ -100,3 +100,6 @@ def check_counts(counts: CountTable | None, scorer: Scorer, n_groups: int) -> No
         n, n_columns = counts.n_attributes, len(scorer.terms)
         expect(n == n_columns, f"counts have {n} columns, but the evidence has {n_columns}.")
         expect(counts.n_groups == n_groups, f"counts have {counts.n_groups} of {n_groups} classes.")
+        for term, slots in zip(scorer.terms, np.diff(counts.offsets), strict=True):
+            same = not isinstance(term, TableTerm) or len(term.logs) == slots
+            expect(same, "counts of a column have other values than its evidence.")
