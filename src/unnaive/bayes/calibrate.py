@@ -7,13 +7,14 @@ are convex, and fitted by Newton's method.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate_kernels import FARTHEST, add_sums
+from unnaive.bayes.calibrate_kernels import FARTHEST, add_curvature, add_sums
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.threads import in_threads
 from unnaive.table.storage import stretches
@@ -29,7 +30,10 @@ COLUMN_RIDGE = 16.0
 MOST_TOGETHER = 64
 STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
-CLOSE = 1e-9  # what a step would still gain, in nats of all rows together, when no more is taken
+# What a step gains, in nats of all rows together, when it is the last.
+CLOSE = 1e-6
+# A Hessian serves as long as steps by it leave less than this share of what there is to gain.
+SLOW = 0.03
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
@@ -51,17 +55,11 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
-    """Penalized loss, gradient and Hessian by (factors, one shift for each class)."""
-
-    loss: float
-    gradient: NDArray[np.float64]
-    hessian: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Regression:
-    """Rows (logs: rows x factors x classes), and what the solution is pulled to."""
+    """Rows (logs: rows x factors x classes), and what the solution is pulled to.
+
+    A point is the factors, then a shift for each class.
+    """
 
     logs: NDArray[np.float64]
     groups: NDArray[Any]
@@ -70,35 +68,51 @@ class _Regression:
     centre: NDArray[np.float64]
     pull: NDArray[np.float64]
     n_jobs: int | None
-    as_one: bool = False  # whether all factors are the same one
 
     @property
     def n_factors(self) -> int:
-        return 1 if self.as_one else self.logs.shape[1]
+        return self.logs.shape[1]
 
-    def _logs(self, part: slice) -> NDArray[np.float64]:
-        logs = self.logs[part]
-        return logs.sum(axis=1, keepdims=True) if self.as_one else logs
+    @property
+    def _grain(self) -> float:
+        """The unit of all terms; the loss of a row may reach what its factors bring together."""
+        return float(self.weight.sum()) * FARTHEST**2 * max(1.0, self.n_factors / 8.0) / _BITS
 
-    def sums(self, point: NDArray[np.float64]) -> _Sums:
-        """Sums over all rows, and the pull."""
-        n, n_factors = len(point), self.n_factors
-        together = n - n_factors <= MOST_TOGETHER
-        # The loss of a row may reach what its factors bring together.
-        grain = self.weight.sum() * FARTHEST**2 * max(1.0, n_factors / 8.0) / _BITS
+    def loss(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Penalized loss of all rows, and its gradient."""
 
         def add(part: slice) -> NDArray[np.int64]:
-            out = np.zeros(1 + n + n * n, dtype=np.int64)
-            rows = (self._logs(part), self.groups[part], self.weight[part], self.base)
-            add_sums(*rows, point, 1.0 / grain, together, out[0:1], out[1 : n + 1], out[n + 1 :])
+            out = np.zeros(1 + len(point), dtype=np.int64)
+            add_sums(*self._rows(part), point, 1.0 / grain, out[:1], out[1:])
             return out
 
+        grain, away = self._grain, point - self.centre
+        sums = self._add_up(add, grain)
+        loss = float(sums[0]) + 0.5 * float(self.pull @ away**2)
+        return loss, sums[1:] + self.pull * away
+
+    def hessian(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Hessian of the penalized loss."""
+        n = len(point)
+
+        def add(part: slice) -> NDArray[np.int64]:
+            out = np.zeros(n * n, dtype=np.int64)
+            together = n - self.n_factors <= MOST_TOGETHER
+            add_curvature(*self._rows(part), point, 1.0 / grain, together, out)
+            return out
+
+        grain = self._grain
+        lower = self._add_up(add, grain).reshape(n, n)
+        return lower + np.tril(lower, -1).T + np.diag(self.pull)
+
+    def _rows(self, part: slice) -> tuple[NDArray[Any], ...]:
+        return self.logs[part], self.groups[part], self.weight[part], self.base
+
+    def _add_up(
+        self, add: Callable[[slice], NDArray[np.int64]], grain: float
+    ) -> NDArray[np.float64]:
         parts = in_threads(add, list(stretches(len(self.groups), PART)), self.n_jobs)
-        found = np.sum(list(parts), axis=0).astype(np.float64) * grain
-        away = point - self.centre
-        loss = float(found[0]) + 0.5 * float(self.pull @ away**2)
-        hessian = found[n + 1 :].reshape(n, n) + np.diag(self.pull)
-        return _Sums(loss, found[1 : n + 1] + self.pull * away, hessian)
+        return np.sum(list(parts), axis=0).astype(np.float64) * grain
 
 
 def fit_calibration(
@@ -131,10 +145,8 @@ def fit_calibration(
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, SHIFT_RIDGE)
     centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
-    logs = scores.reshape(len(groups), -1, n_classes)
-    point = _newton(
-        _Regression(logs, groups, weight, base, centre, pull, n_jobs, as_one=True), centre
-    )
+    logs = scores if scores.ndim == 2 else _add_terms(scores)
+    point = _newton(_Regression(logs[:, None], groups, weight, base, centre, pull, n_jobs), centre)
     return Calibration(float(point[0]), (1.0 - point[0]) * base + point[1:])
 
 
@@ -168,6 +180,14 @@ def fit_columns(
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
 
 
+def _add_terms(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of the terms of each row and class."""
+    total = np.empty((len(scores), scores.shape[2]))
+    for part in stretches(len(scores), PART):
+        np.einsum("itc->ic", scores[part], out=total[part])
+    return total
+
+
 def _base(
     groups: NDArray[Any], weight: NDArray[np.float64], n_classes: int
 ) -> NDArray[np.float64] | None:
@@ -182,30 +202,44 @@ def _base(
 
 
 def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Newton's method; a step that does not gain is halved."""
-    here, n_factors = rows.sums(point), rows.n_factors
+    """Newton's method, with a new Hessian where the last one no longer leads on quickly.
+
+    A step that does not gain is halved.
+    """
+    loss, gradient = rows.loss(point)
+    hessian, is_new, to_gain = rows.hessian(point), True, np.inf
     for _ in range(STEPS):
-        step = _step(here, point, n_factors)
-        gain = 0.5 * float(here.gradient @ step)
+        step = _step(gradient, hessian, point, rows.n_factors)
+        gain = 0.5 * float(gradient @ step)
+        if gain > max(SLOW * to_gain, CLOSE) and not is_new:
+            hessian, is_new = rows.hessian(point), True
+            continue
+        to_gain = gain
         while gain > CLOSE:
-            there = rows.sums(point - step)
-            if there.loss <= here.loss:
-                point, here = point - step, there
+            there = rows.loss(point - step)
+            if there[0] <= loss:
                 break
             step, gain = 0.5 * step, 0.5 * gain
+        point = point - step
         if gain <= CLOSE:
             break
+        (loss, gradient), is_new = there, False
     return point
 
 
-def _step(here: _Sums, point: NDArray[np.float64], n_factors: int) -> NDArray[np.float64]:
+def _step(
+    gradient: NDArray[np.float64],
+    hessian: NDArray[np.float64],
+    point: NDArray[np.float64],
+    n_factors: int,
+) -> NDArray[np.float64]:
     """How far to go back, so that no factor falls below its least value."""
     step, held = np.zeros_like(point), np.zeros(len(point), dtype=bool)
     room = np.full(len(point), np.inf)
     room[:n_factors] = point[:n_factors] - LEAST_SLOPE
     while True:
-        rest = here.gradient[~held] - here.hessian[np.ix_(~held, held)] @ step[held]
-        step[~held] = np.linalg.solve(here.hessian[np.ix_(~held, ~held)], rest)
+        rest = gradient[~held] - hessian[np.ix_(~held, held)] @ step[held]
+        step[~held] = np.linalg.solve(hessian[np.ix_(~held, ~held)], rest)
         beyond = ~held & (step > room)
         if not beyond.any():
             return step
