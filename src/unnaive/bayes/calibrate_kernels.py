@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.bayes.kernels import TIE
 from unnaive.common.compile import kernel
 
 # Evidence that is farther behind the best class's than this says no more.
@@ -145,24 +146,103 @@ def _probabilities(
 
 
 @kernel
+def judge_left_out(
+    codes: NDArray[Any],
+    starts: NDArray[np.intp],
+    logs: NDArray[np.float64],
+    own: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    groups: NDArray[Any],
+    margin: NDArray[np.float64],
+    hit: NDArray[np.bool_],
+) -> None:
+    """Margin of each row's own class over the mean, and whether it is found (both OUT).
+
+    ``logs`` and ``own`` (IN, cells x classes) are the evidence for other classes and for a row's
+    own; ``codes`` (IN, runs x rows) its cells.
+    """
+    n = len(prior)
+    scores = np.empty(n)
+    for i in range(len(groups)):
+        g = groups[i]
+        scores[:] = prior
+        own_score = prior[g]
+        for r in range(len(codes)):
+            cell = starts[r] + codes[r, i]
+            for c in range(n):
+                scores[c] += logs[cell, c]
+            own_score += own[cell, g]
+        scores[g] = own_score
+        largest, total = -np.inf, 0.0
+        for c in range(n):
+            total += scores[c]
+            largest = max(largest, scores[c])
+        best = 0
+        while scores[best] < largest - TIE:
+            best += 1
+        margin[i] = own_score - total / n
+        hit[i] = best == g
+
+
+@kernel
 def fill_evidence(
     codes: NDArray[Any],
     stride: int,
     places: NDArray[np.intp],
     groups: NDArray[Any],
     logs: NDArray[np.float64],
-    without: NDArray[np.float64],
     out: NDArray[np.float64],
+    slots: NDArray[np.intp],
 ) -> None:
-    """The evidence of one column for coded rows (OUT, rows x classes).
+    """The evidence of one column for coded rows (OUT, rows x classes), and its slots (OUT).
 
-    ``codes`` (IN) are cells of several columns; the column's slots among them follow each other at
-    a stride, and ``places`` says where each is in ``logs`` (IN, slots x classes). Each row's own
-    class is looked up in ``without`` (IN).
+    ``codes`` (IN) are cells of several columns; the column's values among them follow each other at
+    a stride, and ``places`` says which slot of ``logs`` (IN, slots x classes) each is.
     """
     width = len(places)
     for i in range(len(groups)):
-        slot = places[(np.int64(codes[i]) // stride) % width]
+        slots[i] = places[(np.int64(codes[i]) // stride) % width]
         for c in range(logs.shape[1]):
-            out[i, c] = logs[slot, c]
-        out[i, groups[i]] = without[slot, groups[i]]
+            out[i, c] = logs[slots[i], c]
+
+
+@kernel
+def _log_ratio(left: float, whole: float) -> float:
+    """The logarithm of a share; minus infinity where there is none."""
+    return math.log(left) - math.log(whole) if left > 0.0 and whole > 0.0 else -np.inf
+
+
+@kernel
+def replace_own_evidence(
+    slots: NDArray[np.intp],
+    groups: NDArray[Any],
+    units: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    pseudo: float,
+    all_pseudo: float,
+    vote: float,
+    silent: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Evidence of one column for each row's own class, without the row (OUT, rows x classes).
+
+    ``counts`` (IN) is rounds x classes x slots, ``totals`` (IN) rounds x classes their sums,
+    ``units`` (IN, rounds x rows) what the row weighs in each round; all rounds have one vote.
+    ``pseudo`` and ``all_pseudo`` are added to counts and totals. Slots below ``silent`` have no
+    evidence; where nothing would be left of a count, what ``out`` holds stays.
+    """
+    for i in range(len(groups)):
+        slot, g = slots[i], groups[i]
+        if slot < silent:
+            continue
+        log, left, whole = 0.0, 1.0, 1.0
+        for r in range(len(units)):
+            left *= max(counts[r, g, slot] - units[r, i], 0.0) + pseudo
+            whole *= max(totals[r, g] - units[r, i], 0.0) + all_pseudo
+            if r % 8 == 7:  # products of more could be too large or too small for a number
+                log += _log_ratio(left, whole)
+                left, whole = 1.0, 1.0
+        log += _log_ratio(left, whole)
+        if log > -np.inf:
+            out[i, g] = vote * log

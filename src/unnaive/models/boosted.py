@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -24,10 +25,10 @@ from unnaive.encode.draws import draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import JudgedRows, check_calibration, judge_left_out
+from unnaive.models._calibration import check_calibration
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import judge_rounds
+from unnaive.models.ensemble.left_out import draw_calibrating, judge_columns, judge_rounds
 from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, round_share
 from unnaive.table import scan_of
 from unnaive.table.storage import Storage
@@ -60,11 +61,13 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     learning_rate : float or None, default=None
         Factor of every round's vote. None is 0.1 for ``"real"``, where naive Bayes is surer of
         itself than it should be, and 1 for the others, as in the papers.
-    calibration : {"slope", "columns", "none"}, default="slope"
-        Whether all evidence, or all votes, are multiplied by one factor, and every class has an
-        intercept, such that the classes of rows are most probable, each judged as if it had not
-        been counted in any round. ``"columns"`` (for ``algorithm="real"``) has a factor for each
-        column: somewhat better, and a pass that takes longer. ``"none"`` is the papers'.
+    calibration : {"columns", "slope", "none"} or None, default=None
+        Whether all evidence, or all votes, are multiplied by one factor (``"slope"``), and every
+        class has an intercept, such that the classes of rows are most probable, each judged as if
+        it had not been counted in any round; ``"columns"`` (for ``algorithm="real"``) has a factor
+        for each column. With ``algorithm="real"`` the rounds themselves then weigh rows as if they
+        had not been counted, and take their counts for those of as many equal rows as say as much.
+        None is ``"columns"`` for ``"real"``, ``"slope"`` for the others. ``"none"`` is the papers'.
     early_stopping : bool, default=False
         Hold rows out and stop when their log loss no longer falls; the best number of rounds is
         kept.
@@ -144,7 +147,7 @@ max_categories, grid_limit :
         n_estimators: int = 10,
         algorithm: str = "real",
         learning_rate: float | None = None,
-        calibration: str = "slope",
+        calibration: str | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -224,23 +227,28 @@ max_categories, grid_limit :
             "boosting", n, "rounds", n_rows=start.summary.n_rows, step="round", steps=n,
             hook=self._hook,
         )  # fmt: skip
+        way, real = self._calibration(), self.algorithm == "real"
+        leave_out = partial(_leave_out, start, smoothing) if real and way != "none" else None
         booster = Booster(
             rows, held_out, start.coarse.coders, build, rules, self.n_jobs, start.source.storage,
-            kept, progress,
+            kept, progress, leave_out,
         )  # fmt: skip
+        if way == "columns":
+            n_numbers = (1 + len(start.coarse.coders)) * start.n_classes
+            booster.watched = draw_calibrating(rows, n_numbers, start.source.storage)
         prior = log_prior(start.coarse.counts.totals, self.prior_alpha, None)
-        if self.algorithm == "real":
+        if real:
             booster.start_from(prior)
-        found = booster.run(self._first(booster, start, smoothing))
+        boosted = booster.run(self._first(booster, start, smoothing))
         progress.finish()
-        root = self._root(found, start, prior)
-        if self.calibration != "none":
-            root = self._calibrate(root, found, start, rows, prior)
+        root = self._root(boosted, start, prior)
+        if way != "none":
+            root = self._calibrate(root, booster, start, prior)
         answer = Answer(start.summary.schema, start.summary.labels.classes, root)
-        self.estimator_weights_ = np.array(found.votes)
-        self.estimator_errors_ = np.array(found.errors)
-        self.validation_loss_ = np.array(found.losses)
-        self.n_restarts_ = found.restarts
+        self.estimator_weights_ = np.array(boosted.votes)
+        self.estimator_errors_ = np.array(boosted.errors)
+        self.validation_loss_ = np.array(boosted.losses)
+        self.n_restarts_ = boosted.restarts
         self.algorithm_ = self.algorithm
         self._learn_answer(answer)
         return self
@@ -272,38 +280,31 @@ max_categories, grid_limit :
         return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 
     def _calibrate(
-        self,
-        root: Node,
-        boosted: Boosted,
-        start: Start,
-        blocks: list[CodedRows],
-        prior: NDArray[np.float64],
+        self, root: Node, booster: Booster, start: Start, prior: NDArray[np.float64]
     ) -> Node:
         """The answer with calibrated probabilities, learned from rows left out of every round."""
-        smoothing, rows = Smoothing(self.alpha, self.missing), start.coarse.counts
-        without = [
-            scorer_without_one(scorer, own, rows, smoothing)
-            for scorer, own in zip(boosted.scorers, boosted.counts, strict=True)
-        ]
+        boosted, smoothing = booster.found, Smoothing(self.alpha, self.missing)
+        blocks, storage = booster.blocks, start.source.storage
+        without = [_leave_out(start, smoothing, made) for made in boosted.made]
         rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
         if isinstance(root, EvidenceTable):
-            scorer = _add_rounds(without, boosted.votes, prior)
-            if self.calibration == "columns":
-                judged = self._judge_columns(root, EvidenceTable(scorer), start)
-                return calibrated(root, judged.fit(self.n_jobs))
-            rounds = [(root.scorer, scorer, 1.0)]
-        judged = judge_rounds(blocks, rounds, self.algorithm, start.source.storage, self.n_jobs)
+            scorers = (root.scorer, _add_rounds(without, boosted.votes, prior))
+            if booster.watched:
+                given = (blocks, booster.watched, boosted, scorers, smoothing, storage)
+                return calibrated(root, judge_columns(*given, self.n_jobs).fit(self.n_jobs))
+            rounds = [(*scorers, 1.0)]
+        judged = judge_rounds(blocks, rounds, self.algorithm, storage, self.n_jobs)
         return calibrated(root, judged.fit(self.n_jobs))
 
-    def _judge_columns(self, root: Node, without: Node, start: Start) -> JudgedRows:
-        """What the rows say column by column, from a pass of their own."""
-        summary = start.summary
-        given = (start.source, summary.labels, start.coarse.factor, summary.n_rows)
-        return judge_left_out(root, without, *given, self.n_jobs, by_column=True)
+    def _calibration(self) -> str:
+        if self.calibration is None:
+            return "columns" if self.algorithm == "real" else "slope"
+        return self.calibration
 
     def _check_parameters(self) -> None:
         self._check_counting()
-        check_calibration(self, "columns")
+        if self.calibration is not None:
+            check_calibration(self, "columns")
         check_number(self, "n_estimators", 1, whole=True)
         check_word(self, "algorithm", *ALGORITHMS)
         if self.calibration == "columns" and self.algorithm != "real":
@@ -334,10 +335,6 @@ max_categories, grid_limit :
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE, nan=True)
 
     @property
-    def _n_passes(self) -> int:  # type: ignore[override]
-        return 3 if self.calibration == "columns" else 2
-
-    @property
     def _adds_up(self) -> bool:  # type: ignore[override]
         return self.algorithm == "real"
 
@@ -356,10 +353,15 @@ max_categories, grid_limit :
         watched: list[CodedRows] = []
         for rows in blocks:
             watch = draw_uniform(seed, rows.row_ids) < self.validation_fraction
-            learning.append(rows.take(~watch, storage))
-            watched.append(rows.take(watch, storage))
-        some = (any(rows.n_rows for rows in own) for own in (learning, watched))
+            learning.append(rows.take(np.flatnonzero(~watch), storage))
+            watched.append(rows.take(np.flatnonzero(watch), storage))
+        some = (any(rows.n_rows for rows in part) for part in (learning, watched))
         return (learning, watched) if all(some) else (blocks, [])
+
+
+def _leave_out(start: Start, smoothing: Smoothing, made: Made) -> Scorer:
+    """The evidence of a round for a row of each class that was not counted."""
+    return scorer_without_one(made.scorer, made.counts, start.coarse.counts, smoothing)
 
 
 def _add_rounds(

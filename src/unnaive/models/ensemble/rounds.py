@@ -51,36 +51,43 @@ class Judged(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The naive Bayes of a round, and the counts that it is made of."""
+    """The naive Bayes of a round, and the counts that it is made of.
+
+    ``units`` is, for each block, what one row of those that are watched weighs among the counts;
+    empty where that is 1.
+    """
 
     scorer: Scorer
     counts: CountTable
+    units: tuple[NDArray[np.float64], ...] = ()
 
 
 @dataclass(slots=True)
 class Boosted:
-    """What rounds leave: for each a scorer, the counts it is made of, a vote, and how it went.
+    """What rounds leave: for each what it is made of, a vote, and how it went.
 
     ``errors`` are weighted errors, ``losses`` held-out log losses after each round (empty without
     early stopping).
     """
 
-    scorers: list[Scorer] = field(default_factory=list)
-    counts: list[CountTable] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
     votes: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     restarts: int = 0
 
+    @property
+    def scorers(self) -> list[Scorer]:
+        return [made.scorer for made in self.made]
+
     def keep(self, made: Made, vote: float, error: float) -> None:
-        self.scorers.append(made.scorer)
-        self.counts.append(made.counts)
+        self.made.append(made)
         self.votes.append(vote)
         self.errors.append(error)
 
     def cut(self, n: int) -> None:
         """Forget all rounds but the first n."""
-        for one in (self.scorers, self.counts, self.votes, self.errors, self.losses):
+        for one in (self.made, self.votes, self.errors, self.losses):
             del one[n:]
 
 
@@ -147,7 +154,8 @@ class Booster:
     """Takes rounds.
 
     ``build`` makes a scorer of counts, ``kept`` knows rounds taken before, ``progress`` counts
-    them and may stop them.
+    them and may stop them. With ``leave_out``, the evidence of a round for a row that was not
+    counted, rows are judged by that, and counts are those of as many equal rows as say as much.
     """
 
     def __init__(
@@ -161,7 +169,10 @@ class Booster:
         storage: Storage | None = None,
         kept: Checkpoint | None = None,
         progress: Progress | None = None,
+        leave_out: Callable[[Made], Scorer] | None = None,
     ) -> None:
+        self.leave_out = leave_out
+        self.watched: list[NDArray[np.intp]] = []  # rows of each block whose weights are kept
         self.storage, self.progress = storage or Storage(), progress
         self.kept = kept if kept is not None and kept.active else None
         self.blocks, self.held_out, self.coders = blocks, held_out, coders
@@ -187,7 +198,7 @@ class Booster:
         made = self._go_on(first)
         votes_for_one = self.rules.algorithm in ("m1", "samme")
         while True:
-            judged = self._judge(made.scorer)
+            judged = self._judge(made)
             error = judged.error
             if made is first:
                 self.first_error = error
@@ -204,14 +215,14 @@ class Booster:
             found.keep(made, vote, error)
             self._look_ahead(made.scorer, vote)
             stopped = self._count_round()
-            done = len(found.scorers) == self.rules.n_rounds or self._no_recent_gain()
+            done = len(found.made) == self.rules.n_rounds or self._no_recent_gain()
             if error == 0.0 or done or stopped:
                 break
             self._lower(vote, judged)
             made = self._next(n_classes, vote, error)
-        if real and found.scorers and not found.losses:
+        if real and found.made and not found.losses:
             self._rescale_votes()
-        if not found.scorers:  # no round was better than chance: naive Bayes answers
+        if not found.made:  # no round was better than chance: naive Bayes answers
             found.keep(first, self._lone_vote(n_classes), self.first_error)
         if found.losses:
             found.cut(int(np.argmin(found.losses)) + 1)
@@ -236,8 +247,8 @@ class Booster:
                 self.found.keep(made, step.vote, step.error)
                 self._foresee(made.scorer, step.vote)
                 self.found.losses += [] if step.loss is None else [step.loss]
-                self._lower(step.vote, self._judge(made.scorer))
-            made = Made(self.build(step.counts), step.counts)
+                self._lower(step.vote, self._judge(made))
+            made = self._make(step.counts)
         if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
             self.kept.refuse_rows()
         return made
@@ -247,13 +258,14 @@ class Booster:
         self.weights.refresh(int(self.seeds[self.found.restarts]))
         self.found.restarts += 1
 
-    def _judge(self, scorer: Scorer) -> Judged:
+    def _judge(self, made: Made) -> Judged:
         """How a round fares on its own rows."""
-        given = (self.blocks, scorer, self.n_jobs, self.storage)
+        given = (self.blocks, made.scorer, self.n_jobs, self.storage)
         if self.rules.algorithm == "probability":
             own = own_probabilities(*given)
             return Judged(self.weights.mean_loss(own), own, [])
-        margins, hits = judge(*given)
+        without = None if self.leave_out is None else self.leave_out(made)
+        margins, hits = judge(*given, without)
         return Judged(self.weights.error(hits), margins, hits)
 
     def _lower(self, vote: float, judged: Judged) -> None:
@@ -269,7 +281,7 @@ class Booster:
         if self.kept is not None:
             loss = self.found.losses[-1] if self.found.losses and vote is not None else None
             self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
-        return Made(self.build(counts), counts)
+        return self._make(counts)
 
     def _count_round(self) -> bool:
         """Report a round; whether to take no other."""
@@ -288,12 +300,26 @@ class Booster:
 
     def first(self, n_classes: int) -> Made:
         """Naive Bayes on the rows as they weigh now."""
-        counts = self._count(n_classes)
-        return Made(self.build(counts), counts)
+        return self._make(self._count(n_classes))
+
+    def _make(self, counts: CountTable) -> Made:
+        """The naive Bayes of counts of the rows as they weigh now."""
+        share = self._effective_share()
+        units = (share * self.weights.relative(k)[rows] for k, rows in enumerate(self.watched))
+        return Made(self.build(counts), counts, tuple(units))
 
     def _count(self, n_classes: int) -> CountTable:
         weights = self.weights.current
-        return count_coded(self.blocks, self.coders, n_classes, weights, self.n_jobs)
+        counts = count_coded(self.blocks, self.coders, n_classes, weights, self.n_jobs)
+        if self.leave_out is None:
+            return counts
+        return counts.scale_groups(np.full(n_classes, self._effective_share()))
+
+    def _effective_share(self) -> float:
+        """How many equal rows would say as much as the rows as they weigh (Kish, 1965), as a share
+        of all.
+        """
+        return 1.0 if self.leave_out is None else self.weights.effective_share()
 
     def _vote(self, error: float, n_classes: int) -> float:
         if self.rules.algorithm == "real":

@@ -16,6 +16,7 @@ from unnaive.models.ensemble import kernels
 from unnaive.table.storage import Storage, stretches
 
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
+SQUARE_GRAIN = 2.0**-12
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
 
 
@@ -104,6 +105,23 @@ class RowWeights:
         for log, rows in zip(self.logs, self.blocks, strict=True):
             log[:] = np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids))
         self._scale(max(float(log.max()) for log in self.logs))
+
+    def relative(self, k: int) -> NDArray[np.float64]:
+        """Weights of the rows of a block, relative to their own."""
+        given = self.blocks[k].weight
+        return self.current[k] if given is None else self.current[k] / given
+
+    def effective_share(self) -> float:
+        """Squared sum of the weights over the sum of squares and the number of rows.
+
+        Terms are whole multiples, so that no order of the rows changes the sums.
+        """
+
+        def squares(k: int, part: slice) -> float:
+            given = self._given(k, part)
+            return kernels.exact_squares(self.current[k][part], given, 1.0 / SQUARE_GRAIN)
+
+        return self.total**2 / (math.fsum(self._each(squares)) * SQUARE_GRAIN * self.given)
 
     def _each(self, fn: Callable[[int, slice], float]) -> list[float]:
         """A number for each stretch of rows of each block."""
