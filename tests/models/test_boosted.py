@@ -12,6 +12,7 @@ from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BoostedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_uniform
+from unnaive.models.ensemble.left_out import judge_columns
 
 BOOSTED = BoostedNaiveBayesClassifier
 
@@ -68,6 +69,46 @@ def test_blocks_of_rows_give_the_same_model(algorithm, monkeypatch):
     whole = clone(model).fit(X, y)
     split_memory(monkeypatch, [0, 1, 130, 411, 500])
     assert_same_model(whole, clone(model).fit(X, y))
+
+
+@pytest.mark.parametrize("missing", ["skip", "value"])
+def test_columns_are_judged_without_the_row_by_its_weight_in_every_round(missing, monkeypatch):
+    """Against the definition: tables counted again, row by row, without it."""
+    X, y, weights = nominal_table(3, classes=3)
+    given = {}
+
+    def remember(blocks, watched, boosted, *others):
+        given["rows"], given["rounds"] = blocks[0], boosted
+        given["judged"] = judge_columns(blocks, watched, boosted, *others)
+        return given["judged"]
+
+    monkeypatch.setattr("unnaive.models.boosted.judge_columns", remember)
+    model = BOOSTED(n_estimators=4, missing=missing, alpha=0.7).fit(X, y, weights)
+    rows, rounds, scores = given["rows"], given["rounds"], given["judged"].scores
+    times = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    slots = [coder.slots(X.iloc[rows.row_ids, j].tolist()) for j, coder in enumerate(model.coders_)]
+    for i, g in enumerate(rows.groups[:40]):
+        for j, slot in enumerate(slots):
+            if slot[i] == 0 and missing == "skip":
+                continue
+            expected = 0.0
+            for vote, made in zip(rounds.votes, rounds.made, strict=True):
+                unit = made.units[0] if made.units else np.ones(len(times))
+                each = np.where(rows.groups == g, unit * times, 0.0)
+                each[i] -= unit[i]
+                first = 0 if missing == "value" and (slot == 0).any() else 1
+                n_values = model.coders_[j].size + 1 - first
+                count, whole = each[slot == slot[i]].sum(), each[slot >= first].sum()
+                expected += vote * np.log((count + 0.7) / (whole + 0.7 * n_values))
+            assert scores[i, 1 + j, g] == pytest.approx(expected, rel=1e-6)
+
+
+def test_calibrated_rounds_know_no_order_and_weight_is_repetition():
+    X, y, weights = nominal_table(1, classes=3)
+    model = BOOSTED(n_estimators=4).fit(X, y, weights)
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), weights))
+    again = BOOSTED(n_estimators=4).fit(X.iloc[order], y[order])
+    assert (model.predict_proba(X) == again.predict_proba(X)).all()
 
 
 def test_more_rounds_fit_better_and_early_stopping_keeps_the_best():
