@@ -191,19 +191,22 @@ def fill_evidence(
     places: NDArray[np.intp],
     groups: NDArray[Any],
     logs: NDArray[np.float64],
+    without: NDArray[np.float64],
     out: NDArray[np.float64],
     slots: NDArray[np.intp],
 ) -> None:
     """The evidence of one column for coded rows (OUT, rows x classes), and its slots (OUT).
 
     ``codes`` (IN) are cells of several columns; the column's values among them follow each other at
-    a stride, and ``places`` says which slot of ``logs`` (IN, slots x classes) each is.
+    a stride, and ``places`` says which slot each is of ``logs`` (IN, slots x classes), and of
+    ``without`` (IN), which is for a row's own class.
     """
     width = len(places)
     for i in range(len(groups)):
         slots[i] = places[(np.int64(codes[i]) // stride) % width]
         for c in range(logs.shape[1]):
             out[i, c] = logs[slots[i], c]
+        out[i, groups[i]] = without[slots[i], groups[i]]
 
 
 @kernel
@@ -227,8 +230,8 @@ def replace_own_evidence(
 ) -> None:
     """Evidence of one column for each row's own class, without the row (OUT, rows x classes).
 
-    ``counts`` (IN) is rounds x classes x slots, ``totals`` (IN) rounds x classes their sums,
-    ``units`` (IN, rounds x rows) what the row weighs in each round; all rounds have one vote.
+    ``counts`` (IN) is classes x slots x rounds, ``totals`` (IN) classes x rounds their sums,
+    ``units`` (IN, rows x rounds) what the row weighs in each round; all rounds have one vote.
     ``pseudo`` and ``all_pseudo`` are added to counts and totals. Slots below ``silent`` have no
     evidence; where nothing would be left of a count, what ``out`` holds stays.
     """
@@ -237,9 +240,10 @@ def replace_own_evidence(
         if slot < silent:
             continue
         log, left, whole = 0.0, 1.0, 1.0
-        for r in range(len(units)):
-            left *= max(counts[r, g, slot] - units[r, i], 0.0) + pseudo
-            whole *= max(totals[r, g] - units[r, i], 0.0) + all_pseudo
+        of_slot, of_class, unit = counts[g, slot], totals[g], units[i]
+        for r in range(len(unit)):
+            left *= max(of_slot[r] - unit[r], 0.0) + pseudo
+            whole *= max(of_class[r] - unit[r], 0.0) + all_pseudo
             if r % 8 == 7:  # products of more could be too large or too small for a number
                 log += _log_ratio(left, whole)
                 left, whole = 1.0, 1.0

@@ -75,10 +75,10 @@ def judge_columns(
     n_classes, n_columns = len(scorers[0].log_prior), len(scorers[0].terms)
 
     def judge(k: int, rows: CodedRows) -> JudgedRows:
-        units = np.ones((len(boosted.made), rows.n_rows))
+        units = np.ones((rows.n_rows, len(boosted.made)))
         for r, made in enumerate(boosted.made):
             if made.units:
-                units[r] = made.units[k]
+                units[:, r] = made.units[k]
         scores = storage.empty((rows.n_rows, 1 + n_columns, n_classes), np.float64)
         scores[:, 0], scores[:, 1:] = scorers[0].log_prior, 0.0
 
@@ -123,13 +123,12 @@ def _fill_column(
     assert isinstance(term, TableTerm)
     assert isinstance(without, TableTerm)
     slots = np.empty(rows.n_rows, dtype=np.intp)
-    fill_evidence(codes, stride, rows.joint.places[j], rows.groups, term.logs, scores, slots)
-    every = np.arange(rows.n_rows)
-    scores[every, rows.groups] = without.logs[slots, rows.groups]
-    counts = np.stack([made.counts.attribute(j) for made in boosted.made])
-    first = first_value(counts[0], smoothing.missing)
-    pseudo, n_values = float(smoothing.alpha), counts.shape[2] - 1 - first
-    totals = counts[:, :, first:-1].sum(axis=2)
+    places, logs = rows.joint.places[j], (term.logs, without.logs)
+    fill_evidence(codes, stride, places, rows.groups, *logs, scores, slots)
+    counts = np.stack([made.counts.attribute(j) for made in boosted.made], axis=2)
+    first = first_value(counts[:, :, 0], smoothing.missing)
+    pseudo, n_values = float(smoothing.alpha), counts.shape[1] - 1 - first
+    totals = counts[:, first:-1].sum(axis=1)
     given = (counts, totals, pseudo, pseudo * n_values, boosted.votes[0], first)
     replace_own_evidence(slots, rows.groups, units, *given, scores)
 
