@@ -12,6 +12,7 @@ from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BoostedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_uniform
+from unnaive.models.ensemble.left_out import judge_columns
 
 BOOSTED = BoostedNaiveBayesClassifier
 
@@ -68,6 +69,47 @@ def test_blocks_of_rows_give_the_same_model(algorithm, monkeypatch):
     whole = clone(model).fit(X, y)
     split_memory(monkeypatch, [0, 1, 130, 411, 500])
     assert_same_model(whole, clone(model).fit(X, y))
+
+
+@pytest.mark.parametrize("missing", ["skip", "value"])
+def test_columns_are_judged_without_the_row_by_its_weight_in_every_round(missing, monkeypatch):
+    """Against the definition: tables counted again, row by row, without it."""
+    X, y, weights = nominal_table(3, classes=3)
+    given = {}
+
+    def remember(records, boosted, *others):
+        given["rows"], given["rounds"] = records.records[0].learning, boosted
+        given["units"] = records.states[0].units
+        given["judged"] = judge_columns(records, boosted, *others)
+        return given["judged"]
+
+    monkeypatch.setattr("unnaive.models.boosted.judge_columns", remember)
+    BOOSTED(n_estimators=4, missing=missing, alpha=0.7).fit(X, y, weights)
+    rows, rounds, scores = given["rows"], given["rounds"], given["judged"].scores
+    times = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    for j, column in enumerate(X.columns):
+        values = X[column].iloc[rows.row_ids].to_numpy()
+        gap = pd.isna(values)
+        is_value = np.ones(len(gap), dtype=bool) if missing == "value" else ~gap
+        n_values = len(set(values[~gap])) + (missing == "value" and gap.any())
+        for i in np.flatnonzero(is_value)[:30]:
+            g, expected = rows.groups[i], 0.0
+            alike = gap if gap[i] else values == values[i]
+            for r, (vote, made) in enumerate(zip(rounds.votes, rounds.made, strict=True)):
+                unit = np.ones(len(times)) if r == 0 else made.share * given["units"][r]
+                each = np.where(rows.groups == g, unit * times, 0.0)
+                each[i] -= unit[i]
+                share = (each[alike].sum() + 0.7) / (each[is_value].sum() + 0.7 * n_values)
+                expected += vote * np.log(share)
+            assert scores[i, 1 + j, g] == pytest.approx(expected, rel=1e-6)
+
+
+def test_calibrated_rounds_know_no_order_and_weight_is_repetition():
+    X, y, weights = nominal_table(1, classes=3)
+    model = BOOSTED(n_estimators=4).fit(X, y, weights)
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), weights))
+    again = BOOSTED(n_estimators=4).fit(X.iloc[order], y[order])
+    assert (model.predict_proba(X) == again.predict_proba(X)).all()
 
 
 def test_more_rounds_fit_better_and_early_stopping_keeps_the_best():

@@ -53,7 +53,7 @@ MODELS = {
     "flexible, utility": FlexibleNBTreeClassifier(
         **MANY | {"min_node_size": 250}, select="utility"
     ),
-    "real": BoostedNaiveBayesClassifier(n_estimators=7),
+    "real": BoostedNaiveBayesClassifier(n_estimators=7, learning_rate=0.02),
     "m1": BoostedNaiveBayesClassifier(n_estimators=7, algorithm="m1", random_state=1),
     "early": BoostedNaiveBayesClassifier(
         n_estimators=9, algorithm="samme", early_stopping=True, learning_rate=0.3, random_state=2

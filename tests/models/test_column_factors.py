@@ -28,6 +28,7 @@ from unnaive.bayes.calibrate import (
 )
 from unnaive.explain.report.words import describe
 from unnaive.models import _calibration
+from unnaive.models.ensemble import left_out
 
 MODELS = [
     NaiveBayesClassifier(calibration="columns"),
@@ -132,14 +133,19 @@ def test_densities_far_off_cost_no_accuracy():
     X = pd.DataFrame(
         {"a": rng.normal(size=900) + 1.2 * y, "b": rng.normal(size=900) - y, "s": spike}
     )
-    none, columns = (
+    X["plan"] = np.where(rng.random(900) < 0.6, y, rng.integers(0, 3, 900)).astype(str)
+    none, slope, columns = (
         NaiveBayesClassifier(numeric="gaussian", calibration=way).fit(X[:600], y[:600])
-        for way in ("none", "columns")
+        for way in ("none", "slope", "columns")
     )
-    assert columns.score(X[600:], y[600:]) >= none.score(X[600:], y[600:]) - 0.02
-    assert log_loss(y[600:], columns.predict_proba(X[600:])) < log_loss(
-        y[600:], none.predict_proba(X[600:])
-    )
+    for calibrated in (slope, columns):
+        assert calibrated.score(X[600:], y[600:]) >= none.score(X[600:], y[600:]) - 0.02
+        assert log_loss(y[600:], calibrated.predict_proba(X[600:])) < log_loss(
+            y[600:], none.predict_proba(X[600:])
+        )
+    factors = slope.answer_.root.columns
+    assert factors[3] == slope.answer_.root.slope  # tables share one factor
+    assert factors[2] < 0.5 * factors[:2].min()
 
 
 @each
@@ -164,8 +170,9 @@ def test_bars_with_factors_add_up_and_everything_reads_them(model, tmp_path):
 def test_factors_multiply_the_evidence_of_the_model_without_them(model):
     X, y = mixed_table(300, classes=2)
     calibrated = clone(model).fit(X, y)
-    plain = clone(model).set_params(calibration="none").fit(X, y)
-    bars, before = calibrated.evidence(X).bars, plain.evidence(X).bars
+    boosted = isinstance(model, BoostedNaiveBayesClassifier)  # without any, it has other rounds
+    plain = clone(model).set_params(calibration="slope" if boosted else "none").fit(X, y)
+    bars, before = calibrated.evidence(X).bars, plain.evidence(X).bars / plain.answer_.root.slope
     factors = calibrated.answer_.root.columns
     np.testing.assert_allclose(bars, factors[:, None] * before, rtol=1e-9, atol=1e-9)
 
@@ -190,6 +197,12 @@ def test_factors_of_large_tables_come_from_rows_that_are_drawn(monkeypatch, tmp_
     X.assign(label=y).to_parquet(tmp_path / "rows.parquet", row_group_size=90)
     scan = unnaive.scan(tmp_path / "rows.parquet")
     assert_same_model(drawn, clone(MODELS[0]).fit(scan, "label"))
+    boosted = clone(MODELS[3]).fit(X, y)
+    monkeypatch.setattr(left_out, "MOST_NUMBERS", 800 * (1 + X.shape[1]) * 2)
+    some = clone(MODELS[3]).fit(X, y)
+    assert (some.answer_.root.columns != boosted.answer_.root.columns).any()
+    np.testing.assert_allclose(some.answer_.root.columns, boosted.answer_.root.columns, atol=0.5)
+    assert_same_model(some, clone(MODELS[3]).fit(scan, "label"))
 
 
 def test_updates_and_merges_leave_no_factors_until_they_are_learned_again():

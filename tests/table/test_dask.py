@@ -29,6 +29,7 @@ from helpers import assert_same_model, mixed_table
 from recording import Record
 from registry import CHOOSERS, ESTIMATORS, META
 from unnaive import (
+    BoostedNaiveBayesClassifier,
     Discretizer,
     LatentClassClusterer,
     NaiveBayesClassifier,
@@ -36,6 +37,7 @@ from unnaive import (
     quality_of,
     scan,
 )
+from unnaive.models.ensemble import left_out
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords
@@ -94,6 +96,18 @@ def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_pa
     table = awkward_table(seed=2)
     monkeypatch.setattr(DaskSource, "each", None)  # brings rows here
     frame = parted(as_pandas(table), MANY[n_parts])
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
+
+
+@pytest.mark.parametrize("calibration", ["slope", "columns"])
+def test_rows_drawn_for_calibration_are_the_same_on_workers(calibration, monkeypatch):
+    table = awkward_table(seed=2)
+    monkeypatch.setattr(left_out, "MOST_NUMBERS", 3000)
+    estimator = BoostedNaiveBayesClassifier(
+        n_estimators=3, calibration=calibration, early_stopping=True, random_state=1
+    )
+    frame = parted(as_pandas(table), MANY[3])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
 

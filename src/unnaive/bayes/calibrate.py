@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate_kernels import FARTHEST, add_sums
+from unnaive.bayes.calibrate_kernels import FARTHEST, add_curvature, add_sums
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.threads import in_threads
 from unnaive.table.storage import stretches
@@ -31,7 +31,10 @@ COLUMN_RIDGE = 16.0
 MOST_TOGETHER = 64
 STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
-CLOSE = 1e-9  # what a step would still gain, in nats of all rows together, when no more is taken
+# What a step gains, in nats of all rows together, when it is the last.
+CLOSE = 1e-6
+# A Hessian serves as long as steps by it leave less than this share of what there is to gain.
+SLOW = 0.03
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
@@ -52,15 +55,6 @@ class Calibration:
     columns: NDArray[np.float64] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
-    """Penalized loss, gradient and Hessian by (factors, one shift for each class)."""
-
-    loss: float
-    gradient: NDArray[np.float64]
-    hessian: NDArray[np.float64]
-
-
 # Rows to learn from, wherever they are: a function of the scores, groups and weights of some is
 # applied to all, and what it returns is summed.
 Visit: TypeAlias = Callable[[Callable[..., NDArray[Any]]], NDArray[Any]]
@@ -68,8 +62,10 @@ Visit: TypeAlias = Callable[[Callable[..., NDArray[Any]]], NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Regression:
-    """Rows (scores: rows x factors x classes) of so much weight, and what the solution is pulled
-    to.
+    """Rows (scores: rows x factors x classes, or rows x classes for one factor) of so much weight,
+    and what the solution is pulled to.
+
+    A point is the factors, then a shift for each class.
     """
 
     visit: Visit
@@ -78,48 +74,80 @@ class _Regression:
     centre: NDArray[np.float64]
     pull: NDArray[np.float64]
     n_jobs: int | None
-    as_one: bool = False  # whether all factors are the same one
 
     @property
     def n_factors(self) -> int:
         return len(self.centre) - len(self.base)
 
-    def sums(self, point: NDArray[np.float64]) -> _Sums:
-        """Sums over all rows, and the pull."""
-        n, n_factors = len(point), self.n_factors
-        # The loss of a row may reach what its factors bring together.
-        grain = self.weight * FARTHEST**2 * max(1.0, n_factors / 8.0) / _BITS
-        add = partial(_row_sums, self.base, point, 1.0 / grain, self.as_one, self.n_jobs)
-        whole = self.visit(add).astype(np.float64) * grain
-        away = point - self.centre
-        loss = float(whole[0]) + 0.5 * float(self.pull @ away**2)
-        hessian = whole[n + 1 :].reshape(n, n) + np.diag(self.pull)
-        return _Sums(loss, whole[1 : n + 1] + self.pull * away, hessian)
+    @property
+    def _grain(self) -> float:
+        """The unit of all terms; the loss of a row may reach what its factors bring together."""
+        return self.weight * FARTHEST**2 * max(1.0, self.n_factors / 8.0) / _BITS
+
+    def loss(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Penalized loss of all rows, and its gradient."""
+        sums, away = self._add_up(_add_loss, point), point - self.centre
+        loss = float(sums[0]) + 0.5 * float(self.pull @ away**2)
+        return loss, sums[1:] + self.pull * away
+
+    def hessian(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Hessian of the penalized loss."""
+        lower = self._add_up(_add_curvature, point).reshape(len(point), len(point))
+        return lower + np.tril(lower, -1).T + np.diag(self.pull)
+
+    def _add_up(
+        self, add: Callable[..., NDArray[np.int64]], point: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        grain = self._grain
+        sums = self.visit(partial(_row_sums, add, self.base, point, 1.0 / grain, self.n_jobs))
+        return sums.astype(np.float64) * grain
 
 
 def _row_sums(
+    add: Callable[..., NDArray[np.int64]],
     base: NDArray[np.float64],
     point: NDArray[np.float64],
     scale: float,
-    as_one: bool,
     n_jobs: int | None,
     scores: NDArray[np.float64],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Loss, gradient and Hessian of some rows in a line, in whole units of 1 / scale."""
-    n, together = len(point), len(base) <= MOST_TOGETHER
+    """Sums of some rows in a line, in whole units of 1 / scale."""
+    logs = scores[:, None] if scores.ndim == 2 else scores
 
-    def add(part: slice) -> NDArray[np.int64]:
-        out = np.zeros(1 + n + n * n, dtype=np.int64)
-        logs = scores[part].reshape(len(groups[part]), -1, len(base))
-        logs = logs.sum(axis=1, keepdims=True) if as_one else logs
-        rows = (logs, groups[part], weight[part], base)
-        add_sums(*rows, point, scale, together, out[0:1], out[1 : n + 1], out[n + 1 :])
-        return out
+    def add_part(part: slice) -> NDArray[np.int64]:
+        return add(logs[part], groups[part], weight[part], base, point, scale)
 
-    parts = in_threads(add, list(stretches(len(groups), PART)), n_jobs)
-    return np.sum([np.zeros(1 + n + n * n, dtype=np.int64), *parts], axis=0)
+    parts = in_threads(add_part, list(stretches(len(groups), PART)), n_jobs)
+    return np.sum([add(logs[:0], groups[:0], weight[:0], base, point, scale), *parts], axis=0)
+
+
+def _add_loss(
+    logs: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scale: float,
+) -> NDArray[np.int64]:
+    out = np.zeros(1 + len(point), dtype=np.int64)
+    add_sums(logs, groups, weight, base, point, scale, out[:1], out[1:])
+    return out
+
+
+def _add_curvature(
+    logs: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scale: float,
+) -> NDArray[np.int64]:
+    out = np.zeros(len(point) ** 2, dtype=np.int64)
+    together = len(base) <= MOST_TOGETHER
+    add_curvature(logs, groups, weight, base, point, scale, together, out)
+    return out
 
 
 def _of_arrays(
@@ -153,19 +181,20 @@ def fit_calibration(
     slope : float or None, default=None
         A slope that is known; then only the intercepts are learned.
     """
-    return fit_visited(_of_arrays(scores, groups, weight), scores.shape[-1], n_jobs, slope)
+    totals = scores if scores.ndim == 2 else _add_terms(scores)
+    return fit_visited(_of_arrays(totals, groups, weight), totals.shape[1], n_jobs, slope)
 
 
 def fit_visited(
     visit: Visit, n_classes: int, n_jobs: int | None = None, slope: float | None = None
 ) -> Calibration:
-    """The same of rows that are elsewhere, and visited a few times."""
+    """The same of rows (scores: rows x classes) that are elsewhere, and visited a few times."""
     whole, base = _base(visit, n_classes)
     if base is None:
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, SHIFT_RIDGE)
     centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
-    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs, as_one=True), centre)
+    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), centre)
     return Calibration(float(point[0]), (1.0 - point[0]) * base + point[1:])
 
 
@@ -199,6 +228,14 @@ def fit_columns(
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
 
 
+def _add_terms(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of the terms of each row and class."""
+    total = np.empty((len(scores), scores.shape[2]))
+    for part in stretches(len(scores), PART):
+        np.einsum("itc->ic", scores[part], out=total[part])
+    return total
+
+
 def _base(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | None]:
     """Weight of all rows, and logarithms of the classes' shares; None where there is nothing to
     tell apart.
@@ -225,30 +262,44 @@ def _row_weights(
 
 
 def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Newton's method; a step that does not gain is halved."""
-    here, n_factors = rows.sums(point), rows.n_factors
+    """Newton's method, with a new Hessian where the last one no longer leads on quickly.
+
+    A step that does not gain is halved.
+    """
+    loss, gradient = rows.loss(point)
+    hessian, is_new, to_gain = rows.hessian(point), True, np.inf
     for _ in range(STEPS):
-        step = _step(here, point, n_factors)
-        gain = 0.5 * float(here.gradient @ step)
+        step = _step(gradient, hessian, point, rows.n_factors)
+        gain = 0.5 * float(gradient @ step)
+        if gain > max(SLOW * to_gain, CLOSE) and not is_new:
+            hessian, is_new = rows.hessian(point), True
+            continue
+        to_gain = gain
         while gain > CLOSE:
-            there = rows.sums(point - step)
-            if there.loss <= here.loss:
-                point, here = point - step, there
+            there = rows.loss(point - step)
+            if there[0] <= loss:
                 break
             step, gain = 0.5 * step, 0.5 * gain
+        point = point - step
         if gain <= CLOSE:
             break
+        (loss, gradient), is_new = there, False
     return point
 
 
-def _step(here: _Sums, point: NDArray[np.float64], n_factors: int) -> NDArray[np.float64]:
+def _step(
+    gradient: NDArray[np.float64],
+    hessian: NDArray[np.float64],
+    point: NDArray[np.float64],
+    n_factors: int,
+) -> NDArray[np.float64]:
     """How far to go back, so that no factor falls below its least value."""
     step, held = np.zeros_like(point), np.zeros(len(point), dtype=bool)
     room = np.full(len(point), np.inf)
     room[:n_factors] = point[:n_factors] - LEAST_SLOPE
     while True:
-        rest = here.gradient[~held] - here.hessian[np.ix_(~held, held)] @ step[held]
-        step[~held] = np.linalg.solve(here.hessian[np.ix_(~held, ~held)], rest)
+        rest = gradient[~held] - hessian[np.ix_(~held, held)] @ step[held]
+        step[~held] = np.linalg.solve(hessian[np.ix_(~held, ~held)], rest)
         beyond = ~held & (step > room)
         if not beyond.any():
             return step

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
+from unnaive.bayes.calibrate_kernels import judge_left_out
 from unnaive.bayes.scoring import Scorer, TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
@@ -67,26 +68,30 @@ def judge(
     scorer: Scorer,
     n_jobs: int | None = None,
     storage: Storage | None = None,
+    without: Scorer | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """How rows fare: their margins, and whether their classes are found.
 
     The margin is the log probability of the row's own class above the mean over all classes.
-    Scores that differ by rounding only are a tie, which goes to the first class.
+    Scores that differ by rounding only are a tie, which goes to the first class. ``without`` has
+    the evidence for each row's own class, if that is another.
     """
-    room, n_classes = storage or Storage(), len(scorer.log_prior)
+    room, n_classes, prior = storage or Storage(), len(scorer.log_prior), scorer.log_prior
     margin, hit = room.empty(rows.n_rows, np.float64), room.empty(rows.n_rows, np.bool_)
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
-    prior = scorer.log_prior
+    own = logs if without is None else cell_logs(rows.joint, without)
     if n_classes == 2:  # one number says it all
-        logs = logs - logs.mean(axis=1, keepdims=True)
+        own = 0.5 * (own - logs[:, ::-1])
         prior = prior - prior.mean()
 
     def task(part: slice) -> None:
         codes, groups = rows.joint.codes[:, part], rows.groups[part]
         if n_classes == 2:
-            kernels.judge_two(codes, starts, logs, prior, groups, margin[part], hit[part])
-        else:
+            kernels.judge_two(codes, starts, own, prior, groups, margin[part], hit[part])
+        elif without is None:
             kernels.judge_many(codes, starts, logs, prior, groups, margin[part], hit[part])
+        else:
+            judge_left_out(codes, starts, logs, own, prior, groups, margin[part], hit[part])
 
     list(in_threads(task, rows.stretches(), n_jobs))
     return margin, hit

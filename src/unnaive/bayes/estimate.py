@@ -79,7 +79,7 @@ def log_likelihood_without_one(
         How many rows are behind the counts. The one left out has the mean weight of its slot.
     """
     logs = log_likelihood(counts, alpha, missing)
-    first = 0 if missing == "value" and counts[:, 0].any() else 1
+    first = first_value(counts, missing)
     left = counts[:, first:-1] * _share_left(rows[:, first:-1])
     whole = counts[:, first:-1].sum(axis=1) * _share_left(rows[:, first:-1].sum(axis=1))
     whole += alpha * left.shape[1]
@@ -88,6 +88,11 @@ def log_likelihood_without_one(
     left_logs = np.log(share, out=np.full(share.shape, kernels.IMPOSSIBLE), where=share > 0.0)
     logs[first:-1] = np.where(possible, left_logs, logs[first:-1].T).T
     return logs
+
+
+def first_value(counts: NDArray[np.float64], missing: str) -> int:
+    """The first slot that is a value: 0, missing, where that is one and occurs."""
+    return 0 if missing == "value" and counts[:, 0].any() else 1
 
 
 def _share_left(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -66,9 +66,10 @@ class CodedRows:
         joint, ids = replace(self.joint, codes=codes), np.arange(len(cells))
         return CodedRows(joint, groups, counts[cells, groups], ids)
 
-    def take(self, kept: NDArray[np.bool_], storage: Storage) -> CodedRows:
-        """Some of the rows."""
-        rows = np.flatnonzero(kept)
+    def take(self, rows: NDArray[np.intp], storage: Storage) -> CodedRows:
+        """The rows at some places; all where there are as many."""
+        if len(rows) == self.n_rows:
+            return self
         codes = storage.empty((len(self.joint.codes), len(rows)), self.joint.codes.dtype)
         np.take(self.joint.codes, rows, axis=1, out=codes, mode="clip")
         weight = None if self.weight is None else storage.take(self.weight, rows)

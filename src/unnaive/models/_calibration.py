@@ -6,6 +6,7 @@ and neither folds nor the order of the rows matter.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -31,7 +32,7 @@ from unnaive.table.storage import join, join_records, stretches
 CALIBRATING = "calibrating"
 # Evidence by column that is kept, rows x columns x classes: 256 MiB
 MOST_NUMBERS = 1 << 25
-PART = 1 << 11  # rows whose evidence by column is taken at a time
+PART = 1 << 20  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
 def check_calibration(model: Any, *more: str) -> None:
@@ -57,10 +58,19 @@ class JudgedRows:
         fit = fit_calibration if self.scores.ndim == 2 else fit_columns
         return fit(self.scores, self.groups, self.weight, n_jobs)
 
+    def fit_shared(self, alone: NDArray[np.bool_], n_jobs: int | None = None) -> Calibration:
+        """As `fit` by column, with one factor for all columns but those that stand alone."""
+        start = self.scores[:, 0] + self.scores[:, 1:][:, ~alone].sum(axis=1)
+        scores = np.concatenate((start[:, None], self.scores[:, 1:][:, alone]), axis=1)
+        shared = replace(self, scores=scores).fit(n_jobs)
+        columns = np.full(len(alone), shared.slope)
+        columns[alone] = shared.columns
+        return replace(shared, columns=columns)
+
     def weigh_classes(self, totals: NDArray[np.float64]) -> JudgedRows:
         """The same rows, such that the rows of each class weigh so much in all."""
-        found = np.bincount(self.groups, self.weight, len(totals))
-        factor = np.divide(totals, found, out=np.zeros_like(totals), where=found > 0.0)
+        drawn = np.bincount(self.groups, self.weight, len(totals))
+        factor = np.divide(totals, drawn, out=np.zeros_like(totals), where=drawn > 0.0)
         return replace(self, weight=self.weight * factor[self.groups])
 
 
@@ -104,7 +114,7 @@ def judge_left_out(
         groups = groups_of(labels, block.target)
         shape = (_bars(node) // node.n_outputs, node.n_outputs) if by_column else (node.n_outputs,)
         scores = np.empty((block.n_rows, *shape))
-        for part in stretches(block.n_rows, PART):  # bars of all rows at once would be held twice
+        for part in stretches(block.n_rows, max(PART // math.prod(shape), 1)):
             some = block.slice(part.start, part.stop)
             scores[part] = score(node, some)
             if without is not None:

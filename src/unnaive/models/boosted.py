@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,28 +19,17 @@ from unnaive.bayes.left_out import scorer_without_one
 from unnaive.bayes.scoring import add_scorers, stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
-from unnaive.counts.coded import CodedRows
 from unnaive.encode import GRID_LIMIT
-from unnaive.encode.draws import draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import JudgedRows, check_calibration, judge_left_out
+from unnaive.models._calibration import check_calibration
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import judge_rounds
-from unnaive.models.ensemble.rounds import (
-    Boosted,
-    Booster,
-    Made,
-    Rules,
-    SplitRows,
-    add_pairs,
-    round_share,
-)
+from unnaive.models.ensemble.left_out import calibrating_share, judge_columns, judge_rounds
+from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, round_share
+from unnaive.models.ensemble.split import Split, split_rows
 from unnaive.table import scan_of
-from unnaive.table.records import Records
-from unnaive.table.storage import Storage
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
 LEAST_PRIOR = 0.5
@@ -71,11 +59,13 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     learning_rate : float or None, default=None
         Factor of every round's vote. None is 0.1 for ``"real"``, where naive Bayes is surer of
         itself than it should be, and 1 for the others, as in the papers.
-    calibration : {"slope", "columns", "none"}, default="slope"
-        Whether all evidence, or all votes, are multiplied by one factor, and every class has an
-        intercept, such that the classes of rows are most probable, each judged as if it had not
-        been counted in any round. ``"columns"`` (for ``algorithm="real"``) has a factor for each
-        column: somewhat better, and a pass that takes longer. ``"none"`` is the papers'.
+    calibration : {"columns", "slope", "none"} or None, default=None
+        Whether all evidence, or all votes, are multiplied by one factor (``"slope"``), and every
+        class has an intercept, such that the classes of rows are most probable, each judged as if
+        it had not been counted in any round; ``"columns"`` (for ``algorithm="real"``) has a factor
+        for each column. With ``algorithm="real"`` the rounds themselves then weigh rows as if they
+        had not been counted, and take their counts for those of as many equal rows as say as much.
+        None is ``"columns"`` for ``"real"``, ``"slope"`` for the others. ``"none"`` is the papers'.
     early_stopping : bool, default=False
         Hold rows out and stop when their log loss no longer falls; the best number of rounds is
         kept.
@@ -155,7 +145,7 @@ max_categories, grid_limit :
         n_estimators: int = 10,
         algorithm: str = "real",
         learning_rate: float | None = None,
-        calibration: str = "slope",
+        calibration: str | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -223,18 +213,11 @@ max_categories, grid_limit :
             self.n_iter_no_change,
             start.seed,
         )
-        records, watches = self._records(start)
-        with records:
-            return self._take_rounds(start, kept, rules, records, watches)
+        split = split_rows(start, self.validation_fraction if self.early_stopping else 0.0)
+        with split.records:
+            return self._take_rounds(start, kept, rules, split)
 
-    def _take_rounds(
-        self,
-        start: Start,
-        kept: Checkpoint,
-        rules: Rules,
-        records: Records[SplitRows],
-        watches: bool,
-    ) -> Self:
+    def _take_rounds(self, start: Start, kept: Checkpoint, rules: Rules, split: Split) -> Self:
         smoothing = Smoothing(self.alpha, self.missing)
         least = max(self.prior_alpha, LEAST_PRIOR)
 
@@ -246,17 +229,22 @@ max_categories, grid_limit :
             "boosting", n, "rounds", n_rows=start.summary.n_rows, step="round", steps=n,
             hook=self._hook,
         )  # fmt: skip
+        way, real, watch = self._calibration(), self.algorithm == "real", 0.0
+        leave_out = partial(_leave_out, start, smoothing) if real and way != "none" else None
+        if way == "columns":
+            n_numbers = (1 + len(start.coarse.coders)) * start.n_classes
+            watch = calibrating_share(split.n_learning, n_numbers)
         booster = Booster(
-            records, watches, start.coarse.coders, build, rules, self.n_jobs, kept, progress
+            split, start.coarse.coders, build, rules, self.n_jobs, kept, progress, leave_out, watch
         )
         prior = log_prior(start.coarse.counts.totals, self.prior_alpha, None)
-        if self.algorithm == "real":
+        if real:
             booster.start_from(prior)
         boosted = booster.run(self._first(booster, start, smoothing))
         progress.finish()
         root = self._root(boosted, start, prior)
-        if self.calibration != "none":
-            root = self._calibrate(root, boosted, start, records, prior)
+        if way != "none":
+            root = self._calibrate(root, booster, start, prior)
         answer = Answer(start.summary.schema, start.summary.labels.classes, root)
         self.estimator_weights_ = np.array(boosted.votes)
         self.estimator_errors_ = np.array(boosted.errors)
@@ -272,7 +260,7 @@ max_categories, grid_limit :
         Weights that are the same for all rows of a class do not change what values say: it is that
         of the rows as they are. Where the classes' shares are known, it adds none of its own.
         """
-        if booster.watches:
+        if booster.holds_out:
             return booster.first(start.n_classes)
         counts = start.coarse.counts
         scorer = start.scorer(counts, smoothing, self.prior_alpha)
@@ -293,37 +281,29 @@ max_categories, grid_limit :
         return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 
     def _calibrate(
-        self,
-        root: Node,
-        boosted: Boosted,
-        start: Start,
-        records: Records[SplitRows],
-        prior: NDArray[np.float64],
+        self, root: Node, booster: Booster, start: Start, prior: NDArray[np.float64]
     ) -> Node:
         """The answer with calibrated probabilities, learned from rows left out of every round."""
-        smoothing, rows = Smoothing(self.alpha, self.missing), start.coarse.counts
-        without = [
-            scorer_without_one(scorer, counts, rows, smoothing)
-            for scorer, counts in zip(boosted.scorers, boosted.counts, strict=True)
-        ]
+        boosted, smoothing = booster.boosted, Smoothing(self.alpha, self.missing)
+        without = [_leave_out(start, smoothing, made) for made in boosted.made]
         rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
         if isinstance(root, EvidenceTable):
-            scorer = _add_rounds(without, boosted.votes, prior)
-            if self.calibration == "columns":
-                judged = self._judge_columns(root, EvidenceTable(scorer), start)
+            scorers = (root.scorer, _add_rounds(without, boosted.votes, prior))
+            if booster.watch:
+                judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
                 return calibrated(root, judged.fit(self.n_jobs))
-            rounds = [(root.scorer, scorer, 1.0)]
-        return calibrated(root, judge_rounds(records, rounds, self.algorithm, self.n_jobs))
+            rounds = [(*scorers, 1.0)]
+        return calibrated(root, judge_rounds(booster.records, rounds, self.algorithm, self.n_jobs))
 
-    def _judge_columns(self, root: Node, without: Node, start: Start) -> JudgedRows:
-        """What the rows say column by column, from a pass of their own."""
-        summary = start.summary
-        given = (start.source, summary.labels, start.coarse.factor, summary.n_rows)
-        return judge_left_out(root, without, *given, self.n_jobs, by_column=True)
+    def _calibration(self) -> str:
+        if self.calibration is None:
+            return "columns" if self.algorithm == "real" else "slope"
+        return self.calibration
 
     def _check_parameters(self) -> None:
         self._check_counting()
-        check_calibration(self, "columns")
+        if self.calibration is not None:
+            check_calibration(self, "columns")
         check_number(self, "n_estimators", 1, whole=True)
         check_word(self, "algorithm", *ALGORITHMS)
         if self.calibration == "columns" and self.algorithm != "real":
@@ -354,10 +334,6 @@ max_categories, grid_limit :
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE, nan=True)
 
     @property
-    def _n_passes(self) -> int:  # type: ignore[override]
-        return 3 if self.calibration == "columns" else 2
-
-    @property
     def _adds_up(self) -> bool:  # type: ignore[override]
         return self.algorithm == "real"
 
@@ -366,28 +342,10 @@ max_categories, grid_limit :
             return 0.1 if self.algorithm == "real" else 1.0
         return float(self.learning_rate)
 
-    def _records(self, start: Start) -> tuple[Records[SplitRows], bool]:
-        """Rows to learn from, with rows to watch; all learn where either would be none."""
-        if self.early_stopping:
-            hold_out = partial(_hold_out, start.seed, self.validation_fraction)
-            records, (n_learning, n_watched) = start.records(hold_out, add_pairs)
-            if n_learning and n_watched:
-                return records, True
-            records.release()
-        return start.records(_all_learn, operator.add)[0], False
 
-
-def _all_learn(rows: CodedRows) -> tuple[SplitRows, int]:
-    return SplitRows(rows), rows.n_rows
-
-
-def _hold_out(seed: int, share: float, rows: CodedRows) -> tuple[SplitRows, tuple[int, int]]:
-    """The rows of a block parted by their numbers, and how many there are of both."""
-    watch = draw_uniform(seed, rows.row_ids) < share
-    room = Storage()
-    parted = SplitRows(rows.take(~watch, room), rows.take(watch, room))
-    n_watched = int(watch.sum())
-    return parted, (rows.n_rows - n_watched, n_watched)
+def _leave_out(start: Start, smoothing: Smoothing, made: Made) -> Scorer:
+    """The evidence of a round for a row of each class that was not counted."""
+    return scorer_without_one(made.scorer, made.counts, start.coarse.counts, smoothing)
 
 
 def _add_rounds(

@@ -14,10 +14,11 @@ from unnaive.answer.nodes import Node
 from unnaive.bayes.calibrate import fit_calibration
 from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts.coded import GRAIN
-from unnaive.encode.draws import branch_seed, draw_folds
+from unnaive.encode.draws import branch_seed
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import take_logs
+from unnaive.models._halves import draw_halves, judge_by_other_half
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote
@@ -148,14 +149,17 @@ class BoostedClassifier(MemberEnsemble):
 
     def _slope(self, members: Members, seed: int) -> float:
         """How sure to be, by two models of half of the rows that each judge the other half."""
-        half = draw_folds(seed, members.shared.places, 2).astype(np.bool_)
-        if half.all() or not half.any():
+        halves = draw_halves(members.shared.places, members.shared.source.storage, seed)
+        if halves is None:
             return 1.0
-        *_, judged = self._boost(members, np.where(half, members.weight, 0.0), None)
-        *_, of_others = self._boost(members, np.where(half, 0.0, members.weight), None)
-        judged[half] = of_others[half]
-        take_logs(judged)
-        return fit_calibration(judged, members.groups, members.weight, self.n_jobs).slope
+        second, judged = halves.second, []
+        for others in (second, ~second):
+            *_, said = self._boost(members, np.where(others, 0.0, members.weight), None)
+            judged.append(said)
+        scores = judged[0]
+        judge_by_other_half(second, lambda k, rows: judged[k][rows], scores)
+        take_logs(scores)
+        return fit_calibration(scores, members.groups, members.weight, self.n_jobs).slope
 
     def _calibrate(
         self, root: Node, members: Members, said: NDArray[np.float64], slope: float
@@ -187,9 +191,9 @@ class BoostedClassifier(MemberEnsemble):
             weight = members.with_all_classes(rows.states[0].current, GRAIN)
             node = members.finish(k, members.learn(k, weight), weight)
             each = members.answers(node, self.n_jobs)
-            own = each[np.arange(len(each)), members.groups]
-            own[start == 0.0] = 1.0  # rows that have no say must not be the heaviest
-            loss = weights.judge(partial(_say, own))
+            of_class = each[np.arange(len(each)), members.groups]
+            of_class[start == 0.0] = 1.0  # rows that have no say must not be the heaviest
+            loss = weights.judge(partial(_say, of_class))
             if loss >= limit and nodes:
                 break
             vote = round_vote(min(loss, limit), weights.given)
@@ -221,6 +225,6 @@ class BoostedClassifier(MemberEnsemble):
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), 0.0)
 
 
-def _say(own: NDArray[np.float64], _rows: GivenRows) -> Verdict:
+def _say(of_class: NDArray[np.float64], _rows: GivenRows) -> Verdict:
     """The probabilities of the rows' own classes, as what a round says of them."""
-    return own, None
+    return of_class, None

@@ -22,6 +22,7 @@ from unnaive.bayes.estimate import (
     pooled_log_prior,
 )
 from unnaive.bayes.left_out import scorer_without_one
+from unnaive.bayes.scoring import GaussianTerm
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
@@ -76,7 +77,8 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         `calibrate` does: by one factor for all evidence, or one for each column (weighted naive
         Bayes), and an intercept for each class. Naive Bayes counts evidence again where columns
         repeat each other, and is then too sure. Factors of columns take more time, and say which
-        columns repeat others: their evidence is smaller.
+        columns repeat others: their evidence is smaller. Normal densities have a factor for each
+        column either way: their evidence has no bounds, and one column would decide on all.
     var_smoothing : float, default=0.1
         For ``"gaussian"``: share of the column's variance added to every class's variance.
     bandwidth : {"conditional", "cv", "silverman"} or float, default="conditional"
@@ -237,9 +239,15 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         sums, without = self._sums("calibrated"), self._without_one() if seen else None
         factor = class_factor(self.class_weight, self.classes_, self.class_count_)
         given = (source, Labels(self.classes_), row_factor(sums, factor), n_rows, self.n_jobs)
-        by_column = self.calibration == "columns"
+        columns = self.calibration == "columns"
+        # One value far from its class says more than all other columns: a factor that they share
+        # would have to nearly switch off all of them.
+        alone = np.array([isinstance(t, GaussianTerm) for t in self.scorer_.terms], dtype=bool)
+        by_column = columns or bool(alone.any())
         judged = judge_left_out(self.answer_.root, without, *given, by_column=by_column)
-        self.answer_ = calibrate_answer(self.answer_, self._aim(judged.fit(self.n_jobs)))
+        shared = by_column and not columns
+        fitted = judged.fit_shared(alone, self.n_jobs) if shared else judged.fit(self.n_jobs)
+        self.answer_ = calibrate_answer(self.answer_, self._aim(fitted))
         return self
 
     def _without_one(self) -> EvidenceTable:

@@ -18,9 +18,9 @@ from unnaive.bayes.scoring import probabilities
 from unnaive.common.advice import silence
 from unnaive.common.sklearn_private import check_method_params
 from unnaive.encode import Labels
-from unnaive.encode.draws import draw_folds
 from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import CALIBRATING, JudgedRows, replace_own, take_logs
+from unnaive.models._halves import draw_halves
 from unnaive.table import Block, Source
 from unnaive.table.picking import take_rows
 from unnaive.table.storage import Storage, join, join_records
@@ -74,14 +74,14 @@ def calibrate_halves(
     numbers, that they are not in, with the same clusters; intercepts from the fitted model on all
     rows. None where a half would be empty.
     """
-    half = draw_folds(0, rows.row_ids, 2)
-    halves = [rows.take(np.flatnonzero(half == k)) for k in range(2)]
-    if not all(len(own.pairs) for own in halves):
+    halves = draw_halves(rows.row_ids, rows.storage)
+    if halves is None:
         return None
+    first, second = (rows.take(halves.rows(k)) for k in range(2))
     judged = []
-    for own, other in (halves, halves[::-1]):
+    for learned, other in ((first, second), (second, first)):
         with silence():
-            model = clone(fitted).fit(own.X, own.pairs, **own.params)
+            model = clone(fitted).fit(learned.X, learned.pairs, **learned.params)
         judged.append(_judge_by(model, folded, other, n_jobs))
     slope = join_records(judged).fit(n_jobs).slope
     all_rows = _judge_by(fitted, folded, rows, n_jobs)

@@ -68,3 +68,21 @@ def round_weights(
             weight[i] = np.floor(weight[i] * factor + 0.5) * grain * given[i]
             total += weight[i]
     return total
+
+
+@kernel(fastmath=_ANY_ORDER)
+def exact_squares(weight: NDArray[np.float64], given: NDArray[np.float64], scale: float) -> float:
+    """Sum of the squares of weights relative to those given, in units of 1 / scale.
+
+    ``given`` (IN) says how many rows each is; it is empty where that is 1.
+    """
+    total = 0.0
+    if len(given) == 0:
+        for i in range(len(weight)):
+            total += np.floor(weight[i] * weight[i] * scale + 0.5)
+    else:
+        for i in range(len(weight)):
+            if given[i] > 0.0:
+                relative = weight[i] / given[i]
+                total += np.floor(relative * relative * scale + 0.5) * given[i]
+    return total

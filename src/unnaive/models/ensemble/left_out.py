@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import Scorer
+from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate import Calibration, Visit, fit_visited
+from unnaive.bayes.calibrate_kernels import fill_evidence, replace_own_evidence
 from unnaive.bayes.coded import coded_scores
-from unnaive.bayes.scoring import probabilities
+from unnaive.bayes.estimate import first_value
+from unnaive.bayes.scoring import TableTerm, probabilities
+from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
-from unnaive.models._calibration import CALIBRATING, JudgedRows, replace_own, take_logs
-from unnaive.models.ensemble.rounds import SplitRows, class_scores, joined_logs
+from unnaive.models._calibration import (
+    CALIBRATING,
+    MOST_NUMBERS,
+    JudgedRows,
+    replace_own,
+    take_logs,
+)
+from unnaive.models.ensemble.rounds import Boosted, class_scores, joined_logs
+from unnaive.models.ensemble.split import SplitRows, add_pairs
+from unnaive.models.ensemble.weights import RowState
 from unnaive.table.records import Records
-from unnaive.table.storage import Storage
+from unnaive.table.storage import Storage, join_records
 
 
 def judge_rounds(
@@ -93,3 +104,112 @@ def _judge(
         total[:] = probabilities(total, n_jobs)
         take_logs(total)
     return judged, 0
+
+
+# Rounds that add up, column by column ----------------------------------------------------------
+
+
+def calibrating_share(n_rows: int, n_numbers: int) -> float:
+    """The share of rows that calibrate, where each takes so many numbers: all of them, or of large
+    tables some.
+    """
+    return min(1.0, MOST_NUMBERS / (n_rows * n_numbers))
+
+
+def judge_columns(
+    records: Records[SplitRows],
+    boosted: Boosted,
+    scorers: tuple[Scorer, Scorer],
+    smoothing: Smoothing,
+    n_jobs: int | None = None,
+) -> JudgedRows:
+    """What each column says of the rows that are watched, by rounds of boosting that add up.
+
+    Each row is left out of every round with the weight that it has there. What rounds know of the
+    rows is forgotten.
+
+    Parameters
+    ----------
+    records : Records
+        With states of rounds that have watched rows.
+    boosted : Boosted
+        Rounds of the same vote.
+    scorers : tuple of two Scorer
+        The evidence of all rounds; and that for a row of the mean weight of its slot that was not
+        counted, which serves where nothing is left of a count.
+    """
+    step = partial(_judge_columns, boosted, scorers, smoothing, records.storage, n_jobs)
+    n_left, totals = records.advance(step, add_pairs, CALIBRATING)
+    judged = join_records(list(records.each(_state)))
+    return judged.weigh_classes(totals) if n_left else judged
+
+
+def _state(_record: SplitRows, state: JudgedRows) -> JudgedRows:
+    return state
+
+
+def _judge_columns(
+    boosted: Boosted,
+    scorers: tuple[Scorer, Scorer],
+    smoothing: Smoothing,
+    storage: Storage,
+    n_jobs: int | None,
+    record: SplitRows,
+    state: RowState,
+) -> tuple[JudgedRows, tuple[int, NDArray[np.float64]]]:
+    """Evidence of watched rows; how many others there are, and what the rows of each class weigh,
+    these included.
+    """
+    assert state.watched is not None
+    n_classes, n_columns = len(scorers[0].log_prior), len(scorers[0].terms)
+    rows = record.learning.take(state.watched, storage)
+    units = np.ones((rows.n_rows, len(boosted.made)))
+    for r, made in enumerate(boosted.made):
+        if made.share is not None:
+            units[:, r] = made.share * state.units[r]
+    scores = storage.empty((rows.n_rows, 1 + n_columns, n_classes), np.float64)
+    scores[:, 0], scores[:, 1:] = scorers[0].log_prior, 0.0
+
+    def fill(cells: tuple[int, NDArray[np.uint16], int]) -> None:
+        _fill_column(rows, cells, units, boosted, scorers, smoothing, scores[:, 1 + cells[0]])
+
+    list(in_threads(fill, list(_columns(rows)), n_jobs))
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    totals = np.zeros(n_classes)
+    totals += np.bincount(record.learning.groups, record.learning.weight, n_classes)
+    n_left = record.learning.n_rows - rows.n_rows
+    return JudgedRows(scores, rows.groups, weight), (n_left, totals)
+
+
+def _columns(rows: CodedRows) -> Iterator[tuple[int, NDArray[np.uint16], int]]:
+    """Each column of coded rows: the cells it is in, and the stride of its values among them."""
+    for run, codes in zip(rows.joint.runs, rows.joint.codes, strict=True):
+        stride = 1
+        for j in reversed(run):
+            yield j, codes, stride
+            stride *= len(rows.joint.places[j])
+
+
+def _fill_column(
+    rows: CodedRows,
+    cells: tuple[int, NDArray[np.uint16], int],
+    units: NDArray[np.float64],
+    boosted: Boosted,
+    scorers: tuple[Scorer, Scorer],
+    smoothing: Smoothing,
+    scores: NDArray[np.float64],
+) -> None:
+    """The evidence of one column (OUT, rows x classes)."""
+    j, codes, stride = cells
+    term, without = (scorer.terms[j] for scorer in scorers)
+    assert isinstance(term, TableTerm)
+    assert isinstance(without, TableTerm)
+    slots = np.empty(rows.n_rows, dtype=np.intp)
+    places, logs = rows.joint.places[j], (term.logs, without.logs)
+    fill_evidence(codes, stride, places, rows.groups, *logs, scores, slots)
+    counts = np.stack([made.counts.attribute(j) for made in boosted.made], axis=2)
+    first = first_value(counts[:, :, 0], smoothing.missing)
+    pseudo, n_values = float(smoothing.alpha), counts.shape[1] - 1 - first
+    totals = counts[:, first:-1].sum(axis=1)
+    given = (counts, totals, pseudo, pseudo * n_values, boosted.votes[0], first)
+    replace_own_evidence(slots, rows.groups, units, *given, scores)

@@ -16,11 +16,11 @@ from unnaive.bayes import Scorer
 from unnaive.bayes.coded import coded_scores, judge, own_probabilities
 from unnaive.bayes.scoring import LEAST_SHARE, log_probabilities, probabilities
 from unnaive.counts import CountTable
-from unnaive.counts.coded import CodedRows
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
+from unnaive.models.ensemble.split import Split, SplitRows, add_pairs, learning_rows
 from unnaive.models.ensemble.weights import (
     STEEPEST,
     RowState,
@@ -29,7 +29,6 @@ from unnaive.models.ensemble.weights import (
     exact_parts,
 )
 from unnaive.pack import Objects
-from unnaive.table.records import Records
 from unnaive.table.storage import Storage
 
 LEAST_VOTE = 2.0**-20
@@ -47,54 +46,44 @@ class Rules:
     seed: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SplitRows:
-    """The rows of a block: those to learn from, and those held out, if any are."""
-
-    learning: CodedRows
-    watched: CodedRows | None = None
-
-    @property
-    def n_rows(self) -> int:
-        return self.learning.n_rows + (0 if self.watched is None else self.watched.n_rows)
-
-
-def learning_rows(record: SplitRows) -> CodedRows:
-    """The rows that rounds learn from."""
-    return record.learning
-
-
 class Made(NamedTuple):
-    """The naive Bayes of a round, and the counts that it is made of."""
+    """The naive Bayes of a round, and the counts that it is made of.
+
+    ``share`` is what a row of weight 1 counts there; None where every row counts 1, whatever it
+    weighs.
+    """
 
     scorer: Scorer
     counts: CountTable
+    share: float | None = None
 
 
 @dataclass(slots=True)
 class Boosted:
-    """What rounds leave: for each a scorer, the counts it is made of, a vote, and how it went.
+    """What rounds leave: for each what it is made of, a vote, and how it went.
 
     ``errors`` are weighted errors, ``losses`` held-out log losses after each round (empty without
     early stopping).
     """
 
-    scorers: list[Scorer] = field(default_factory=list)
-    counts: list[CountTable] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
     votes: list[float] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     restarts: int = 0
 
+    @property
+    def scorers(self) -> list[Scorer]:
+        return [made.scorer for made in self.made]
+
     def keep(self, made: Made, vote: float, error: float) -> None:
-        self.scorers.append(made.scorer)
-        self.counts.append(made.counts)
+        self.made.append(made)
         self.votes.append(vote)
         self.errors.append(error)
 
     def cut(self, n: int) -> None:
         """Forget all rounds but the first n."""
-        for one in (self.scorers, self.counts, self.votes, self.errors, self.losses):
+        for one in (self.made, self.votes, self.errors, self.losses):
             del one[n:]
 
 
@@ -161,24 +150,28 @@ class Booster:
     """Takes rounds.
 
     ``build`` makes a scorer of counts, ``kept`` knows rounds taken before, ``progress`` counts
-    them and may stop them.
+    them and may stop them. With ``leave_out``, the evidence of a round for a row that was not
+    counted, rows are judged by that, and counts are those of as many equal rows as say as much.
+    ``watch`` is the share of rows whose weights in every round are kept (see `RowWeights`).
     """
 
     def __init__(
         self,
-        records: Records[SplitRows],
-        watches: bool,
+        split: Split,
         coders: Sequence[AnyCoder],
         build: Callable[[CountTable], Scorer],
         rules: Rules,
         n_jobs: int | None = None,
         kept: Checkpoint | None = None,
         progress: Progress | None = None,
+        leave_out: Callable[[Made], Scorer] | None = None,
+        watch: float = 0.0,
     ) -> None:
-        self.records, self.watches, self.progress = records, watches, progress
+        self.records, self.holds_out, self.progress = split.records, split.holds_out, progress
+        self.leave_out, self.watch = leave_out, watch
         self.kept = kept if kept is not None and kept.active else None
         self.coders, self.build, self.rules, self.n_jobs = coders, build, rules, n_jobs
-        self.weights = RowWeights(records, n_jobs, learning_rows)
+        self.weights = RowWeights(split.records, n_jobs, learning_rows, watch)
         self.seeds = branch_seeds(rules.seed, MOST_RESTARTS)
         self.boosted = Boosted()
         self.first_error = 1.0
@@ -196,7 +189,7 @@ class Booster:
         made = self._go_on(first)
         votes_for_one = self.rules.algorithm in ("m1", "samme")
         while True:
-            error = self._judge(made.scorer)
+            error = self._judge(made)
             if made is first:
                 self.first_error = error
             if error == 0.0 and votes_for_one:
@@ -212,14 +205,14 @@ class Booster:
             boosted.keep(made, vote, error)
             self._look_ahead(made.scorer, vote)
             stopped = self._count_round()
-            done = len(boosted.scorers) == self.rules.n_rounds or self._no_recent_gain()
+            done = len(boosted.made) == self.rules.n_rounds or self._no_recent_gain()
             if error == 0.0 or done or stopped:
                 break
             self.weights.lower(vote)
             made = self._next(n_classes, vote, error)
-        if real and boosted.scorers and not boosted.losses:
+        if real and boosted.made and not boosted.losses:
             self._rescale_votes()
-        if not boosted.scorers:  # no round was better than chance: naive Bayes answers
+        if not boosted.made:  # no round was better than chance: naive Bayes answers
             boosted.keep(first, self._lone_vote(n_classes), self.first_error)
         if boosted.losses:
             boosted.cut(int(np.argmin(boosted.losses)) + 1)
@@ -244,9 +237,9 @@ class Booster:
                 self.boosted.keep(made, step.vote, step.error)
                 self._foresee(made.scorer, step.vote, ())
                 self.boosted.losses += [] if step.loss is None else [step.loss]
-                self._judge(made.scorer)
+                self._judge(made)
                 self.weights.lower(step.vote)
-            made = Made(self.build(step.counts), step.counts)
+            made = self._make(step.counts)
         if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
             self.kept.refuse_rows()
         return made
@@ -256,9 +249,11 @@ class Booster:
         self.weights.refresh(int(self.seeds[self.boosted.restarts]))
         self.boosted.restarts += 1
 
-    def _judge(self, scorer: Scorer) -> float:
+    def _judge(self, made: Made) -> float:
         """The error of a round on its own rows."""
-        verdict = partial(_verdict, self.rules.algorithm, scorer, self.n_jobs, self.records.storage)
+        without = None if self.leave_out is None else self.leave_out(made)
+        given = (made.scorer, without, self.n_jobs, self.records.storage)
+        verdict = partial(_verdict, self.rules.algorithm, *given)
         known = self.rules.learning_rate if self.rules.algorithm == "real" else None
         return self.weights.judge(verdict, known)
 
@@ -268,7 +263,7 @@ class Booster:
         if self.kept is not None:
             loss = self.boosted.losses[-1] if self.boosted.losses and vote is not None else None
             self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
-        return Made(self.build(counts), counts)
+        return self._make(counts)
 
     def _count_round(self) -> bool:
         """Report a round; whether to take no other."""
@@ -287,11 +282,18 @@ class Booster:
 
     def first(self, n_classes: int) -> Made:
         """Naive Bayes on the rows as they weigh now."""
-        counts = self._count(n_classes)
-        return Made(self.build(counts), counts)
+        return self._make(self._count(n_classes))
+
+    def _make(self, counts: CountTable) -> Made:
+        """The naive Bayes of counts of the rows as they weigh now."""
+        share = None if self.leave_out is None else self.weights.effective_share()
+        return Made(self.build(counts), counts, share)
 
     def _count(self, n_classes: int) -> CountTable:
-        return self.weights.count(self.coders, n_classes)
+        counts = self.weights.count(self.coders, n_classes)
+        if self.leave_out is None:
+            return counts
+        return counts.scale_groups(np.full(n_classes, self.weights.effective_share()))
 
     def _vote(self, error: float, n_classes: int) -> float:
         if self.rules.algorithm == "real":
@@ -315,7 +317,7 @@ class Booster:
         """What all rounds say of the rows held out, with this one; with the votes of all, numbers
         that sum to their log loss, and what they weigh.
         """
-        if not self.watches:
+        if not self.holds_out:
             return [], 0.0
         step = partial(
             _foresee, self.rules.algorithm, scorer, vote, list(votes), self.base,
@@ -324,12 +326,12 @@ class Booster:
         return self.records.advance(step, add_pairs, "watching")
 
     def _forget_outlook(self) -> None:
-        if self.watches:
+        if self.holds_out:
             self.records.advance(_without_outlook, operator.add, "watching")
 
     def _look_ahead(self, scorer: Scorer, vote: float) -> None:
         """Log loss on the held-out rows with this round."""
-        if self.watches:
+        if self.holds_out:
             losses, whole = self._foresee(scorer, vote, self.boosted.votes)
             self.boosted.losses.append(math.fsum(losses) / whole)
 
@@ -342,22 +344,22 @@ class Booster:
 # What passes do with a record, on whatever machine it is --------------------------------------
 
 
-def add_pairs(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Sum two pairs, each half by itself."""
-    return a[0] + b[0], a[1] + b[1]
-
-
 def _class_margins(margin: NDArray[np.float64], record: SplitRows) -> NDArray[np.float64]:
     return margin[record.learning.groups]
 
 
 def _verdict(
-    algorithm: str, scorer: Scorer, n_jobs: int | None, storage: Storage, record: SplitRows
+    algorithm: str,
+    scorer: Scorer,
+    without: Scorer | None,
+    n_jobs: int | None,
+    storage: Storage,
+    record: SplitRows,
 ) -> Verdict:
     """What a round says of its own rows."""
     if algorithm == "probability":
         return own_probabilities(record.learning, scorer, n_jobs, storage), None
-    return judge(record.learning, scorer, n_jobs, storage)
+    return judge(record.learning, scorer, n_jobs, storage, without)
 
 
 def _foresee(
@@ -370,7 +372,7 @@ def _foresee(
     record: SplitRows,
     state: RowState,
 ) -> tuple[RowState, tuple[list[float], float]]:
-    rows = record.watched
+    rows = record.held_out
     assert rows is not None
     added = class_scores(algorithm, coded_scores(rows, scorer), vote)
     before = base if state.outlook is None else state.outlook

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from unnaive.table.records import Records
 from unnaive.table.storage import Storage, stretches
 
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
+SQUARE_GRAIN = 2.0**-12
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
 
 
@@ -51,7 +52,8 @@ class RowState:
     ``logs`` are logarithms of weights, up to a constant of all rows; ``current`` is the weights
     themselves, or before they are rounded what they are proportional to. ``gains`` and ``hits`` are
     what the last round says of the rows (see `Verdict`), ``outlook`` what all rounds say of the
-    rows held out.
+    rows held out. ``watched`` are the places of rows whose weights are kept, if any are: ``units``
+    has those of each round so far, relative to the rows' own.
     """
 
     logs: NDArray[np.float64]
@@ -59,12 +61,21 @@ class RowState:
     gains: NDArray[np.float64] | None = None
     hits: NDArray[np.bool_] | None = None
     outlook: NDArray[np.float64] | None = None
+    watched: NDArray[np.intp] | None = None
+    units: tuple[NDArray[np.float64], ...] = ()
 
 
 # What a round says of rows: by how much their weights fall, and whether their classes are found;
 # None where what they lose is 1 less the first.
 Verdict: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_] | None]
 Numbers: TypeAlias = list[float]  # whose sum, rounded once, is meant
+
+
+class _Sums(NamedTuple):
+    """Numbers that sum to the weights of rows, and to the squares of their relative weights."""
+
+    totals: Numbers
+    squares: Numbers
 
 
 def exact_parts(values: Sequence[float]) -> Numbers:
@@ -95,6 +106,8 @@ class RowWeights:
     records : Records
     rows_of : callable
         The rows of a record.
+    watch : float, default=0.0
+        Share of the rows, drawn by their numbers, whose weights in every round are kept.
     """
 
     def __init__(
@@ -102,10 +115,12 @@ class RowWeights:
         records: Records[Any],
         n_jobs: int | None = None,
         rows_of: Callable[[Any], Rows] = _itself,
+        watch: float = 0.0,
     ) -> None:
         self.records, self.n_jobs, self.rows_of = records, n_jobs, rows_of
-        begin = partial(_begin, rows_of, records.storage)
+        begin = partial(_begin, rows_of, records.storage, watch)
         self.given = self.total = records.advance(begin, operator.add, "weighing rows")
+        self._squares = self.given / SQUARE_GRAIN
         self._scale: float | None = None  # by which weights are still to be multiplied
         self._top: float | None = None  # the largest logarithm, where rows were lowered already
 
@@ -115,8 +130,8 @@ class RowWeights:
         Where its vote is known before, logarithms are lowered in the same pass.
         """
         step = partial(_judge, self._settled(), fn, vote)
-        totals, missed, top = self.records.advance(step, _add_judged, "judging")
-        self._settle(totals)
+        sums, missed, top = self.records.advance(step, _add_judged, "judging")
+        self._settle(sums)
         self._top = None if vote is None else top
         return math.fsum(missed) / self.total
 
@@ -145,22 +160,30 @@ class RowWeights:
             step = partial(_count, self._settled(), coders, n_groups)
             return self.records.reduce(step, operator.add, "counting")
         both = partial(_settle_and_count, self._settled(), coders, n_groups)
-        table, totals = self.records.advance(both, _add_counted, "counting")
-        self._settle(totals)
+        table, sums = self.records.advance(both, _add_counted, "counting")
+        self._settle(sums)
         return table
+
+    def effective_share(self) -> float:
+        """How many equal rows would say as much as the rows as they weigh (Kish, 1965), as a share
+        of all. Terms of the sums are whole multiples, so that no order of the rows changes it.
+        """
+        self.settle()
+        return self.total**2 / (self._squares * SQUARE_GRAIN * self.given)
 
     def settle(self) -> None:
         """Have the weights as they are, where they are."""
         if self._scale is not None:
             step = partial(_settle_only, self._settled())
-            self._settle(self.records.advance(step, operator.add, "weighing rows"))
+            self._settle(self.records.advance(step, _add_sums, "weighing rows"))
 
     def _settled(self) -> _Settled:
         return _Settled(self.rows_of, self._scale, self.records.storage, self.n_jobs)
 
-    def _settle(self, totals: Numbers) -> None:
+    def _settle(self, sums: _Sums) -> None:
         if self._scale is not None:
-            self.total, self._scale = math.fsum(totals), None
+            self.total, self._squares = math.fsum(sums.totals), math.fsum(sums.squares)
+            self._scale = None
 
     def _spread(self, top: float) -> None:
         """Current weights from logarithms: relative to the largest; the next pass that looks at
@@ -189,18 +212,34 @@ class _Settled:
     storage: Storage
     n_jobs: int | None
 
-    def __call__(self, record: Any, state: RowState) -> tuple[Rows, RowState, Numbers]:
+    def __call__(self, record: Any, state: RowState) -> tuple[Rows, RowState, _Sums]:
         """The rows, their state with weights, and numbers that sum to these."""
         rows, scale = self.rows_of(record), self.scale
         if scale is None:
-            return rows, state, []
+            return rows, state, _Sums([], [])
         current = self.storage.copy(state.current)
 
         def fix(part: slice) -> float:
             return kernels.round_weights(current[part], scale, GRAIN, _given(rows, part))
 
-        totals = self.each(rows, fix)
-        return rows, replace(state, current=current), totals
+        def add_squares(part: slice) -> float:
+            return kernels.exact_squares(current[part], _given(rows, part), 1.0 / SQUARE_GRAIN)
+
+        sums = _Sums(self.each(rows, fix), self.each(rows, add_squares))
+        units = state.units
+        if state.watched is not None:
+            units = (*units, self._relative(rows, current, state.watched))
+        return rows, replace(state, current=current, units=units), sums
+
+    def _relative(
+        self, rows: Rows, current: NDArray[np.float64], watched: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Weights of some rows, relative to their own; 0 where these are."""
+        relative = self.storage.take(current, watched)
+        if rows.weight is not None:
+            given = rows.weight[watched]
+            np.divide(relative, given, out=relative, where=given > 0.0)
+        return relative
 
     def each(self, rows: Rows, fn: Callable[[slice], float]) -> Numbers:
         """A number for each stretch of rows."""
@@ -213,14 +252,23 @@ def _given(rows: Rows, part: slice) -> NDArray[np.float64]:
 
 
 def _begin(
-    rows_of: Callable[[Any], Rows], storage: Storage, record: Any, _state: None
+    rows_of: Callable[[Any], Rows], storage: Storage, watch: float, record: Any, _state: None
 ) -> tuple[RowState, float]:
     rows = rows_of(record)
     current = rows.weight
     if current is None:
         current = storage.empty(rows.n_rows, np.float64)
         current[:] = 1.0
-    return RowState(storage.zeros(rows.n_rows), current), float(current.sum())
+    watched = _draw_watched(rows, watch, storage) if watch else None
+    state = RowState(storage.zeros(rows.n_rows), current, watched=watched)
+    return state, float(current.sum())
+
+
+def _draw_watched(rows: Rows, share: float, storage: Storage) -> NDArray[np.intp]:
+    """Places of rows, drawn by their numbers."""
+    if share >= 1.0:
+        return np.arange(rows.n_rows)
+    return storage.where(lambda part: draw_uniform(0, rows.row_ids[part]) < share, rows.n_rows)
 
 
 def _judge(
@@ -229,8 +277,8 @@ def _judge(
     vote: float | None,
     record: Any,
     state: RowState,
-) -> tuple[RowState, tuple[Numbers, Numbers, float]]:
-    rows, state, totals = settled(record, state)
+) -> tuple[RowState, tuple[_Sums, Numbers, float]]:
+    rows, state, sums = settled(record, state)
     gains, hits = fn(record)
     current = state.current
     if hits is None:
@@ -243,9 +291,9 @@ def _judge(
     else:
         missed = settled.each(rows, lambda part: kernels.missed_weight(current[part], hits[part]))
     if vote is None:
-        return replace(state, gains=gains, hits=hits), (totals, missed, 0.0)
+        return replace(state, gains=gains, hits=hits), (sums, missed, 0.0)
     logs, top = _lowered(settled, rows, state.logs, gains, vote)
-    return replace(state, logs=logs), (totals, missed, top)
+    return replace(state, logs=logs), (sums, missed, top)
 
 
 def _lower(settled: _Settled, vote: float, record: Any, state: RowState) -> tuple[RowState, float]:
@@ -325,23 +373,27 @@ def _count(
 
 def _settle_and_count(
     settled: _Settled, coders: Sequence[AnyCoder], n_groups: int, record: Any, state: RowState
-) -> tuple[RowState, tuple[CountTable, Numbers]]:
-    _, state, totals = settled(record, state)
-    return state, (_count(settled, coders, n_groups, record, state), totals)
+) -> tuple[RowState, tuple[CountTable, _Sums]]:
+    _, state, sums = settled(record, state)
+    return state, (_count(settled, coders, n_groups, record, state), sums)
 
 
-def _settle_only(settled: _Settled, record: Any, state: RowState) -> tuple[RowState, Numbers]:
-    _, state, totals = settled(record, state)
-    return state, totals
+def _settle_only(settled: _Settled, record: Any, state: RowState) -> tuple[RowState, _Sums]:
+    _, state, sums = settled(record, state)
+    return state, sums
+
+
+def _add_sums(a: _Sums, b: _Sums) -> _Sums:
+    return _Sums(a.totals + b.totals, a.squares + b.squares)
 
 
 def _add_judged(
-    a: tuple[Numbers, Numbers, float], b: tuple[Numbers, Numbers, float]
-) -> tuple[Numbers, Numbers, float]:
-    return a[0] + b[0], a[1] + b[1], max(a[2], b[2])
+    a: tuple[_Sums, Numbers, float], b: tuple[_Sums, Numbers, float]
+) -> tuple[_Sums, Numbers, float]:
+    return _add_sums(a[0], b[0]), a[1] + b[1], max(a[2], b[2])
 
 
 def _add_counted(
-    a: tuple[CountTable, Numbers], b: tuple[CountTable, Numbers]
-) -> tuple[CountTable, Numbers]:
-    return a[0] + b[0], a[1] + b[1]
+    a: tuple[CountTable, _Sums], b: tuple[CountTable, _Sums]
+) -> tuple[CountTable, _Sums]:
+    return a[0] + b[0], _add_sums(a[1], b[1])

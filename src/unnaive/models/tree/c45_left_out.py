@@ -19,12 +19,12 @@ from unnaive.answer.class_tree import ClassTree
 from unnaive.bayes.calibrate import fit_calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.encode import Labels
-from unnaive.encode.draws import draw_folds
 from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import CALIBRATING, JudgedRows, take_logs
+from unnaive.models._halves import draw_halves, in_second_half, judge_by_other_half
 from unnaive.models.tree.classifier import Encoded
 from unnaive.table import Block, Source
-from unnaive.table.storage import Storage, join, stretches
+from unnaive.table.storage import Storage, join
 
 # Weight, in rows, of the shares of a node's parent. More lets leaves of few rows answer like their
 # parents: within the training rows of 10 data sets, 2 had a log loss of 0.877 and was right 74.0 %
@@ -42,19 +42,13 @@ class NumberedRows:
     row_ids: NDArray[np.int64]
 
     def halves(self, storage: Storage) -> list[Encoded]:
-        """The rows in two halves, drawn by their numbers; none where a half would be empty."""
-        half = storage.empty(len(self.row_ids), np.bool_)
-        for part in stretches(len(half)):
-            half[part] = draw_folds(0, self.row_ids[part], 2) == 1
-        if half.all() or not half.any():
-            return []
-        halves = [self._take(np.flatnonzero(half), storage)]
-        np.logical_not(half, out=half)
-        return [self._take(np.flatnonzero(half), storage), *halves]
+        """The rows in two halves; none where a half would be empty."""
+        halves = draw_halves(self.row_ids, storage)
+        return [] if halves is None else [self._take(halves.rows(k), storage) for k in range(2)]
 
     def _take(self, kept: NDArray[np.intp], storage: Storage) -> Encoded:
         codes = [storage.take(codes, kept) for codes in self.rows.codes]
-        groups, weight = (storage.take(own, kept) for own in (self.rows.groups, self.rows.weight))
+        groups, weight = storage.take(self.rows.groups, kept), storage.take(self.rows.weight, kept)
         return Encoded(codes, groups, weight)
 
 
@@ -71,8 +65,8 @@ def _shares(tree: ClassTree, alpha: float, one: float) -> NDArray[np.float64]:
     whole = np.maximum(total[0] - less[0] + alpha * tree.n_outputs, LEAST_SHARE)
     shares[0] = (counts[0] - less[0] + alpha) / whole
     for n in range(1, tree.n_nodes):  # parents come before children
-        own = counts[n] - less[n] + PARENT * shares[tree.parent[n]]
-        shares[n] = own / (total[n] - less[n] + PARENT)
+        pulled = counts[n] - less[n] + PARENT * shares[tree.parent[n]]
+        shares[n] = pulled / (total[n] - less[n] + PARENT)
     return shares
 
 
@@ -80,8 +74,8 @@ def slope_without_one(tree: ClassTree, alpha: float, n_jobs: int | None) -> floa
     """How sure to be of a smoothed tree by its rows, each left out of the nodes on its path."""
     rows = _leaf_rows(tree)
     leaves = np.flatnonzero(tree.attribute < 0)
-    own = np.log(np.maximum(_shares(tree, alpha, 1.0)[leaves], LEAST_SHARE))
-    rows.scores[np.arange(len(rows.groups)), rows.groups] = own.ravel()
+    without = np.log(np.maximum(_shares(tree, alpha, 1.0)[leaves], LEAST_SHARE))
+    rows.scores[np.arange(len(rows.groups)), rows.groups] = without.ravel()
     return rows.fit(n_jobs).slope
 
 
@@ -105,11 +99,13 @@ def judge_halves(
 
     def judge(block: Block) -> JudgedRows:
         assert block.target is not None
-        groups, half = groups_of(labels, block.target), draw_folds(0, block.row_ids, 2)
+        groups = groups_of(labels, block.target)
         scores = np.empty((block.n_rows, len(labels)))
-        for k, tree in enumerate(trees):
-            judged = np.flatnonzero(half != k)
-            scores[judged] = tree.probabilities(block.take(judged), n_jobs)
+
+        def ask(k: int, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+            return trees[k].probabilities(block.take(rows), n_jobs)
+
+        judge_by_other_half(in_second_half(block.row_ids), ask, scores)
         take_logs(scores)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, weight * factor[groups])
@@ -120,6 +116,6 @@ def judge_halves(
 def calibrate_shares(tree: ClassTree, slope: float, n_jobs: int | None) -> ClassTree:
     """Shares of nodes to the power of a slope, such that those of all rows are their classes'."""
     rows = _leaf_rows(tree)
-    found = fit_calibration(rows.scores, rows.groups, rows.weight, n_jobs, slope=slope)
+    fitted = fit_calibration(rows.scores, rows.groups, rows.weight, n_jobs, slope=slope)
     logs = np.log(np.maximum(tree.answer, LEAST_SHARE))
-    return replace(tree, answer=softmax(found.slope * logs + found.intercept, axis=1))
+    return replace(tree, answer=softmax(fitted.slope * logs + fitted.intercept, axis=1))

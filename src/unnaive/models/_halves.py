@@ -1,0 +1,55 @@
+"""Rows in two halves, each judged by a model of the other.
+
+For models that cannot leave one row out by a subtraction. Halves are drawn by the rows' numbers, so
+that neither the order of the rows nor how they are split into blocks matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.encode.draws import draw_folds
+from unnaive.table.storage import Storage, stretches
+
+
+def in_second_half(row_ids: NDArray[np.int64], seed: int = 0) -> NDArray[np.bool_]:
+    """Which rows are in the second half."""
+    return draw_folds(seed, row_ids, 2) == 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Halves:
+    """Which half each row is in; see `draw_halves`."""
+
+    second: NDArray[np.bool_]
+    storage: Storage
+
+    def rows(self, k: int) -> NDArray[np.intp]:
+        """Places of the rows of half 0 or 1."""
+        return self.storage.where(lambda part: self.second[part] == (k == 1), len(self.second))
+
+
+def draw_halves(row_ids: NDArray[np.int64], storage: Storage, seed: int = 0) -> Halves | None:
+    """The halves of rows with these numbers; None where one would be empty."""
+    second = storage.empty(len(row_ids), np.bool_)
+    for part in stretches(len(row_ids)):
+        second[part] = in_second_half(row_ids[part], seed)
+    return None if second.all() or not second.any() else Halves(second, storage)
+
+
+def judge_by_other_half(
+    second: NDArray[np.bool_],
+    judge: Callable[[int, NDArray[np.intp]], NDArray[np.float64]],
+    scores: NDArray[np.float64],
+) -> None:
+    """Scores (OUT, rows x classes) of rows, each by the model of the half that it is not in.
+
+    ``judge(k, rows)`` is what the model of half k says of rows at these places.
+    """
+    for k, others in enumerate((second, ~second)):
+        rows = np.flatnonzero(others)
+        scores[rows] = judge(k, rows)
