@@ -8,6 +8,16 @@ import pytest
 @pytest.fixture(scope="session")
 def dask_client():
     """Two worker processes of one thread each."""
+    yield from _cluster()
+
+
+@pytest.fixture
+def dying_client():
+    """The same for one test that kills a worker, which may not come back."""
+    yield from _cluster()
+
+
+def _cluster():
     distributed = pytest.importorskip("distributed")
     with (
         distributed.LocalCluster(

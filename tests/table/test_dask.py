@@ -112,7 +112,7 @@ def test_rows_drawn_for_calibration_are_the_same_on_workers(calibration, monkeyp
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
 
 
-def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, dask_client):
+def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, dying_client):
     table, marker = awkward_table(), tmp_path / "killed"
     real, passes = DaskRecords.advance, []
 
@@ -124,8 +124,7 @@ def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, 
     frame = parted(as_pandas(table), PARTS[7])
     assert_same_model(*both(QUICK[0], table, frame, where="workers"))
     assert marker.exists()
-    assert nothing_stays(dask_client)
-    dask_client.wait_for_workers(2)
+    assert nothing_stays(dying_client)
 
 
 def test_nothing_stays_on_workers_after_an_error(monkeypatch, dask_client):
@@ -242,7 +241,7 @@ def test_discretized_frames(encode, columns):
 
 @pytest.mark.parametrize("method", ["reduce", "each"])
 def test_a_worker_killed_in_mid_fit_does_not_change_the_model(
-    method, monkeypatch, tmp_path, dask_client
+    method, monkeypatch, tmp_path, dying_client
 ):
     table, marker = awkward_table(), tmp_path / "killed"
     real = getattr(DaskSource, method)
@@ -250,13 +249,12 @@ def test_a_worker_killed_in_mid_fit_does_not_change_the_model(
     def dying(self, fn, *add):
         return real(self, dies_once(fn, str(marker), 150), *add)
 
-    before = set(dask_client.run(os.getpid).values())
+    before = set(dying_client.run(os.getpid).values())
     monkeypatch.setattr(DaskSource, method, dying)
     frame = parted(as_pandas(table), PARTS[7])
     assert_same_model(*both(NBTreeClassifier(random_state=0), table, frame))
     assert marker.exists()
-    dask_client.wait_for_workers(2)
-    assert set(dask_client.run(os.getpid).values()) != before
+    assert set(dying_client.run(os.getpid).values()) != before
 
 
 def test_errors_name_the_partition_and_what_is_wrong():
