@@ -22,49 +22,51 @@ from unnaive.density.estimate import logs_without_one
 
 
 @singledispatch
-def calibrated(node: Any, found: Calibration) -> Node:
+def calibrated(node: Any, calibration: Calibration) -> Node:
     """A node whose scores are ``slope * scores + intercept``, or whose columns have factors.
 
     Tables of evidence, alone or in a tree, stay what they are, with other numbers; what else there
     is goes into a `Calibrated`.
     """
-    assert found.columns is None, "only evidence that adds up has columns"
-    return Calibrated(node, found.slope, found.intercept)
+    assert calibration.columns is None, "only evidence that adds up has columns"
+    return Calibrated(node, calibration.slope, calibration.intercept)
 
 
 @calibrated.register
-def _(node: EvidenceTable, found: Calibration) -> Node:
-    scorer = node.scorer.calibrated(found.slope, found.intercept, found.columns)
-    return replace(node, scorer=scorer, slope=found.slope * node.slope, columns=found.columns)
+def _(node: EvidenceTable, calibration: Calibration) -> Node:
+    scorer = node.scorer.calibrated(calibration.slope, calibration.intercept, calibration.columns)
+    return replace(
+        node, scorer=scorer, slope=calibration.slope * node.slope, columns=calibration.columns
+    )
 
 
 @calibrated.register
-def _(node: BayesTree, found: Calibration) -> Node:
-    slope = found.slope
-    prior = np.maximum(scale_logs(node.log_prior, slope) + found.intercept, ABSENT)
-    logs = scale_logs(node.logs, _factor_of_slots(node, found))
+def _(node: BayesTree, calibration: Calibration) -> Node:
+    slope = calibration.slope
+    prior = np.maximum(scale_logs(node.log_prior, slope) + calibration.intercept, ABSENT)
+    logs = scale_logs(node.logs, _factor_of_slots(node, calibration))
     tree = replace(
-        node, log_prior=prior, logs=logs, slope=slope * node.slope, columns=found.columns
+        node, log_prior=prior, logs=logs, slope=slope * node.slope, columns=calibration.columns
     )
     if isinstance(tree, KernelTree):
-        return replace(tree, densities=_scale_densities(tree, found))
+        return replace(tree, densities=_scale_densities(tree, calibration))
     return tree
 
 
-def _factor_of_slots(tree: BayesTree, found: Calibration) -> NDArray[np.float64]:
+def _factor_of_slots(tree: BayesTree, calibration: Calibration) -> NDArray[np.float64]:
     """The factor of each row of a tree's ``logs``."""
-    factors = np.full((len(tree.logs), 1), found.slope)
-    if found.columns is not None:
-        for j, factor in enumerate(found.columns):
+    factors = np.full((len(tree.logs), 1), calibration.slope)
+    if calibration.columns is not None:
+        for j, factor in enumerate(calibration.columns):
             factors[tree.place[:, tree.offsets[j] : tree.offsets[j + 1]]] = factor
     return factors
 
 
-def _scale_densities(tree: KernelTree, found: Calibration) -> NDArray[np.float64]:
-    if found.columns is None:
-        return found.slope * tree.densities
+def _scale_densities(tree: KernelTree, calibration: Calibration) -> NDArray[np.float64]:
+    if calibration.columns is None:
+        return calibration.slope * tree.densities
     factors = np.ones(len(tree.densities))
-    for j, factor in enumerate(found.columns):
+    for j, factor in enumerate(calibration.columns):
         for n, c in np.argwhere(tree.last[j] > 0):
             factors[tree.first[j, n, c] : tree.last[j, n, c]] = factor
     return factors * tree.densities

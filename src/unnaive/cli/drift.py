@@ -78,17 +78,17 @@ def drift(
             target = known_target(fitted._about.target, paths)
         rows = update_scan(fitted.schema_, paths, target, weight, CsvText(decimal, na_values))
         index = MIN_INDEX if fail_above is None else fail_above
-        found = find_drift(fitted, rows, level=level, min_index=index)
+        result = find_drift(fitted, rows, level=level, min_index=index)
     if out is not None:
-        write_drift(found, out, model.name)
+        write_drift(result, out, model.name)
     if not quiet:
-        say(repr(found))
-        say(repr(found.classes))
-    if fail_above is not None and found.alarm:
+        say(repr(result))
+        say(repr(result.classes))
+    if fail_above is not None and result.alarm:
         raise typer.Exit(DRIFTED)
 
 
-def write_drift(found: Drift, out: Path, name: str) -> None:
+def write_drift(result: Drift, out: Path, name: str) -> None:
     """Write a page or JSON, whole or not at all."""
     import json
 
@@ -96,6 +96,6 @@ def write_drift(found: Drift, out: Path, name: str) -> None:
     from unnaive.living.page import drift_page
 
     is_json = out.suffix.lower() == ".json"
-    text = json.dumps(found.to_dict(), indent=1) if is_json else drift_page(found, name)
+    text = json.dumps(result.to_dict(), indent=1) if is_json else drift_page(result, name)
     with replacing(out) as file:
         file.write(text.encode())

@@ -73,7 +73,7 @@ def environment() -> dict[str, Any]:
 def processor() -> tuple[str, list[str]]:
     """The name of the processor that is compiled for, and what it can do."""
     _, name, features = cpu_target.target_context.codegen().magic_tuple()
-    return name, sorted(own[1:] for own in features.split(",") if own.startswith("+"))
+    return name, sorted(item[1:] for item in features.split(",") if item.startswith("+"))
 
 
 def target_name() -> str:
@@ -121,7 +121,7 @@ def target() -> Path | None:
     if os.environ.get(DECLINED) == "0":
         return None
     try:
-        folders = [own for own in sorted(FOLDER.iterdir()) if suits(own)]
+        folders = [item for item in sorted(FOLDER.iterdir()) if suits(item)]
     except OSError:
         return None
     return max(folders, key=_n_features, default=None)
@@ -201,11 +201,11 @@ def store(folder: Path, name: str, reduced: Any) -> None:
     """
     (library, kind, (machine_code, bitcode)), *rest = reduced
     module = binding.parse_bitcode(bitcode)
-    if any(own.name.startswith(".numba.unresolved") for own in module.global_variables):
+    if any(item.name.startswith(".numba.unresolved") for item in module.global_variables):
         return  # of kernels that call each other in a circle
     symbols = [*module.functions, *module.global_variables]
-    defined = [own.name for own in symbols if not own.is_declaration]
-    needed = [own.name for own in symbols if own.is_declaration and own.name[:5] != "llvm."]
+    defined = [item.name for item in symbols if not item.is_declaration]
+    needed = [item.name for item in symbols if item.is_declaration and item.name[:5] != "llvm."]
     rest[5] = ""  # the types of all variables as text, for people who look for an error
     empty = binding.parse_assembly("").as_bitcode()
     payload = dumps((needed, defined, ((library, kind, (machine_code, empty)), *rest)))
@@ -242,7 +242,7 @@ class Builder:
             called.append(signature)
             self._keep(kernel, signature)
         # What is part of another kernel is hidden, so that a call from Python is noticed later.
-        show(kernel, [own for own in called if own in kernel.overloads])
+        show(kernel, [item for item in called if item in kernel.overloads])
 
     def _keep(self, kernel: Any, signature: tuple[Any, ...]) -> None:
         try:

@@ -59,12 +59,12 @@ def signature_text(signature: Iterable[Any]) -> str:
     return ", ".join(map(_argument, signature))
 
 
-def _argument(own: Any) -> str:
-    if isinstance(own, types.BaseNamedTuple):
-        return f"{_class(own.instance_class)}({signature_text(own.types)})"
-    if isinstance(own, types.BaseTuple):
-        return f"({signature_text(own)})"
-    return str(own)
+def _argument(item: Any) -> str:
+    if isinstance(item, types.BaseNamedTuple):
+        return f"{_class(item.instance_class)}({signature_text(item.types)})"
+    if isinstance(item, types.BaseTuple):
+        return f"({signature_text(item)})"
+    return str(item)
 
 
 def _function(function: Any) -> str:
@@ -80,23 +80,23 @@ def _function(function: Any) -> str:
 
 def _names(code: CodeType) -> set[str]:
     """Names that may be globals; attributes are among them."""
-    inner = (own for own in code.co_consts if isinstance(own, CodeType))
+    inner = (item for item in code.co_consts if isinstance(item, CodeType))
     return set(code.co_names).union(*map(_names, inner))
 
 
 def _code(code: CodeType) -> str:
-    constants = [_value(own) for own in code.co_consts]
+    constants = [_value(item) for item in code.co_consts]
     shape = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
     names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
     return f"{code.co_name} {shape} {names} {code.co_code.hex()} {constants}"
 
 
 def _options(options: Mapping[str, Any]) -> str:
-    return str([f"{name}={_value(own)}" for name, own in sorted(options.items())])
+    return str([f"{name}={_value(item)}" for name, item in sorted(options.items())])
 
 
-def _class(own: type) -> str:
-    return f"{own.__module__}.{own.__qualname__}{getattr(own, '_fields', '')}"
+def _class(item: type) -> str:
+    return f"{item.__module__}.{item.__qualname__}{getattr(item, '_fields', '')}"
 
 
 @functools.singledispatch
@@ -140,13 +140,13 @@ def _array(value: Any) -> str:
 @_value.register(tuple)
 @_value.register(list)
 def _sequence(value: Any) -> str:
-    return f"{_class(type(value))} {[_value(own) for own in value]}"
+    return f"{_class(type(value))} {[_value(item) for item in value]}"
 
 
 @_value.register(set)
 @_value.register(frozenset)
 def _set(value: Any) -> str:
-    return f"set {sorted(_value(own) for own in value)}"
+    return f"set {sorted(_value(item) for item in value)}"
 
 
 @_value.register(BuiltinFunctionType)

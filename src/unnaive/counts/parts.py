@@ -119,8 +119,8 @@ def _part_groups(block: Block, starts: NDArray[np.intp]) -> _PartGroups:
         key = here.tobytes()
         if key not in known:
             known[key] = keep_labels(labels, np.flatnonzero(here))
-        own, kept = known[key]
-        each.append(own)
+        present_labels, kept = known[key]
+        each.append(present_labels)
         place[p, kept] = np.arange(len(kept))
     first = np.concatenate(([0], np.cumsum(present.sum(axis=1))))
     return _PartGroups(each, place[part, groups], first)
@@ -144,7 +144,7 @@ def _number_column(block: Block, j: int, starts: NDArray[np.intp], limit: int) -
         grids, whole = _grids(low, high, shifts, ends)
         slots = np.empty(0, dtype=np.intp)
         numbers = column.family == "number"  # not times
-        return _PartCells([*grids], rows, cells, slots, [numbers and own for own in whole])
+        return _PartCells([*grids], rows, cells, slots, [numbers and one for one in whole])
     coders, slots = _categories(raw, low.astype(np.intp), ends, block.order(j))
     return _PartCells(coders, rows, cells, slots, [False] * len(sizes))
 
@@ -226,8 +226,8 @@ def _count(
     tables = []
     for p in range(len(sizes)):
         counts = out[begins[p] : begins[p + 1]].reshape(-1, widths[p])
-        own = slot_offsets(sizes[p])
-        tables.append(CountTable(counts, own, totals[of.first[p] : of.first[p + 1]]))
+        offsets = slot_offsets(sizes[p])
+        tables.append(CountTable(counts, offsets, totals[of.first[p] : of.first[p + 1]]))
     return tables
 
 
@@ -247,9 +247,9 @@ def _moments(
     sums, gaps = sum_moments(block, positions, groups, n_groups, 1)
     each = []
     for p, table in enumerate(tables):
-        own = slice(of.first[p], of.first[p + 1])
-        each.append(Moments(sums.columns, sums.limbs[own]))
+        of_part = slice(of.first[p], of.first[p + 1])
+        each.append(Moments(sums.columns, sums.limbs[of_part]))
         for k, j in enumerate(positions):
             if j not in columns:
-                table.attribute(j)[:, 0] = gaps[own, k]
+                table.attribute(j)[:, 0] = gaps[of_part, k]
     return each

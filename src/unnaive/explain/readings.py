@@ -226,11 +226,11 @@ def _(node: Pool, labels: NDArray[Any]) -> Parts:
 def _member_parts(node: Pool, labels: NDArray[Any]) -> Parts:
     """The parts of members, which answer for a row by their shares times the member's."""
     members = [parts_of(member, labels) for member in node.members]
-    first = np.cumsum([0, *(len(own.names) for own in members)])
+    first = np.cumsum([0, *(len(member.names) for member in members)])
     names = tuple(
-        owner if len(own.names) == 1 else f"{owner}, {name}"
-        for owner, own in zip(node.names, members, strict=True)
-        for name in own.names
+        owner if len(member.names) == 1 else f"{owner}, {name}"
+        for owner, member in zip(node.names, members, strict=True)
+        for name in member.names
     )
 
     def part(k: int) -> Part:
@@ -240,8 +240,8 @@ def _member_parts(node: Pool, labels: NDArray[Any]) -> Parts:
     def active_parts(block: KeptBlock) -> list[ActivePart]:
         return [
             ActivePart(int(start) + one.part, one.rows, share * one.share)
-            for own, share, start in zip(members, node.shares, first[:-1], strict=True)
-            for one in own.active_parts(block)
+            for member, share, start in zip(members, node.shares, first[:-1], strict=True)
+            for one in member.active_parts(block)
         ]
 
     return Parts(names, cache(part), members[0].main, active_parts)

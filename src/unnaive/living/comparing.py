@@ -151,11 +151,11 @@ def drift(
     known = model._sums("compared")
     watched = Watched.of(model, X, y, sample_weight)
     limits = (level, min_index, min_loss)
-    found = _compare(known, watched.summary, watched.labelled, limits, n_bins)
-    predicted = watched.predicted_shares(model.classes_, found.classes.classes)
+    compared = _compare(known, watched.summary, watched.labelled, limits, n_bins)
+    predicted = watched.predicted_shares(model.classes_, compared.classes.classes)
     return replace(
-        found,
-        classes=replace(found.classes, predicted=predicted),
+        compared,
+        classes=replace(compared.classes, predicted=predicted),
         log_loss=watched.log_loss,
         expected_log_loss=watched.expected_log_loss,
     )
@@ -175,14 +175,14 @@ def _compare(
         raise ValueError(f"n_bins must be 2 or more; got {n_bins!r}.")
     sides = align(before, after, labelled=labelled)
     schema = mark_whole(before.schema + after.schema, sides.coders)
-    found = [_column(sides, j, schema.label(j), schema[j], n_bins) for j in range(len(schema))]
-    found = [_as_normal(c, j, before, after) for j, c in enumerate(found)]
+    drifts = [_column(sides, j, schema.label(j), schema[j], n_bins) for j in range(len(schema))]
+    drifts = [_as_normal(c, j, before, after) for j, c in enumerate(drifts)]
     rates, rate_test = _base_rates(sides, before)
-    tests = [rate_test, *(p for c in found for p in (c.p_value, c.evidence_p_value))]
+    tests = [rate_test, *(p for c in drifts for p in (c.p_value, c.evidence_p_value))]
     usable = [k for k, p in enumerate(tests) if not math.isnan(p)]
     for k, p in zip(usable, holm([tests[k] for k in usable]), strict=True):
         tests[k] = p
-    columns = [_judged(c, tests[2 * k + 1], tests[2 * k + 2], limits) for k, c in enumerate(found)]
+    columns = [_judged(c, tests[2 * k + 1], tests[2 * k + 2], limits) for k, c in enumerate(drifts)]
     moved = tests[0] < level and rates.index >= min_index
     rates = replace(rates, p_value=tests[0], drifted=moved)
     columns.sort(key=lambda c: -_size(c, min_index, min_loss))
@@ -238,10 +238,10 @@ def _column(sides: Sides, j: int, name: str, column: Any, n_bins: int) -> Column
     speaks = ([""] * len(before), [""] * len(before))
     if sides.labelled:
         speaks = _speakers(bins, sides.classes)
-        own = evidence_bins(fine, coder, n_bins, sides.totals)
-        if own is not None:
-            loss, turned = _evidence_change(own, sides.classes[frequent_classes(sides.totals)])
-            p_value = interaction_test(own.before, own.after).p_value
+        speaking = evidence_bins(fine, coder, n_bins, sides.totals)
+        if speaking is not None:
+            loss, turned = _evidence_change(speaking, sides.classes[frequent_classes(sides.totals)])
+            p_value = interaction_test(speaking.before, speaking.after).p_value
     return ColumnDrift(
         name,
         stability_index(before, after),
@@ -266,20 +266,20 @@ def _column(sides: Sides, j: int, name: str, column: Any, n_bins: int) -> Column
     )
 
 
-def _as_normal(found: ColumnDrift, j: int, before: Summary, after: Summary) -> ColumnDrift:
+def _as_normal(column: ColumnDrift, j: int, before: Summary, after: Summary) -> ColumnDrift:
     """A column of which only mean and variance are known, compared as normal densities."""
     sides = []
     for part in (before, after):
-        if found.values.values or j not in part.moments.columns:
-            return found
+        if column.values.values or j not in part.moments.columns:
+            return column
         factor = row_factor(part)
         whole = part.moments.finish().column(part.moments.columns.index(j))
         spread = Spread(*(a[:, None] for a in (whole.weight, whole.mean, whole.variance)))
         whole = spread.whole(factor)
         sides.append(Normal(float(whole.weight[0]), float(whole.mean[0]), float(whole.variance[0])))
     if not min(side.weight for side in sides):
-        return found
-    return replace(found, index=normal_index(*sides), p_value=normal_test(*sides).p_value)
+        return column
+    return replace(column, index=normal_index(*sides), p_value=normal_test(*sides).p_value)
 
 
 def _given_class(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -288,38 +288,40 @@ def _given_class(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.log(smoothed / smoothed.sum(axis=1, keepdims=True)))
 
 
-def _evidence_change(own: ColumnCounts, classes: NDArray[Any]) -> tuple[float, str]:
+def _evidence_change(bins: ColumnCounts, classes: NDArray[Any]) -> tuple[float, str]:
     """What the old evidence costs in the new rows, and the costliest value that turned.
 
     Old evidence are the old odds ratios between values and classes. They are given the new shares
     of values and of classes, so that changes of these alone cost nothing. What chance is expected
     to cost is taken off: half a nat for each degree of freedom, over the rows of either side.
     """
-    new = own.after + PSEUDO / own.after.size
-    old = with_margins(own.before + PSEUDO, new)
+    new = bins.after + PSEUDO / bins.after.size
+    old = with_margins(bins.before + PSEUDO, new)
     costs = (new * np.log(new / old)).sum(axis=0) / new.sum()
-    logs = [_given_class(side) for side in (own.before, own.after)]
+    logs = [_given_class(side) for side in (bins.before, bins.after)]
     first, second = (side.argmax(axis=0) for side in logs)
     strong = np.array([np.ptp(side, axis=0) >= SPEAKS for side in logs]).all(axis=0)
     turned = np.flatnonzero((first != second) & strong & (costs > 0))
-    n_values = int(((own.before + own.after).sum(axis=0) > 0).sum())
-    freedom = (len(own.before) - 1) * max(0, n_values - 1)
-    chance = freedom / 2 * sum(1 / max(side.sum(), 1.0) for side in (own.before, own.after))
+    n_values = int(((bins.before + bins.after).sum(axis=0) > 0).sum())
+    freedom = (len(bins.before) - 1) * max(0, n_values - 1)
+    chance = (
+        freedom / 2 * sum(1 / max(side.sum(), 1.0) for side in (bins.before, bins.after))
+    )
     loss = max(0.0, float(costs.sum() - chance))
     if not len(turned):
         return loss, ""
     b = int(turned[np.argmax(costs[turned])])
-    return loss, f"{own.words[b]}: {classes[first[b]]} -> {classes[second[b]]}"
+    return loss, f"{bins.words[b]}: {classes[first[b]]} -> {classes[second[b]]}"
 
 
 def _speakers(bins: ColumnCounts, classes: NDArray[Any]) -> tuple[list[str], list[str]]:
     """The class that each bin, missing first, speaks for; empty where it says little."""
-    found = []
+    sides = []
     for gap, side in zip(bins.missing, (bins.before, bins.after), strict=True):
         logs = _given_class(np.concatenate((gap[:, None], side), axis=1))
         best, strong = logs.argmax(axis=0), np.ptp(logs, axis=0) >= SPEAKS
         rows = gap.sum(), *side.sum(axis=0)
-        found.append(
+        sides.append(
             [str(classes[c]) if s and n else "" for c, s, n in zip(best, strong, rows, strict=True)]
         )
-    return found[0], found[1]
+    return sides[0], sides[1]

@@ -47,10 +47,10 @@ class PeriodCounter:
 
         def count(run: range) -> list[Summary]:
             own_starts = starts[run.start : run.stop + 1]
-            own = take(int(own_starts[0]), int(own_starts[-1]))
+            part = take(int(own_starts[0]), int(own_starts[-1]))
             if len(run) == 1:
-                return [summarize_block(own, wanted, limit, 1)]
-            return summarize_parts(own, own_starts - own_starts[0], wanted, limit)
+                return [summarize_block(part, wanted, limit, 1)]
+            return summarize_parts(part, own_starts - own_starts[0], wanted, limit)
 
         each = in_threads(count, _runs(starts), self.n_jobs)
         return dict(zip(periods, chain.from_iterable(each), strict=True)), n_read
@@ -66,10 +66,10 @@ def _taker(block: Block, places: NDArray[np.intp]) -> Callable[[int, int], Block
 
     def take(start: int, stop: int) -> Block:
         rows = order[start:stop]
-        own = kept.take(rows)
-        own.target = cut_target(block.target, rows)
-        own.weight = None if block.weight is None else block.weight[rows]
-        return own
+        part = kept.take(rows)
+        part.target = cut_target(block.target, rows)
+        part.weight = None if block.weight is None else block.weight[rows]
+        return part
 
     return take
 
@@ -114,9 +114,9 @@ def count_periods(
         What is known of the columns.
     """
     source = _open(estimator, periods, rows, fitted)
-    own = clone(estimator).set_callbacks()
+    counting = clone(estimator).set_callbacks()
     in_memory = isinstance(source, MemorySource)
-    counter = PeriodCounter(own, periods, first, estimator.n_jobs if in_memory else 1)
+    counter = PeriodCounter(counting, periods, first, estimator.n_jobs if in_memory else 1)
     return source.reduce(counter, _add, COUNTING)
 
 

@@ -269,11 +269,11 @@ class Timeline:
         start, stop = self._places(since, until)
         if half_life is None:
             return self._windows.window(start, stop)
-        own = self.periods_[start:stop]
+        periods = self.periods_[start:stop]
         calendar = isinstance(self._periods, Calendar)
-        weights = fading_weights(own, half_life, calendar=calendar)
+        weights = fading_weights(periods, half_life, calendar=calendar)
         return merge_summaries(
-            [self._sums[p].scaled(w) for p, w in zip(own, weights, strict=True) if w > 0]
+            [self._sums[p].scaled(w) for p, w in zip(periods, weights, strict=True) if w > 0]
         )
 
     def _places(self, since: Any, until: Any) -> tuple[int, int]:
@@ -354,8 +354,8 @@ class Timeline:
         self._catch_up()
         groups: dict[Period, list[Summary]] = {}
         for period in self.periods_:
-            own = unit_of(period)
-            fits = own is not None and nested(own, unit)
+            finer = unit_of(period)
+            fits = finer is not None and nested(finer, unit)
             larger = coarser(period, unit) if fits else period
             name = larger if fits and old(larger) else period
             groups.setdefault(name, []).append(self._sums[period])

@@ -43,10 +43,10 @@ def _inside(periods: Sequence[str], since: Any, until: Any) -> list[int]:
     end = None if until is None else moment_of(until, end=True)
     inside = []
     for k, period in enumerate(periods):
-        own = span_of(period)
-        if (start is not None and own.end <= start) or (end is not None and own.start >= end):
+        span = span_of(period)
+        if (start is not None and span.end <= start) or (end is not None and span.start >= end):
             continue
-        if (start is not None and own.start < start) or (end is not None and own.end > end):
+        if (start is not None and span.start < start) or (end is not None and span.end > end):
             raise ValueError(
                 f"the window from {since!r} to {until!r} holds only a part of the period "
                 f"{period!r}; begin or end it where periods do."
@@ -55,7 +55,7 @@ def _inside(periods: Sequence[str], since: Any, until: Any) -> list[int]:
     return inside
 
 
-def fading_weights(own: Sequence[Period], half_life: Any, *, calendar: bool) -> list[float]:
+def fading_weights(periods: Sequence[Period], half_life: Any, *, calendar: bool) -> list[float]:
     """Weights of the rows of periods: half as much for every half-life before the last one."""
     if isinstance(half_life, datetime.timedelta) and calendar:
         half_life = half_life / datetime.timedelta(days=1)
@@ -64,8 +64,8 @@ def fading_weights(own: Sequence[Period], half_life: Any, *, calendar: bool) -> 
         what = "days, or a timedelta," if calendar else "periods"
         raise ValueError(f"half_life must be a number of {what} above 0; got {half_life!r}.")
     if calendar:
-        ends = [span_of(period).end for period in own]
+        ends = [span_of(period).end for period in periods]
         ages = [float((ends[-1] - end) / DAY) for end in ends]
     else:
-        ages = [float(len(own) - 1 - k) for k in range(len(own))]
+        ages = [float(len(periods) - 1 - k) for k in range(len(periods))]
     return [0.5 ** (age / float(half_life)) for age in ages]

@@ -76,7 +76,8 @@ def intervals(
         changes = np.flatnonzero(measure.classes[1:] != measure.classes[:-1])
         edges = (measure.values[changes] + measure.values[changes + 1]) / 2
         before.append(len(edges) + 1)
-        after.append(1 if cuts[j] is None else len(cuts[j]) + 1)
+        left = cuts[j]
+        after.append(1 if left is None else len(left) + 1)
         kept.append(100 * (_right(numbers.iloc[:, j], y, edges) - measure.delta))
     return {
         "before": float(np.mean(before)),

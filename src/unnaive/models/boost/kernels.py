@@ -75,18 +75,18 @@ def fill_gradients(
             shares[k, i] = part[i, k]
     top[:] = shares[0]
     for k in range(1, n_scores):
-        own = shares[k]
+        of_class = shares[k]
         for i in range(n):
-            top[i] = max(top[i], own[i])
+            top[i] = max(top[i], of_class[i])
     for k in range(n_scores):
-        own = shares[k]
+        of_class = shares[k]
         for i in range(n):
-            own[i] = exponential(max(own[i] - top[i], -STEEPEST))
-            total[i] += own[i]
+            of_class[i] = exponential(max(of_class[i] - top[i], -STEEPEST))
+            total[i] += of_class[i]
     for k in range(n_scores):
-        own = shares[k]
+        of_class = shares[k]
         for i in range(n):
-            share[i] = own[i] / total[i]
+            share[i] = of_class[i] / total[i]
         _write(share, groups == k, weight, gradients[:, k])
 
 
@@ -118,9 +118,9 @@ def fill_cells(rows: Rows, terms: Terms, t: int, first: int, cells: NDArray[np.i
     a, b = terms.first[t], terms.second[t]
     n = len(cells)
     if b < 0:
-        own = rows.slots[a, first : first + n]
+        column = rows.slots[a, first : first + n]
         for i in range(n):
-            cells[i] = own[i]
+            cells[i] = column[i]
         return
     height = np.int32(terms.height[t])
     one, two = rows.pair_slots[a, first : first + n], rows.pair_slots[b, first : first + n]
@@ -139,10 +139,10 @@ def add_up(cells: NDArray[np.int32], gradients: NDArray[np.int32], sums: NDArray
             sums[c, 0, 1] += gradients[i, 0, 1]
         return
     for i in range(len(cells)):
-        own = sums[cells[i]]
+        cell = sums[cells[i]]
         for k in range(n_scores):
-            own[k, 0] += gradients[i, k, 0]
-            own[k, 1] += gradients[i, k, 1]
+            cell[k, 0] += gradients[i, k, 0]
+            cell[k, 1] += gradients[i, k, 1]
 
 
 @kernel
@@ -156,9 +156,9 @@ def _move(
             scores[i, 0] += steps[cells[i], 0]
         return
     for i in range(len(cells)):
-        own = steps[cells[i]]
+        added = steps[cells[i]]
         for k in range(n_scores):
-            scores[i, k] += own[k]
+            scores[i, k] += added[k]
 
 
 @kernel
@@ -264,8 +264,8 @@ def weigh_cells(
 ) -> None:
     """Add the rows' weights to their cells (OUT), rounded so that their order does not matter."""
     for i in range(len(cells)):
-        own = _learning_weight(rows, first + i, bag)
-        weight[cells[i]] += np.rint(own * 1024.0) / 1024.0
+        learning = _learning_weight(rows, first + i, bag)
+        weight[cells[i]] += np.rint(learning * 1024.0) / 1024.0
 
 
 @kernel
@@ -311,13 +311,13 @@ def add_tables(
 
 
 @kernel
-def _row_loss(scores: NDArray[np.float64], own: int) -> float:
+def _row_loss(scores: NDArray[np.float64], group: int) -> float:
     """Minus log probability of a row's own class, at most STEEPEST."""
     n_scores = len(scores)
     if n_scores == 1:
-        z = scores[0] if own == 1 else -scores[0]
+        z = scores[0] if group == 1 else -scores[0]
         return min(max(-z, 0.0) + math.log1p(math.exp(-abs(z))), STEEPEST)
-    return min(log_sum(scores, 0, 1, n_scores) - scores[own], STEEPEST)
+    return min(log_sum(scores, 0, 1, n_scores) - scores[group], STEEPEST)
 
 
 @kernel

@@ -83,17 +83,17 @@ def step_column(
         for k in range(n_scores):
             whole_g[k] += gradient[i, k]
             whole_h[k] += curvature[i, k]
-    g, h, own = np.zeros(n_scores), np.zeros(n_scores), 0.0
+    g, h, mass = np.zeros(n_scores), np.zeros(n_scores), 0.0
     best, cut = -1.0, NO_CUT
     left, right = np.zeros(n_scores), np.zeros(n_scores)
     for o in range(n - 1):
         i = order[o]
-        own += weight[i]
+        mass += weight[i]
         rest -= weight[i]
         for k in range(n_scores):
             g[k] += gradient[i, k]
             h[k] += curvature[i, k]
-        if weight[i] == 0.0 or own < rule.least or rest < rule.least:
+        if weight[i] == 0.0 or mass < rule.least or rest < rule.least:
             continue
         gain = 0.0
         for k in range(n_scores):
@@ -139,10 +139,10 @@ def step_pair(
     for a in range(na):
         for b in range(nb):
             heavy[a, b] = weight[one[a] * height + two[b]]
-            own = sums[one[a] * height + two[b]]
+            cell = sums[one[a] * height + two[b]]
             for k in range(n_scores):
-                gradient[k, a, b] = own[k, 0] * rule.unit
-                curvature[k, a, b] = own[k, 1] * rule.unit
+                gradient[k, a, b] = cell[k, 0] * rule.unit
+                curvature[k, a, b] = cell[k, 1] * rule.unit
     _accumulate(heavy)
     for k in range(n_scores):
         _accumulate(gradient[k])
@@ -192,12 +192,12 @@ def _pair_order(
     if not (sorted_first and sorted_second):
         for a in range(lowest, width - 1):
             for b in range(lowest, height - 1):
-                own = sums[a * height + b]
+                cell = sums[a * height + b]
                 for k in range(n_scores):
-                    one[a, k, 0] += own[k, 0] * rule.unit
-                    one[a, k, 1] += own[k, 1] * rule.unit
-                    two[b, k, 0] += own[k, 0] * rule.unit
-                    two[b, k, 1] += own[k, 1] * rule.unit
+                    one[a, k, 0] += cell[k, 0] * rule.unit
+                    one[a, k, 1] += cell[k, 1] * rule.unit
+                    two[b, k, 0] += cell[k, 0] * rule.unit
+                    two[b, k, 1] += cell[k, 1] * rule.unit
     return (
         _ranked(one[:, :, 0], one[:, :, 1], lowest, sorted_first, rule.ridge),
         _ranked(two[:, :, 0], two[:, :, 1], lowest, sorted_second, rule.ridge),

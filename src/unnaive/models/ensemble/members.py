@@ -117,12 +117,12 @@ class Members:
 
         Several members may learn at once: trees read nothing but the coded rows.
         """
-        own = self.member(k)
+        member = self.member(k)
         if self.target is None:
-            grown: Node = own._grow_shared(self.shared, weight)
+            grown: Node = member._grow_shared(self.shared, weight)
             return grown
         with silence():  # what looks wrong in the table was said when it was read
-            answer: Answer = own.fit(*self._weighted(weight)).answer_
+            answer: Answer = member.fit(*self._weighted(weight)).answer_
         if isinstance(answer.core, Foreign):
             raise TypeError(
                 "estimator is built around a classifier of another library; members of an "
@@ -131,7 +131,7 @@ class Members:
             )
         if answer.schema.kinds != self.shared.summary.schema.kinds:
             raise ValueError(
-                f"the estimator {type(own).__name__} reads columns of some rows as other kinds "
+                f"the estimator {type(member).__name__} reads columns of some rows as other kinds "
                 "than those of all; say which are categories with its categorical_features."
             )
         return answer.root
@@ -198,10 +198,10 @@ class MemberEnsemble(TableClassifier):
 
     def _estimator(self) -> Any:
         """What members are copies of: with the threads of this one, where it has none."""
-        own = self._given()
-        if self.n_jobs is None or getattr(own, "n_jobs", 0) is not None:
-            return own
-        return clone(own).set_params(n_jobs=self.n_jobs)
+        given = self._given()
+        if self.n_jobs is None or getattr(given, "n_jobs", 0) is not None:
+            return given
+        return clone(given).set_params(n_jobs=self.n_jobs)
 
     @property
     def categorical_features(self) -> Any:
@@ -228,8 +228,8 @@ class MemberEnsemble(TableClassifier):
         return [Answer(schema, classes, member) for member in pool.members]
 
     def _declare_categories(self, categorical_features: Any) -> Any:
-        own = clone(self._given())._declare_categories(categorical_features)
-        return self.set_params(estimator=own)
+        declared = clone(self._given())._declare_categories(categorical_features)
+        return self.set_params(estimator=declared)
 
     def _wanted(self, schema: Schema) -> Wanted:
         return Wanted(schema.numeric)

@@ -203,15 +203,15 @@ def _route_values(
     start: int,
 ) -> int:
     """One more route (OUT), from ``start``: a child for each value of these rows; how many."""
-    own = route[start : start + size]
-    own[:] = -1
+    routes = route[start : start + size]
+    routes[:] = -1
     for row in rows:
         if codes[row]:
-            own[codes[row] - 1] = 0
+            routes[codes[row] - 1] = 0
     n_children = 0
     for value in range(size):
-        if own[value] == 0:
-            own[value] = n_children
+        if routes[value] == 0:
+            routes[value] = n_children
             n_children += 1
     return n_children
 
@@ -273,10 +273,10 @@ def grow(
         need[0], need[1], need[2] = 0, n_nodes + widest, n_routes + widest
         short = need[1] > len(nodes.attribute) or need[2] > len(nodes.route)
         if nodes.attribute[node] < 0 and not short:  # otherwise it has its test, but found no room
-            own = nodes.class_weight[node]
-            items = own.sum()
+            by_class = nodes.class_weight[node]
+            items = by_class.sum()
             few = items < 2.0 * min_rows or nodes.depth[node] == max_depth
-            if few or own.max() >= items - EPSILON:
+            if few or by_class.max() >= items - EPSILON:
                 node += 1
                 continue
             rows = nodes.members[start:stop]
@@ -309,8 +309,8 @@ def grow(
             child = nodes.first[node] + k
             nodes.attribute[child], nodes.depth[child] = -1, nodes.depth[node] + 1
             nodes.start[child], nodes.stop[child] = edges[k], edges[k + 1]
-            own = nodes.class_weight[child]
-            weigh(table, nodes.members, nodes.fraction, edges[k], edges[k + 1], own)
+            by_class = nodes.class_weight[child]
+            weigh(table, nodes.members, nodes.fraction, edges[k], edges[k + 1], by_class)
         n_nodes += nodes.n_children[node]
         node += 1
     at[0], at[1], at[2] = node, n_nodes, n_routes
