@@ -304,9 +304,7 @@ def _evidence_change(bins: ColumnCounts, classes: NDArray[Any]) -> tuple[float, 
     turned = np.flatnonzero((first != second) & strong & (costs > 0))
     n_values = int(((bins.before + bins.after).sum(axis=0) > 0).sum())
     freedom = (len(bins.before) - 1) * max(0, n_values - 1)
-    chance = (
-        freedom / 2 * sum(1 / max(side.sum(), 1.0) for side in (bins.before, bins.after))
-    )
+    chance = freedom / 2 * sum(1 / max(side.sum(), 1.0) for side in (bins.before, bins.after))
     loss = max(0.0, float(costs.sum() - chance))
     if not len(turned):
         return loss, ""
