@@ -15,19 +15,21 @@ if TYPE_CHECKING:
 
 DRIFTED = 3  # exit code
 
+KnownTarget = Annotated[
+    str | None,
+    column(
+        "--target",
+        "-t",
+        help="Column with the classes; by default the one that the model was trained on, if the "
+        "data have it.",
+    ),
+]
+
 
 def drift(
     model: ModelFile,
     data: Data,
-    target: Annotated[
-        str | None,
-        column(
-            "--target",
-            "-t",
-            help="Column with the classes; by default the one that the model was trained on, if "
-            "the data have it.",
-        ),
-    ] = None,
+    target: KnownTarget = None,
     weight: Weight = None,
     decimal: Decimal = None,
     na_values: NaValues = None,

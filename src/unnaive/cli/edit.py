@@ -14,56 +14,66 @@ if TYPE_CHECKING:
     from unnaive.table import Column
 
 
+EditedColumn = Annotated[
+    str | None, typer.Argument(metavar="COLUMN", help="Column to correct.", show_default=False)
+]
+EditedValue = Annotated[
+    str | None,
+    typer.Option(
+        "--value",
+        metavar="VALUE",
+        help="Category, or a number of the interval, that --evidence is of; without it, a missing "
+        "value.",
+        show_default=False,
+    ),
+]
+NewEvidence = Annotated[
+    float | None,
+    typer.Option(
+        "--evidence",
+        metavar="NATS",
+        help="What the value shall do to the log odds of the class.",
+        show_default=False,
+    ),
+]
+Flat = Annotated[
+    bool, typer.Option("--flat", help="Let the column say nothing.", show_default=False)
+]
+Increasing = Annotated[
+    bool | None,
+    typer.Option(
+        "--increasing/--decreasing",
+        help="Let the evidence for the class rise, or fall, with the values.",
+        show_default=False,
+    ),
+]
+Undo = Annotated[
+    bool, typer.Option("--undo", help="Take the last correction back.", show_default=False)
+]
+ForClass = Annotated[
+    str | None,
+    typer.Option(
+        "--class",
+        metavar="CLASS",
+        help="Class that evidence is for; by default the second of two.",
+        show_default=False,
+    ),
+]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who makes the correction.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")]
+
+
 def edit(
     model: ModelFile,
-    column: Annotated[
-        str | None, typer.Argument(metavar="COLUMN", help="Column to correct.", show_default=False)
-    ] = None,
-    value: Annotated[
-        str | None,
-        typer.Option(
-            "--value",
-            metavar="VALUE",
-            help="Category, or a number of the interval, that --evidence is of; without it, a "
-            "missing value.",
-            show_default=False,
-        ),
-    ] = None,
-    evidence: Annotated[
-        float | None,
-        typer.Option(
-            "--evidence",
-            metavar="NATS",
-            help="What the value shall do to the log odds of the class.",
-            show_default=False,
-        ),
-    ] = None,
-    flat: Annotated[
-        bool, typer.Option("--flat", help="Let the column say nothing.", show_default=False)
-    ] = False,
-    increasing: Annotated[
-        bool | None,
-        typer.Option(
-            "--increasing/--decreasing",
-            help="Let the evidence for the class rise, or fall, with the values.",
-            show_default=False,
-        ),
-    ] = None,
-    undo: Annotated[
-        bool,
-        typer.Option("--undo", help="Take the last correction back.", show_default=False),
-    ] = False,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--class",
-            metavar="CLASS",
-            help="Class that evidence is for; by default the second of two.",
-            show_default=False,
-        ),
-    ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who makes the correction.")] = "",
-    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")] = "",
+    column: EditedColumn = None,
+    value: EditedValue = None,
+    evidence: NewEvidence = None,
+    flat: Flat = False,
+    increasing: Increasing = None,
+    undo: Undo = False,
+    label: ForClass = None,
+    by: By = "",
+    reason: Reason = "",
     out: ChangedModel = None,
     quiet: Quiet = False,
 ) -> None:
