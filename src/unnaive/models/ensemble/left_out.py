@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -142,6 +143,7 @@ def judge_columns(
     n_left, totals = records.advance(step, add_pairs, CALIBRATING)
     parts = list(records.each(_state))
     judged = parts[0] if len(parts) == 1 else join_records(parts, records.storage)
+    judged = replace(judged, storage=records.storage)
     return judged.weigh_classes(totals) if n_left else judged
 
 
