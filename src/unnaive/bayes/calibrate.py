@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unnaive.bayes.calibrate_kernels import FARTHEST, add_curvature, add_sums
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.threads import in_threads
-from unnaive.table.storage import stretches
+from unnaive.table.storage import Storage, stretches
 
 # Evidence against the classes that occur would turn itself around: it is nearly switched off.
 LEAST_SLOPE = 0.01
@@ -164,6 +164,7 @@ def fit_calibration(
     weight: NDArray[np.float64] | None = None,
     n_jobs: int | None = None,
     slope: float | None = None,
+    storage: Storage | None = None,
 ) -> Calibration:
     """The slope and the intercepts under which the classes of rows are most probable.
 
@@ -180,8 +181,10 @@ def fit_calibration(
     weight : array of shape (rows,) or None, default=None
     slope : float or None, default=None
         A slope that is known; then only the intercepts are learned.
+    storage : Storage or None, default=None
+        Room for the sums of terms; None is memory.
     """
-    totals = scores if scores.ndim == 2 else _add_terms(scores)
+    totals = scores if scores.ndim == 2 else _add_terms(scores, storage or Storage())
     return fit_visited(_of_arrays(totals, groups, weight), totals.shape[1], n_jobs, slope)
 
 
@@ -203,6 +206,7 @@ def fit_columns(
     groups: NDArray[Any],
     weight: NDArray[np.float64],
     n_jobs: int | None = None,
+    storage: Storage | None = None,
 ) -> Calibration:
     """A factor for each column and the intercepts under which the classes are most probable.
 
@@ -218,7 +222,7 @@ def fit_columns(
     whole, base = _base(visit, n_classes)
     if base is None:
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
-    shared = fit_calibration(logs, groups, weight, n_jobs)
+    shared = fit_calibration(logs, groups, weight, n_jobs, storage=storage)
     factors = np.full(n_factors, shared.slope)
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
@@ -228,9 +232,9 @@ def fit_columns(
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
 
 
-def _add_terms(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _add_terms(scores: NDArray[np.float64], storage: Storage) -> NDArray[np.float64]:
     """The sum of the terms of each row and class."""
-    total = np.empty((len(scores), scores.shape[2]))
+    total = storage.empty((len(scores), scores.shape[2]), np.float64)
     for part in stretches(len(scores), PART):
         np.einsum("itc->ic", scores[part], out=total[part])
     return total

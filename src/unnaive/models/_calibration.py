@@ -27,12 +27,12 @@ from unnaive.encode import Labels
 from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
-from unnaive.table.storage import join, join_records, stretches
+from unnaive.table.storage import Storage, join, join_records, stretches
 
 CALIBRATING = "calibrating"
 # Evidence by column that is kept, rows x columns x classes: 256 MiB
 MOST_NUMBERS = 1 << 25
-PART = 1 << 20  # numbers of rows whose evidence is taken at a time: all at once would be held twice
+PART = 1 << 16  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
 def check_calibration(model: Any, *more: str) -> None:
@@ -44,7 +44,8 @@ def check_calibration(model: Any, *more: str) -> None:
 class JudgedRows:
     """Scores of rows by a model that has not seen them, their classes and weights.
 
-    Scores are rows x classes; or what they are sums of: rows x (1 + columns) x classes.
+    Scores are rows x classes; or what they are sums of: rows x (1 + columns) x classes. ``storage``
+    is room for what a fit has of each row; None is memory.
     """
 
     PER_ROW: ClassVar = {"scores": 0, "groups": 0, "weight": 0}
@@ -52,11 +53,12 @@ class JudgedRows:
     scores: NDArray[np.float64]
     groups: NDArray[Any]
     weight: NDArray[np.float64]
+    storage: Storage | None = None
 
     def fit(self, n_jobs: int | None = None) -> Calibration:
         """The calibration under which the classes of these rows are most probable."""
         fit = fit_calibration if self.scores.ndim == 2 else fit_columns
-        return fit(self.scores, self.groups, self.weight, n_jobs)
+        return fit(self.scores, self.groups, self.weight, n_jobs, storage=self.storage)
 
     def fit_shared(self, alone: NDArray[np.bool_], n_jobs: int | None = None) -> Calibration:
         """As `fit` by column, with one factor for all columns but those that stand alone."""
@@ -123,7 +125,7 @@ def judge_left_out(
         return JudgedRows(scores, groups, weight * factor[groups])
 
     if share >= 1.0:
-        return join(source, judge, n_rows, CALIBRATING)
+        return replace(join(source, judge, n_rows, CALIBRATING), storage=source.storage)
 
     def judge_some(block: Block) -> tuple[JudgedRows, NDArray[np.float64]]:
         assert block.target is not None

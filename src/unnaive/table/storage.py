@@ -196,10 +196,19 @@ def join(source: Source, fn: Callable[[Block], T], n_rows: int, name: str = CODI
     return whole
 
 
-def join_records(records: Sequence[T]) -> T:
-    """One record of several, in memory."""
+def join_records(records: Sequence[T], storage: Storage | None = None) -> T:
+    """One record of several, in memory if no storage is given."""
+    room = storage or Storage()
+
+    def concatenate(parts: Sequence[tuple[NDArray[Any], int]]) -> NDArray[Any]:
+        arrays, axis = [array for array, _ in parts], parts[0][1]
+        shape = list(arrays[0].shape)
+        shape[axis] = sum(array.shape[axis] for array in arrays)
+        out = room.empty(tuple(shape), np.result_type(*arrays))
+        return np.concatenate(arrays, axis=axis, out=out)
+
     columns = zip(*(_arrays(record) for record in records), strict=True)
-    joined = iter([np.concatenate([a for a, _ in each], axis=each[0][1]) for each in columns])
+    joined = iter([concatenate(each) for each in columns])
     return _each_array(records[0], lambda _array, _axis: next(joined))
 
 

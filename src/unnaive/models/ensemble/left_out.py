@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -140,7 +141,9 @@ def judge_columns(
     """
     step = partial(_judge_columns, boosted, scorers, smoothing, records.storage, n_jobs)
     n_left, totals = records.advance(step, add_pairs, CALIBRATING)
-    judged = join_records(list(records.each(_state)))
+    parts = list(records.each(_state))
+    judged = parts[0] if len(parts) == 1 else join_records(parts, records.storage)
+    judged = replace(judged, storage=records.storage)
     return judged.weigh_classes(totals) if n_left else judged
 
 
@@ -174,7 +177,8 @@ def _judge_columns(
         _fill_column(rows, cells, units, boosted, scorers, smoothing, scores[:, 1 + cells[0]])
 
     list(in_threads(fill, list(_columns(rows)), n_jobs))
-    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    weight = storage.empty(rows.n_rows, np.float64)
+    weight[:] = 1.0 if rows.weight is None else rows.weight
     totals = np.zeros(n_classes)
     totals += np.bincount(record.learning.groups, record.learning.weight, n_classes)
     n_left = record.learning.n_rows - rows.n_rows

@@ -267,7 +267,7 @@ def _begin(
 def _draw_watched(rows: Rows, share: float, storage: Storage) -> NDArray[np.intp]:
     """Places of rows, drawn by their numbers."""
     if share >= 1.0:
-        return np.arange(rows.n_rows)
+        return storage.copy(np.arange(rows.n_rows))
     return storage.where(lambda part: draw_uniform(0, rows.row_ids[part]) < share, rows.n_rows)
 
 
