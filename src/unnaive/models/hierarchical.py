@@ -61,9 +61,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     child is to be trusted with a row. Unlike naive Bayes, and unlike boosting or bagging it,
     mixtures can learn what no column tells alone, such as exclusive or.
 
-    Training is Wiering's online generalized EM: each row is learned by the experts as much as they
-    are likely to have produced its class, and by the gates in favour of the child that is most
-    likely to have.
+    Training is Wiering's online generalized EM: experts learn a row as much as they are likely to
+    have produced its class, and gates in favour of the child that is most likely to have.
 
     Parameters
     ----------
@@ -77,18 +76,16 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         An expert that gives the true class the probability p is taken to be as likely as
         exp(-sigma (1 - p)): small values make experts part slowly.
     likelihood : {"gaussian", "bernoulli"}, default="gaussian"
-        The paper's, as ``sigma`` says; or that such an expert is as likely as p itself, which the
-        paper names as another choice and which makes experts part at once.
+        The paper's, as ``sigma`` says; or p itself, which it names too: experts part at once.
     gamma : float, default=0.1
         Pseudo-count of every counter, at least 1e-6.
     noise : float, default=0.01
         Counters start with a random number from 0 to this, so that experts come to differ.
     training : {"online", "batch"}, default="online"
-        Learn after every row, as the paper does; or judge all rows by the same counters and then
-        add what they teach, which does not depend on the order or the grouping of rows.
+        Learn after every row, as the paper does; or from all rows of a sweep together, which does
+        not depend on their order or grouping.
     shuffle : bool, default=True
-        Whether an online sweep visits the rows in a random order, another in each sweep, or as they
-        come.
+        Whether online sweeps visit the rows in random orders, or as they come.
     numeric : <rules> or dict, default="sigma"
         How numeric columns are cut, once, before training; see `NaiveBayesClassifier`.
     n_bins, bandwidth, class_weight, categorical_features, max_categories, grid_limit :
@@ -97,8 +94,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         Whether `fit` calibrates the probabilities, as `BaggedNaiveBayesClassifier` does, by rows
         that are judged as if they had not been counted. ``"none"`` is the paper's.
     cv : int, splitter or iterable, default=5
-        Folds that judge architectures, for ``layers="grow"``: how many to draw, a scikit-learn
-        splitter, or ready (train, test) positions.
+        Folds that judge architectures: how many, a splitter, or ready (train, test) positions.
     max_experts : int, default=16
         Largest architecture that ``layers="grow"`` tries.
     random_state : int, RandomState instance or None, default=None
@@ -124,7 +120,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     n_sweeps_ : int
         Sweeps made so far.
     seed_ : int
-        What random choices depend on; later sweeps of :meth:`partial_fit` go on with it.
+        What random choices depend on, also in :meth:`partial_fit`.
     factor_ : array of shape (n_classes,)
         What the weights of each class's rows are multiplied by.
     schema_ : Schema
