@@ -67,9 +67,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     Parameters
     ----------
     layers : sequence of int or "grow", default=(4,)
-        Children of every gate, layer by layer: ``(4,)`` is one gate over four experts, ``(2, 2)``
-        a root over two gates of two experts each. ``"grow"`` starts from one expert and grows while
-        cross-validated accuracy improves.
+        Children of every gate, by layer: ``(4,)`` is one gate over four experts, ``(2, 2)`` a root
+        over two gates of two each. ``"grow"`` grows while cross-validated accuracy improves.
     n_sweeps : int, default=5
         How often all rows are visited.
     sigma : float, default=0.1
