@@ -577,6 +577,8 @@ def test_sites_that_count_by_one_plan_merge_into_the_model_of_all_rows(ask):
         asked = ("summarize", f"{name}.csv", "--schema", "plan.json", "-o", f"{name}.unv", "-q")
         assert ask(*asked) == (0, "", "")
     assert ask("merge", "a.unv", "b.unv", "c.unv", "-o", "merged.unv", "-q") == (0, "", "")
+    for name in ("merged", "all"):  # the same but for the moment of training
+        save(load(f"{name}.unv"), f"{name}.unv", trained=datetime.datetime(2026, 1, 1))
     assert Path("merged.unv").read_bytes() == Path("all.unv").read_bytes()
     fit = ("fit", "-m", "nb", "all.csv", "-t", TARGET, "-o", "fit.unv", "--cv", 0, "-q")
     assert ask(*fit, "--set", "alpha=1") == (0, "", "")

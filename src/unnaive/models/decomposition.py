@@ -318,15 +318,15 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         check_number(self, "max_clusters", 1, whole=True)
 
     def _check_learned(self) -> None:
+        n, pairs = len(self.classes_), self.owner_
+        trained = getattr(self.estimator_, "classes_", np.empty(0))
+        expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
         answer = self.answer_  # put together of what a file holds, which is checked piece by piece
         for node in answer.nodes():
             if isinstance(node, Folded | Calibrated):
                 node.check()
         answer.check()
         expect(self.fold_ in ("sum", "max"), f"fold_ is {self.fold_!r}.")
-        n, pairs = len(self.classes_), self.owner_
-        trained = getattr(self.estimator_, "classes_", np.empty(0))
-        expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
         super()._check_learned()
         expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
         n_clusters = [clusters.n_clusters for clusters in self.clusters_]
