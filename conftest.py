@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 HERE = Path(__file__).parent
+FIRST = ("test_spark.py", "test_dask.py", "test_memory.py")  # which mostly wait, or take long
 
 # By the kernels' stamps, so that after a change only what it touches is compiled again.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / "tests"))
@@ -19,3 +20,8 @@ from spark_session import spark  # noqa: E402, F401
 settings.register_profile("search", derandomize=False)
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes long, so that no worker is left alone with it at the end."""
+    items.sort(key=lambda item: item.path.name not in FIRST)
