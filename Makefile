@@ -51,7 +51,7 @@ demo: $(VENV)/.demo-kernels  ## train and compare models on german credit, outpu
 test: lint types contracts tests  ## everything that must pass before a change lands
 
 tests: $(VENV)/.test-kernels
-	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 3 --dist worksteal
+	SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
