@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
+from unnaive.encode.kernels import INFINITE, SIGN
 
 # No number has these bits, and no missing one is left with them.
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _MISSING = np.uint64(0x7FF8000000000000)
-_SIGN, _INFINITE = np.uint64(1 << 63), np.uint64(0x7FF << 52)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # of the golden ratio: neighbours go far apart
 
 
@@ -35,7 +35,7 @@ def count_few(
     last, n = len(keys) - 1, 0
     for i in range(len(bits)):
         value = bits[i]
-        if value & ~_SIGN > _INFINITE:
+        if value & ~SIGN > INFINITE:
             value = _MISSING
         place = np.int64((value * _SPREAD) >> drop)
         while keys[place] != value:

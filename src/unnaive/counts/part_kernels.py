@@ -85,9 +85,9 @@ def sort_parts(keys: NDArray[np.uint64], starts: NDArray[np.intp], rows: NDArray
     shifts = np.empty(8, dtype=np.uint64)
     for p in range(len(starts) - 1):
         start, stop = starts[p], starts[p + 1]
-        own_keys, own_rows = keys[start:stop], rows[start:stop]
+        part_keys, part_rows = keys[start:stop], rows[start:stop]
         if stop - start <= _FEW:
-            _insert(own_keys, own_rows, _FEW * _FEW)
+            _insert(part_keys, part_rows, _FEW * _FEW)
             continue
         varying = np.uint64(0)
         for i in range(start, stop):
@@ -99,9 +99,9 @@ def sort_parts(keys: NDArray[np.uint64], starts: NDArray[np.intp], rows: NDArray
                 n += 1
         first = max(0, n - 4)
         to_keys, to_rows = spare_keys[start:stop], spare_rows[start:stop]
-        _sort_bytes(own_keys, own_rows, shifts[first:n], to_keys, to_rows)
-        if first and not _insert(own_keys, own_rows, 4 * (stop - start)):
-            _sort_bytes(own_keys, own_rows, shifts[:n], to_keys, to_rows)
+        _sort_bytes(part_keys, part_rows, shifts[first:n], to_keys, to_rows)
+        if first and not _insert(part_keys, part_rows, 4 * (stop - start)):
+            _sort_bytes(part_keys, part_rows, shifts[:n], to_keys, to_rows)
 
 
 @kernel
