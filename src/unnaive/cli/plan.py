@@ -47,8 +47,10 @@ def plan(
 
     [bold]Example:[/] unnaive plan example.csv --target outcome -o plan.json
     """
+    from unnaive.cli.console import collect_advice
     from unnaive.cli.models import check_writable, make_estimator
     from unnaive.cli.rows import CsvText, paths_of, read_rows
+    from unnaive.cli.running import print_error
     from unnaive.common.wording import counted
     from unnaive.living.plan import Plan
 
@@ -56,9 +58,11 @@ def plan(
     model = make_estimator("nb", settings or [], 0, None)
     if categorical:
         model._declare_categories(categorical)
-    with paths_of(data) as paths:
+    with paths_of(data) as paths, collect_advice() as advice:
         rows = read_rows(paths, target, weight, drop, text=CsvText(decimal, na_values))
         model.fit(rows.scan)
+    for text in [] if quiet else advice:
+        print_error(text, "warning")
     Plan.of(model, target, weight, values=values).write(out)
     if not quiet:
         say(f"{out}: {counted(len(model.schema_), 'column')}, target {target!r}")
