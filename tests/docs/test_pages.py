@@ -26,14 +26,14 @@ def page_id(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=pytest.mark.xdist_group("spark")) if page in ON_SPARK else page
-        for page in SHOWN
-    ],
-    ids=page_id,
-)
+def read_from(spark: Any, folder: Path) -> None:
+    """Let Spark's Java, which began in another folder, find what is named without one here."""
+    hadoop = spark._jvm.org.apache.hadoop.fs
+    files = hadoop.FileSystem.get(spark._jsc.hadoopConfiguration())
+    files.setWorkingDirectory(hadoop.Path(folder.as_uri()))
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=page_id)
 def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, request):
     """Names that pages take for granted are a table, its classes, and new rows."""
     monkeypatch.chdir(tmp_path)
@@ -54,7 +54,8 @@ def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, req
             tmp_path / folder / "january.parquet"
         )
     if page in ON_SPARK:
-        names["spark"] = request.getfixturevalue("spark")
+        names["spark"] = spark = request.getfixturevalue("spark")
+        read_from(spark, tmp_path)
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         line = text[: found.start()].count("\n") + 1

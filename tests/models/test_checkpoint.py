@@ -162,9 +162,9 @@ def killed(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed")
     orders = []
     for name, kills, ctrl_c in [
-        ("nbtree", 6, 0),
+        ("nbtree", 4, 0),
         ("flexible", 3, 0),
-        ("m1", 5, 0),
+        ("m1", 3, 0),
         ("early", 2, 1),
         ("unnaive", 3, 0),
     ]:
