@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unnaive_papers.comparison.page import show
+from unnaive_papers.comparison.page import on_the_folds_of, show
 from unnaive_papers.comparison.tuned import RandomSearch, draw_parameters, evaluate_tuned, make_peer
 from unnaive_papers.protocol import folds
 from unnaive_papers.study import COMPARISON, load_study
@@ -79,3 +79,24 @@ def test_the_page_shows_trials_seconds_and_what_settings_are_drawn_from():
     assert [row[6] for row in tuned.rows] == ["", "1.0"]
     assert each.columns == ["set", "unnaive pool", FOREST]
     assert ["LightGBM", "learning_rate", "0.01 to 0.3", "logarithmic"] in spaces.rows
+
+
+def test_a_method_out_of_time_is_compared_on_the_folds_it_finished():
+    def record(name, method, so_far, parts=2):
+        accuracy, log_loss = so_far[-1]
+        whole = {"accuracy": accuracy, "log_loss": log_loss, "so_far": so_far}
+        return {"set": name, "method": method, "fits": len(so_far), "parts": parts, **whole}
+
+    records = pd.DataFrame(
+        [
+            record("iris", "slow", [(0.9, 0.2)]),
+            record("wine", "slow", [(0.7, 0.5), (0.8, 0.4)]),
+            record("iris", "quick", [(0.5, 1.0), (0.1, 9.0)]),
+            record("wine", "quick", [(0.1, 9.0), (0.6, 3.0)]),
+            record("iris", "slower", [(0.1, 9.0)]),
+        ]
+    )
+    table = on_the_folds_of("slow", ["quick", "slower", "slow"], records)
+    assert table.rows == [["quick", "55.00", "2.0000"], ["slow", "85.00", "0.3000"]]
+    assert "2 distinct sets" in table.note
+    assert "3 folds" in table.note

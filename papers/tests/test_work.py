@@ -164,6 +164,8 @@ def test_no_part_is_begun_after_patience_has_ended():
     first = evaluate(NaiveBayesClassifier, X, y, parts[:1])
     assert short["accuracy"] == first["accuracy"]
     assert short["log_loss"] == first["log_loss"]
+    assert whole["so_far"][0] == (first["accuracy"], first["log_loss"])
+    assert whole["so_far"][-1] == (whole["accuracy"], whole["log_loss"])
 
 
 def test_records_of_failed_tasks_are_in_no_table():

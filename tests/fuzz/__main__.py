@@ -1,7 +1,8 @@
 """Load many thousand wrong model files: ``make fuzz [FILES=100000]``.
 
 Whatever loads is asked everything that a model can answer. A file may take 5 seconds of processor
-time and 300 MB beyond what the process has when all models are there. Work is done in a process of
+time and 300 MB beyond what the process has when its turn comes; what stays in the process from file
+to file is printed. Work is done in a process of
 its own, so that a crash is seen and named; the next one goes on after it. Every file has a number;
 ``--only NUMBER`` loads that one again.
 """
@@ -22,6 +23,12 @@ SECONDS = 5.0  # of processor time, for a file and all that is done with it
 BAD = "bad"
 
 
+def in_use() -> tuple[int, int]:
+    """Bytes of address space and of memory that the process has."""
+    space, resident = Path("/proc/self/statm").read_text().split()[:2]
+    return int(space) * resource.getpagesize(), int(resident) * resource.getpagesize()
+
+
 def run(first: int, last: int, mark: Path) -> Counter[str]:
     """Judge files by number; the number at work stands in ``mark``."""
     from fuzz.judge import judge, samples
@@ -30,14 +37,13 @@ def run(first: int, last: int, mark: Path) -> Counter[str]:
     every = samples()
     for sample in every:  # kernels are compiled before memory is counted
         assert judge(sample, sample.data, inside=False, consume=True) == "same answers"
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, used + ROOM))
     counts: Counter[str] = Counter()
     begun = time.perf_counter()
     for seed in marked(first, last, mark, seconds=SECONDS):
         sample = every[(seed // 2) % len(every)]
         other = every[(seed * 7919) % len(every)]
         data, inside = mutated(sample.data, other.data, seed)
+        resource.setrlimit(resource.RLIMIT_AS, (in_use()[0] + ROOM, resource.RLIM_INFINITY))
         try:
             outcome = judge(sample, data, inside, consume=inside)
         except BaseException as error:
@@ -47,7 +53,8 @@ def run(first: int, last: int, mark: Path) -> Counter[str]:
         counts[f"{'inside' if inside else 'outside'}: {outcome}"] += 1
         if (seed + 1 - first) % 10_000 == 0:
             speed = (seed + 1 - first) / (time.perf_counter() - begun)
-            print(f"{seed + 1 - first:,} files, {speed:.0f} a second", flush=True)
+            room = in_use()[1] / 1e6
+            print(f"{seed + 1 - first:,} files, {speed:.0f} a second, {room:,.0f} MB", flush=True)
     return counts
 
 

@@ -109,16 +109,18 @@ def evaluate(
     y: NDArray[Any],
     parts: list[Split],
     patience: float = float("inf"),
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Quality over all test rows, processor seconds of all work, bytes of the first model.
 
     Where patience ends before the parts do, ``fits`` says how many were done; seconds are those
-    that all would take.
+    that all would take. ``so_far`` has accuracy and log loss after each part, so that methods can
+    be compared on as many parts as both have done.
     """
     classes = np.unique(y)
     fit = predict = 0.0
     sums: QualitySums | None = None
-    size = done = 0
+    so_far: list[tuple[float, float]] = []
+    size = 0
     for train, test in within_patience(parts, patience):
         start = time.process_time()
         model = make().fit(X.iloc[train], y[train])
@@ -130,8 +132,10 @@ def evaluate(
         p[:, np.searchsorted(classes, model.classes_)] = given
         new = QualitySums.of(p, np.searchsorted(classes, y[test]))
         sums = new if sums is None else sums + new
+        so_far.append((sums.quality.accuracy, sums.quality.log_loss))
         size = size or len(pickle.dumps(model))
-        done += 1
     assert sums is not None
+    done = len(so_far)
     times = {"fit_s": fit * len(parts) / done, "predict_s": predict * len(parts) / done}
-    return {**asdict(sums.quality), **times, "bytes": size, "fits": done, "parts": len(parts)}
+    fits = {"fits": done, "parts": len(parts), "so_far": so_far}
+    return {**asdict(sums.quality), **times, "bytes": size, **fits}

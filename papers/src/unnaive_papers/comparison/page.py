@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from unnaive_papers import figures
 from unnaive_papers.comparison.tuned import INNER
@@ -31,7 +34,7 @@ def _with_defaults(study: Study, found: Any) -> list[Block]:
     if not len(found):
         return []
     distinct = found[~found["set"].map(lambda n: "near_copy_of" in known_sets().get(n, {}))]
-    blocks: list[Block] = [_means(study, distinct)]
+    blocks: list[Block] = [_means(study, distinct), *_beside_slow(study, distinct)]
     for figure in ("accuracy", "log_loss"):
         wide = filled(distinct, study, figure)
         if wide.shape[0] > 1 and wide.shape[1] > 2:
@@ -85,6 +88,42 @@ def _means(study: Study, found: Any) -> Table:
         f"not measured. Common sets are the {len(wide)} that all methods finished."
     )
     return Table("All classifiers", columns, rows, note)
+
+
+def _beside_slow(study: Study, records: Any) -> list[Block]:
+    """For each method that ran out of time, all others on the folds that it finished."""
+    if "so_far" not in records:
+        return []
+    short = records[records["fits"] < records["parts"]]["method"].unique()
+    return [
+        on_the_folds_of(method, study.parts["quality"].methods, records)
+        for method in study.parts["quality"].methods
+        if method in short
+    ]
+
+
+def on_the_folds_of(slow: str, methods: list[str], records: Any) -> Table:
+    """Accuracy and log loss of methods on the folds that a slow one has finished."""
+    done = records.dropna(subset="log_loss")
+    steps = {
+        (r.method, r.set): r.so_far if isinstance(r.so_far, list) else [(r.accuracy, r.log_loss)]
+        for r in done.itertuples()
+    }
+    fits = done[done["method"] == slow].set_index("set")["fits"].astype(int)
+    rows = []
+    for method in methods:
+        so_far = [steps.get((method, name), []) for name in fits.index]
+        if method != slow and any(map(operator.lt, map(len, so_far), fits)):
+            continue  # it is slower still
+        scores = [part[:n][-1] for part, n in zip(so_far, fits, strict=True)]
+        accuracy, log_loss = np.mean(scores, axis=0)
+        rows.append([method, number(100 * accuracy, 2), number(log_loss, 4)])
+    note = (
+        f"Means over the {len(fits)} distinct sets of which {slow} finished a fold in its time, on "
+        f"the {fits.sum()} folds it finished, for all methods that finished them too."
+    )
+    columns = ["method", "accuracy, %", "log loss"]
+    return Table(f"On the folds that {slow} finished", columns, rows, note)
 
 
 def _tuned(study: Study, found: Any) -> list[Block]:

@@ -201,7 +201,8 @@ class FoldedTreeClassifier(TreeClassifier):
         rows, folds, n_folds = encoded_rows.rows, encoded_rows.folds, self.cv
         if not drawn:
             target = summary.labels.classes[rows.groups]
-            folds, n_folds = assign_folds(self.cv, seed, encoded_rows.folds, target)
+            wide, n_folds = assign_folds(self.cv, seed, encoded_rows.folds, target)
+            folds = wide.astype(np.min_scalar_type(n_folds))
         numeric = tuple(isinstance(coder, Grid) for coder in coders)
         return TreeRows(
             rows.codes, numeric, rows.groups, rows.weight, folds, len(summary.labels),
