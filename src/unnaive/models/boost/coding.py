@@ -218,8 +218,8 @@ def _part(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
         chosen = order[first:last]
         stripes.append(
             Rows(
-                rows.slots[:, chosen],
-                rows.pair_slots[:, chosen],
+                rows.slots.take(chosen, axis=1),  # column by column, which indexing is not
+                rows.pair_slots.take(chosen, axis=1),
                 rows.groups[chosen],
                 rows.weight[chosen] if len(rows.weight) else rows.weight,
                 np.full(len(chosen), min(k, n_folds), np.uint8),  # no bag has the number n_folds
