@@ -64,6 +64,7 @@ def works() -> dict[str, Callable[[], None]]:
     others = {
         "many": _use_many,
         "shapes": _use_shapes,
+        "options": _use_options,
         "timeline": _use_timeline,
         "csv": _use_csv,
     }
@@ -105,6 +106,26 @@ def _use_shapes() -> None:
         learner = NaiveBayesClassifier(numeric=numeric)
         learner.partial_fit(numbers, y, sample_weight=weight)
         learner.partial_fit(numbers + 1, y, sample_weight=weight).predict_proba(numbers)
+
+
+def _use_options() -> None:
+    """Options that take kernels of their own."""
+    from sklearn.base import clone
+
+    from unnaive import (
+        BoostedNaiveBayesClassifier,
+        HierarchicalMixtureClassifier,
+        LatentClassClusterer,
+        NaiveBayesClassifier,
+    )
+
+    for model in (
+        BoostedNaiveBayesClassifier(algorithm="m1"),
+        HierarchicalMixtureClassifier(training="batch", random_state=0),
+        LatentClassClusterer(2, init="random", n_init=1, random_state=0),
+        NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
+    ):
+        _use(partial(clone, model))
 
 
 def _use_timeline() -> None:

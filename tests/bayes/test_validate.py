@@ -12,10 +12,13 @@ from unnaive.encode.intrinsics import add_rows
 
 
 def made_rows(seed, n_classes, n_parts, n=260, n_values=(3, 2, 5, 0, 4)):
-    """Rows in order of folds, some missing, some without a part; values tell classes apart."""
+    """Rows in order of folds, some missing, some without a part; values tell classes apart.
+
+    Of the types that trees have, for which the kernel is there.
+    """
     rng = np.random.default_rng(seed)
-    groups = rng.integers(0, n_classes, n)
-    folds = np.sort(rng.integers(0, 4, n))
+    groups = rng.integers(0, n_classes, n).astype(np.int32)
+    folds = np.sort(rng.integers(0, 4, n)).astype(np.uint8)
     part = rng.integers(-1, n_parts, n).astype(np.int32)
     sizes = np.tile(np.array(n_values, dtype=np.intp), (n_parts, 1))
     slots = np.zeros((n, len(n_values)), dtype=np.uint16)
@@ -62,7 +65,7 @@ def test_parts_with_large_tables_are_looked_at_one_by_one():
 
 def test_classes_without_rows_elsewhere_never_win():
     slots = np.array([[1], [1], [1]], dtype=np.uint16)
-    groups, folds = np.array([0, 1, 1]), np.array([0, 0, 1])
+    groups, folds = np.array([0, 1, 1], np.int32), np.array([0, 0, 1], np.uint8)
     right = np.ones(3, dtype=np.bool_)
     part, sizes = np.zeros(3, dtype=np.int32), np.array([[1]])
     rows, order = FoldedRows(slots, part, groups, 2, np.ones(3), folds, 2), np.empty(3, np.int32)
