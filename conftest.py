@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FIRST = ("test_spark.py", "test_dask.py", "test_memory.py")  # which mostly wait, or take long
+FIRST = ("test_dask.py", "test_memory.py")  # which mostly wait, or take long
 
 # By the kernels' stamps, so that after a change only what it touches is compiled again.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / "tests"))
@@ -23,5 +23,12 @@ settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with what takes long, so that no worker is left alone with it at the end."""
-    items.sort(key=lambda item: item.path.name not in FIRST)
+    """Begin with what takes long, so that no worker is left alone with it at the end.
+
+    All of Spark comes in a row: one worker has it, and starts it once.
+    """
+
+    def turn(item):
+        return 0 if "spark" in item.fixturenames else 1 if item.path.name in FIRST else 2
+
+    items.sort(key=turn)

@@ -33,33 +33,48 @@ def read_from(spark: Any, folder: Path) -> None:
     files.setWorkingDirectory(hadoop.Path(folder.as_uri()))
 
 
-@pytest.mark.parametrize("page", SHOWN, ids=page_id)
-def test_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, request):
-    """Names that pages take for granted are a table, its classes, and new rows."""
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a page's blocks in an empty folder with three tables.
+
+    Names that pages take for granted are a table, its classes, and new rows.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(ROOT / "examples")
     registry.family()  # all of the library's are registered, before a page adds its own
     for registered in ("_members", "_classes"):  # what a page registers is forgotten after it
         monkeypatch.setattr(registry, registered, dict(getattr(registry, registered)))
     X, y = load_german_credit()
-    names: dict[str, Any] = {
+    known: dict[str, Any] = {
         "X": X, "y": y, "table": X, "new_rows": X[:5], "X_new": X[:50], "y_new": y[:50],
         "X_train": X[:700], "y_train": y[:700], "X_test": X[700:], "y_test": y[700:],
     }  # fmt: skip
+    kept = X[["duration_months", "amount", "purpose"]].astype({"purpose": str})
+    sales = kept.assign(churned=y.to_numpy(), times=1, sale=range(len(X)))
     for folder in ("sales", "new", "test"):
         (tmp_path / folder).mkdir()
-        kept = X[["duration_months", "amount", "purpose"]].astype({"purpose": str})
-        sales = kept.assign(churned=y.to_numpy(), times=1, sale=range(len(X)))
         (sales.drop(columns="churned") if folder == "new" else sales).to_parquet(
             tmp_path / folder / "january.parquet"
         )
-    if page in ON_SPARK:
-        names["spark"] = spark = request.getfixturevalue("spark")
-        read_from(spark, tmp_path)
-    text = page.read_text(encoding="utf-8")
-    for found in BLOCK.finditer(text):
-        line = text[: found.start()].count("\n") + 1
-        exec(compile("\n" * line + found[1], str(page), "exec"), names)
+
+    def run_page(page: Path, **more: Any) -> None:
+        names, text = known | more, page.read_text(encoding="utf-8")
+        for block in BLOCK.finditer(text):
+            line = text[: block.start()].count("\n") + 1
+            exec(compile("\n" * line + block[1], str(page), "exec"), names)
+
+    return run_page
+
+
+@pytest.mark.parametrize("page", [page for page in SHOWN if page not in ON_SPARK], ids=page_id)
+def test_code_on_a_page_runs_from_top_to_bottom(page, run):
+    run(page)
+
+
+@pytest.mark.parametrize("page", ON_SPARK, ids=page_id)
+def test_code_on_a_page_with_spark_runs_from_top_to_bottom(page, run, spark, tmp_path):
+    read_from(spark, tmp_path)
+    run(page, spark=spark)
 
 
 def test_every_page_is_looked_at() -> None:
