@@ -47,27 +47,34 @@ def _tile(n_scores: int) -> int:
 
 
 @kernel
+def unit_weights(rows: Rows, bag: int, unit: float) -> NDArray[np.float64]:
+    """What rows weigh in a bag, for gradients that are counted in units."""
+    weight = np.empty(len(rows.groups))
+    for i in range(len(weight)):
+        weight[i] = _learning_weight(rows, i, bag) / (FINE * unit)
+    return weight
+
+
+@kernel
 def fill_gradients(
-    rows: Rows,
-    first: int,
-    n: int,
-    bag: int,
-    unit: float,
-    scores: NDArray[np.float64],
+    groups: NDArray[np.uint16],
+    weight: NDArray[np.float64],
+    part: NDArray[np.float64],
     gradients: NDArray[np.int32],
 ) -> None:
-    """Gradient and curvature of n rows (OUT, rows x scores x 2), in units."""
-    n_scores = scores.shape[1]
-    part, groups = scores[first : first + n], rows.groups[first : first + n]
-    weight, share, top, total = np.empty(n), np.empty(n), np.empty(n), np.zeros(n)
-    for i in range(n):
-        weight[i] = _learning_weight(rows, first + i, bag) / (FINE * unit)
+    """Gradient and curvature of rows (OUT, rows x scores x 2) from their scores (IN), in units."""
+    n, n_scores = part.shape
+    share = np.empty(n)
     if n_scores == 1:
+        # Loops of few steps, which take several rows at a time.
         for i in range(n):
-            small = exponential(max(-abs(part[i, 0]), -STEEPEST))
+            share[i] = exponential(max(-abs(part[i, 0]), -STEEPEST))
+        for i in range(n):
+            small = share[i]
             share[i] = (1.0 if part[i, 0] > 0.0 else small) / (1.0 + small)
         _write(share, groups == 1, weight, gradients[:, 0])
         return
+    top, total = np.empty(n), np.zeros(n)
     # Class by class in arrays without gaps, on which loops take several rows at a time.
     shares = np.empty((n_scores, n))
     for k in range(n_scores):
@@ -186,6 +193,7 @@ def take_rounds(
     tile = _tile(n_scores)
     gradients = np.empty((tile, n_scores, 2), np.int32)
     cells = np.empty(tile, np.int32)
+    weight = unit_weights(rows, bag, rule.unit)
     before, until = 0, 0  # terms whose steps the rows have yet to take
     for r in range(n_rounds + 1):
         for s in range(0, n_terms, rule.block):
@@ -200,7 +208,8 @@ def take_rounds(
                     fill_cells(rows, terms, t, first, cells[:m])
                     _move(cells[:m], steps[terms.start[t] - old :], scores[first : first + m])
                 if e > s:
-                    fill_gradients(rows, first, m, bag, rule.unit, scores, gradients)
+                    some = slice(first, first + m)
+                    fill_gradients(rows.groups[some], weight[some], scores[some], gradients)
                 for t in range(s, e):
                     fill_cells(rows, terms, t, first, cells[:m])
                     add_up(cells[:m], gradients[:m], sums[terms.start[t] - base :])
@@ -244,9 +253,10 @@ def pair_gains(
     """Add to each term (OUT) what its best step would gain."""
     n_rows, n_scores = scores.shape
     gradients = np.empty((n_rows, n_scores, 2), np.int32)
+    of_rows = unit_weights(rows, bag, rule.unit)
     for first in range(0, n_rows, TILE):
-        m = min(TILE, n_rows - first)
-        fill_gradients(rows, first, m, bag, rule.unit, scores, gradients[first : first + m])
+        some = slice(first, min(first + TILE, n_rows))
+        fill_gradients(rows.groups[some], of_rows[some], scores[some], gradients[some])
     cells = np.empty(n_rows, np.int32)
     for t in range(len(terms.first)):
         n_cells = terms.start[t + 1] - terms.start[t]
