@@ -27,13 +27,14 @@ from clusters import (
 )
 from helpers import assert_same_model, mixed_table
 from recording import Record
-from registry import CHOOSERS, ESTIMATORS, META
+from registry import BAGGED, CHOOSERS, ESTIMATORS, META, TREES, UNNAIVE
 from unnaive import (
     BoostedNaiveBayesClassifier,
     Discretizer,
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    explain_rows,
     quality_of,
     scan,
 )
@@ -209,6 +210,33 @@ def test_answers_are_lazy_tables():
     assert (joint.compute().to_numpy() == memory.predict_joint_log_proba(features(table))).all()
     clusters = LatentClassClusterer(2, random_state=0).fit(frame[["age", "kind"]])
     assert (clusters.predict(frame).compute() == clusters.labels_).all()
+
+
+@pytest.mark.parametrize("estimator", [UNNAIVE[0], TREES[0], BAGGED[0]], ids=repr)
+def test_evidence_and_explanations_are_lazy_tables(estimator):
+    table = awkward_table()
+    X, pandas = features(table), as_pandas(table)
+    model = clone(estimator).set_params(**({"n_estimators": 3} if estimator is BAGGED[0] else {}))
+    model.fit(X, table["label"])
+    frame = parted(pandas, PARTS[7])
+    with dask.config.set(scheduler="threads"):
+        bars, reasons = model.evidence(frame), explain_rows(model, frame, top=3)
+        lines = explain_rows(model, frame)
+        assert {dd.DataFrame} == {type(bars), type(reasons), type(lines)}
+        bars, reasons, lines = dask.compute(bars, reasons, lines)
+    evidence, top, each = model.evidence(X), explain_rows(model, X, top=3), explain_rows(model, X)
+    assert bars.to_dict("list").keys() == evidence.lines().columns.keys()
+    both = np.concatenate((evidence.baseline[:, None], evidence.bars), axis=1)
+    assert (bars.to_numpy() == both.reshape(400, -1)).all()
+    for k in range(3):
+        assert (reasons[f"reason_{k + 1}"] == top.words[:, k]).all()
+        assert (reasons[f"reason_{k + 1}_value"] == top.values[:, k]).all()
+        assert (reasons[f"reason_{k + 1}_evidence"] == top.evidence[:, k]).all()
+    assert (reasons["reason_for"] == top.labels).all()
+    wanted = pd.concat([why.to_frame("pandas") for why in each], keys=pandas.index)
+    assert lines.index.equals(wanted.index.droplevel(1))
+    for name in wanted.columns:
+        assert (lines[f"explanation_{name}"].to_numpy() == wanted[name].to_numpy()).all()
 
 
 def test_quality_is_a_sum_over_partitions():
