@@ -19,9 +19,11 @@ from clusters import (
     ON_WORKERS,
     PARTS,
     QUICK,
+    SAMPLED,
     awkward_table,
     dies_once,
     features,
+    few_are_many,
     many_numbers,
     slices,
 )
@@ -90,15 +92,30 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
 
 @pytest.mark.parametrize(
     ("estimator", "n_parts"),
-    [(QUICK[0], 1), (QUICK[0], 3), *((estimator, 17) for estimator in ON_WORKERS)],
+    [
+        *((estimator, n_parts) for estimator in (QUICK[0], SAMPLED) for n_parts in (1, 3)),
+        *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED)),
+    ],
     ids=repr,
 )
 def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_parts, monkeypatch):
+    few_are_many(monkeypatch)
     table = awkward_table(seed=2)
     monkeypatch.setattr(DaskSource, "each", None)  # brings rows here
     frame = parted(as_pandas(table), MANY[n_parts])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
+
+
+def test_equal_rows_in_another_order_make_the_same_samples_on_workers(monkeypatch):
+    few_are_many(monkeypatch)
+    table = awkward_table(seed=2).select(["kind", "member", "label"])  # ten different rows
+    order = np.random.default_rng(0).permutation(400)
+    model = clone(SAMPLED).set_params(class_weight={"yes": 2.0})
+    memory = clone(model).fit(table.drop_columns("label"), table["label"])
+    frame = parted(as_pandas(table.take(order)), MANY[3])
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(memory, clone(model).fit(scan(frame, "label", where="workers")))
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
@@ -113,28 +130,37 @@ def test_rows_drawn_for_calibration_are_the_same_on_workers(calibration, monkeyp
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
 
 
-def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, dying_client):
+@pytest.mark.parametrize(
+    ("estimator", "method"), [(QUICK[0], "advance"), (SAMPLED, "reduce")], ids=repr
+)
+def test_a_worker_killed_in_the_third_pass_loses_nothing(
+    estimator, method, monkeypatch, tmp_path, dying_client
+):
+    few_are_many(monkeypatch)
     table, marker = awkward_table(), tmp_path / "killed"
-    real, passes = DaskRecords.advance, []
+    real, passes = getattr(DaskRecords, method), []
 
     def dying(self, fn, *more):
         passes.append(fn)
         return real(self, dies_once(fn, str(marker), 150) if len(passes) == 3 else fn, *more)
 
-    monkeypatch.setattr(DaskRecords, "advance", dying)
+    monkeypatch.setattr(DaskRecords, method, dying)
     frame = parted(as_pandas(table), PARTS[7])
-    assert_same_model(*both(QUICK[0], table, frame, where="workers"))
+    assert_same_model(*both(estimator, table, frame, where="workers"))
     assert marker.exists()
     assert nothing_stays(dying_client)
 
 
 def test_nothing_stays_on_workers_after_an_error(monkeypatch, dask_client):
+    few_are_many(monkeypatch)
     table = awkward_table()
     frame = parted(as_pandas(table), PARTS[2])
     monkeypatch.setattr(RowWeights, "count", None)
-    with pytest.raises(TypeError, match="not callable"):
-        clone(ON_WORKERS[0]).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
-    assert nothing_stays(dask_client)
+    monkeypatch.setattr("unnaive.models.unnaive_bayes.learn", None)
+    for estimator in (ON_WORKERS[0], SAMPLED):
+        with pytest.raises(TypeError, match="not callable"):
+            clone(estimator).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
+        assert nothing_stays(dask_client)
 
 
 def nothing_stays(client):

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from clusters import QUICK, awkward_table, dies_once, features, many_numbers
+from clusters import (
+    QUICK,
+    SAMPLED,
+    awkward_table,
+    dies_once,
+    features,
+    few_are_many,
+    many_numbers,
+)
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
@@ -74,23 +82,28 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
 
 
+@pytest.mark.parametrize(
+    ("estimators", "method"), [(QUICK, "advance"), ([SAMPLED], "reduce")], ids=["naive", "sampled"]
+)
 def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
-    table, seven, monkeypatch, tmp_path, spark
+    estimators, method, table, seven, monkeypatch, tmp_path, spark
 ):
-    marker, passes, real = tmp_path / "killed", [], SparkRecords.advance
+    few_are_many(monkeypatch)
+    marker, passes, real = tmp_path / "killed", [], getattr(SparkRecords, method)
+    reduce = SparkRecords.reduce
     seven.count()
     before = cached(spark)
 
     def dying(self, fn, *more):
         passes.append(fn)
         if len(passes) == 3:
-            size = self.reduce(lambda record, _: record.n_rows, max)
+            size = reduce(self, lambda record, _: record.n_rows, max)
             fn = dies_once(fn, str(marker), size)
         return real(self, fn, *more)
 
-    monkeypatch.setattr(SparkRecords, "advance", dying)
+    monkeypatch.setattr(SparkRecords, method, dying)
     monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
-    for estimator in QUICK:
+    for estimator in estimators:
         assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
     assert marker.exists()
     assert cached(spark) == before
