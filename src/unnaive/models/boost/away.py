@@ -30,7 +30,7 @@ from unnaive.table import Block, Source
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage, refuse_change, stretches
 
-ROOM = 1 << 27  # bytes of stripes that are held here, unless a few rounds need more
+ROOM = 1 << 26  # bytes of stripes that are held here, unless a few rounds need more
 MOST_BINS = 16  # bits that number them: 65,536 bins
 BIN_ROWS = 64  # rows of a bin, at least, where all are different
 SAMPLING = "fetching samples"
@@ -178,6 +178,10 @@ def _take(ranges: NDArray[np.intp], record: SortedRows, _state: Any) -> list[Sam
     return [Sample(np.take(slots, first, axis=1), groups[first], weight, times)]
 
 
+def _join(samples: list[Sample]) -> Sample:
+    return Sample(*(np.concatenate(parts, axis=-1) for parts in zip(*samples, strict=True)))
+
+
 def _weigh(
     terms: Terms, places: list[NDArray[np.uint8]], record: SortedRows, _state: Any
 ) -> NDArray[np.float64]:
@@ -280,8 +284,7 @@ class AwayStripes:
             else:
                 merged.append(one)
         take = partial(_take, np.array(merged))
-        samples = self.records.reduce(take, operator.add, SAMPLING)
-        sample = Sample(*(np.concatenate(parts, axis=-1) for parts in zip(*samples, strict=True)))
+        sample = _join(self.records.reduce(take, operator.add, SAMPLING))
         order, bits = _random_order(self.seed, sample.slots, sample.groups, sample.weight)
         times, bins = sample.times[order], _bins(bits, self.n_bits)
         before = np.cumsum(times) - times
