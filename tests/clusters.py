@@ -12,7 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from helpers import mixed_table
-from unnaive import BaggedNaiveBayesClassifier, BoostedNaiveBayesClassifier
+from unnaive import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
+    UnnaiveBayesClassifier,
+)
+from unnaive.models.boost import away, coding
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
@@ -29,6 +34,16 @@ ON_WORKERS = [
     BoostedNaiveBayesClassifier(algorithm="probability", n_estimators=2, n_jobs=2),
     BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, random_state=0),
 ]
+# A model that learns from samples of rows that stay on workers, where `few_are_many`.
+SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
+
+
+def few_are_many(monkeypatch: Any) -> None:
+    """Have few rows parted into many stripes, of which a dozen are here at a time."""
+    for name, value in (("MANY_ROWS", 200), ("STRIPE", 8), ("SAMPLE", 12)):
+        monkeypatch.setattr(coding, name, value)
+    monkeypatch.setattr(away, "ROOM", 6_000)
+    monkeypatch.setattr(away, "BIN_ROWS", 8)
 
 
 def awkward_table(seed: int = 0) -> pa.Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,9 +15,12 @@ from helpers import assert_same_model, interactions, mixed_table
 from unnaive import NaiveBayesClassifier, UnnaiveBayesClassifier, evidence_of
 from unnaive.bayes.scoring import TableTerm
 from unnaive.encode.coding import column_slots
-from unnaive.models.boost import coding, kernels, spread
+from unnaive.models.boost import away, coding, kernels, spread
+from unnaive.models.boost.coding import number_columns
+from unnaive.models.boost.rounds import make_terms
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.table import open_table
+from unnaive.table.records import MemoryRecords
 
 UNNAIVE = UnnaiveBayesClassifier
 # All rows learn: no draws.
@@ -352,6 +357,55 @@ def test_stripes_of_many_rows_learn_alike(monkeypatch, sample):
     order = np.random.default_rng(0).permutation(3000)
     assert_same_model(striped, clone(model).set_params(n_jobs=2).fit(X[:3000], y[:3000]))
     assert_same_model(striped, clone(model).fit(X.iloc[order], y[order]))
+
+
+@pytest.mark.parametrize("distinct", [4, 400])
+def test_stripes_of_rows_that_stay_away_are_those_of_memory(monkeypatch, distinct):
+    """Also of rows that are equal but for their class, in any order and number of records."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, distinct, (900, 3)), rng.integers(0, 3, 900)
+    weight = rng.integers(1, 3, 900).astype(float)
+    for name, value in (("MANY_ROWS", 500), ("STRIPE", 60)):
+        monkeypatch.setattr(coding, name, value)
+    monkeypatch.setattr(away, "BIN_ROWS", 16)
+    source, summary = UNNAIVE()._read(X, y, weight)
+    numbering = number_columns(summary, np.ones(3), 20, 8, None)
+    given = (numbering, summary.labels, np.ones(3), 900, 8, 5)
+    memory = coding.code_rows(source, *given)
+    assert away.keep_stripes(source, *given) is None
+    order, block = rng.permutation(900), source.block
+
+    def keep_away(code, add):
+        parts = [code(block.take(rows)) for rows in np.split(order, [1, 30, 500])]
+        return MemoryRecords([part for part, _ in parts]), reduce(add, [sum for _, sum in parts])
+
+    source.keep_away = keep_away
+    stripes = away.keep_stripes(source, *given)
+    assert len(stripes) == len(memory) == 15
+    assert (stripes.longest, stripes.heaviest) == (memory.longest, memory.heaviest) == (60, 2.0)
+    for some in ([14, 0, 1], [3], [2, 4, 6], list(range(15))):
+        stripes.bring(some, ())
+        for k in some:
+            for one, other in zip(as_set(stripes[k]), as_set(memory[k]), strict=True):
+                np.testing.assert_array_equal(one, other)
+    terms = make_terms(numbering, [0, 2], [(0, 1)], np.zeros(3, np.int8))
+    np.testing.assert_array_equal(stripes.weigh(terms), memory.weigh(terms))
+    tables = rng.normal(size=(terms.start[-1], 3))
+    sums = [s.judge(terms, tables, np.zeros(3), 3)(_sum_scores) for s in (stripes, memory)]
+    np.testing.assert_allclose(*sums, rtol=1e-12)
+    order = order[1:]
+    with pytest.raises(RuntimeError, match="900 rows at first, then 899"):
+        away.keep_stripes(source, *given)
+
+
+def _sum_scores(scores, groups, weight):
+    return np.array([np.bincount(groups, weight * scores[:, k], 3) for k in range(3)])
+
+
+def as_set(rows):
+    """Arrays of rows in an order of their own."""
+    parts = np.stack([*rows.slots, *rows.pair_slots, rows.groups, rows.weight, rows.folds])
+    return parts[:, np.lexsort(parts)]
 
 
 # Rows out of bag ------------------------------------------------------------------------------

@@ -19,21 +19,24 @@ from clusters import (
     ON_WORKERS,
     PARTS,
     QUICK,
+    SAMPLED,
     awkward_table,
     dies_once,
     features,
+    few_are_many,
     many_numbers,
     slices,
 )
 from helpers import assert_same_model, mixed_table
 from recording import Record
-from registry import CHOOSERS, ESTIMATORS, META
+from registry import CHOOSERS, ESTIMATORS, META, TREES
 from unnaive import (
     BoostedNaiveBayesClassifier,
     Discretizer,
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    explain_rows,
     quality_of,
     scan,
 )
@@ -89,15 +92,30 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
 
 @pytest.mark.parametrize(
     ("estimator", "n_parts"),
-    [(QUICK[0], 1), (QUICK[0], 3), *((estimator, 17) for estimator in ON_WORKERS)],
+    [
+        *((estimator, n_parts) for estimator in (QUICK[0], SAMPLED) for n_parts in (1, 3)),
+        *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED)),
+    ],
     ids=repr,
 )
 def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_parts, monkeypatch):
+    few_are_many(monkeypatch)
     table = awkward_table(seed=2)
     monkeypatch.setattr(DaskSource, "each", None)  # brings rows here
     frame = parted(as_pandas(table), MANY[n_parts])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
+
+
+def test_equal_rows_in_another_order_make_the_same_samples_on_workers(monkeypatch):
+    few_are_many(monkeypatch)
+    table = awkward_table(seed=2).select(["kind", "member", "label"])  # ten different rows
+    order = np.random.default_rng(0).permutation(400)
+    model = clone(SAMPLED).set_params(class_weight={"yes": 2.0})
+    memory = clone(model).fit(table.drop_columns("label"), table["label"])
+    frame = parted(as_pandas(table.take(order)), MANY[3])
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(memory, clone(model).fit(scan(frame, "label", where="workers")))
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
@@ -113,27 +131,33 @@ def test_rows_drawn_for_calibration_are_the_same_on_workers(calibration, monkeyp
 
 
 def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, dying_client):
-    table, marker = awkward_table(), tmp_path / "killed"
-    real, passes = DaskRecords.advance, []
-
-    def dying(self, fn, *more):
-        passes.append(fn)
-        return real(self, dies_once(fn, str(marker), 150) if len(passes) == 3 else fn, *more)
-
-    monkeypatch.setattr(DaskRecords, "advance", dying)
+    few_are_many(monkeypatch)
+    table = awkward_table()
     frame = parted(as_pandas(table), PARTS[7])
-    assert_same_model(*both(QUICK[0], table, frame, where="workers"))
-    assert marker.exists()
-    assert nothing_stays(dying_client)
+    for estimator, method in ((QUICK[0], "advance"), (SAMPLED, "reduce")):
+        marker, real, passes = tmp_path / method, getattr(DaskRecords, method), []
+
+        def dying(self, fn, *more, marker=marker, real=real, passes=passes):
+            passes.append(fn)
+            return real(self, dies_once(fn, str(marker), 150) if len(passes) == 3 else fn, *more)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(DaskRecords, method, dying)
+            assert_same_model(*both(estimator, table, frame, where="workers"))
+        assert marker.exists()
+        assert nothing_stays(dying_client)
 
 
 def test_nothing_stays_on_workers_after_an_error(monkeypatch, dask_client):
+    few_are_many(monkeypatch)
     table = awkward_table()
     frame = parted(as_pandas(table), PARTS[2])
     monkeypatch.setattr(RowWeights, "count", None)
-    with pytest.raises(TypeError, match="not callable"):
-        clone(ON_WORKERS[0]).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
-    assert nothing_stays(dask_client)
+    monkeypatch.setattr("unnaive.models.unnaive_bayes.learn", None)
+    for estimator in (ON_WORKERS[0], SAMPLED):
+        with pytest.raises(TypeError, match="not callable"):
+            clone(estimator).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
+        assert nothing_stays(dask_client)
 
 
 def nothing_stays(client):
@@ -209,6 +233,32 @@ def test_answers_are_lazy_tables():
     assert (joint.compute().to_numpy() == memory.predict_joint_log_proba(features(table))).all()
     clusters = LatentClassClusterer(2, random_state=0).fit(frame[["age", "kind"]])
     assert (clusters.predict(frame).compute() == clusters.labels_).all()
+
+
+@pytest.mark.parametrize("estimator", [SAMPLED, TREES[0], QUICK[1]], ids=repr)
+def test_evidence_and_explanations_are_lazy_tables(estimator):
+    table = awkward_table()
+    X, pandas = features(table), as_pandas(table)
+    model = clone(estimator).fit(X, table["label"])
+    frame = parted(pandas, PARTS[7])
+    with dask.config.set(scheduler="threads"):
+        bars, reasons = model.evidence(frame), explain_rows(model, frame, top=3)
+        lines = explain_rows(model, frame)
+        assert {dd.DataFrame} == {type(bars), type(reasons), type(lines)}
+        bars, reasons, lines = dask.compute(bars, reasons, lines)
+    evidence, top, each = model.evidence(X), explain_rows(model, X, top=3), explain_rows(model, X)
+    assert bars.to_dict("list").keys() == evidence.lines().columns.keys()
+    both = np.concatenate((evidence.baseline[:, None], evidence.bars), axis=1)
+    assert (bars.to_numpy() == both.reshape(400, -1)).all()
+    for k in range(3):
+        assert (reasons[f"reason_{k + 1}"] == top.words[:, k]).all()
+        assert (reasons[f"reason_{k + 1}_value"] == top.values[:, k]).all()
+        assert (reasons[f"reason_{k + 1}_evidence"] == top.evidence[:, k]).all()
+    assert (reasons["reason_for"] == top.labels).all()
+    wanted = pd.concat([why.to_frame("pandas") for why in each], keys=pandas.index)
+    assert lines.index.equals(wanted.index.droplevel(1))
+    for name in wanted.columns:
+        assert (lines[f"explanation_{name}"].to_numpy() == wanted[name].to_numpy()).all()
 
 
 def test_quality_is_a_sum_over_partitions():

@@ -8,11 +8,26 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from clusters import QUICK, awkward_table, dies_once, features, many_numbers
+from clusters import (
+    QUICK,
+    SAMPLED,
+    awkward_table,
+    dies_once,
+    features,
+    few_are_many,
+    many_numbers,
+)
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
-from unnaive import Discretizer, NaiveBayesClassifier, NBTreeClassifier, quality_of, scan
+from unnaive import (
+    Discretizer,
+    NaiveBayesClassifier,
+    NBTreeClassifier,
+    explain_rows,
+    quality_of,
+    scan,
+)
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -67,23 +82,28 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
 
 
+@pytest.mark.parametrize(
+    ("estimators", "method"), [(QUICK, "advance"), ([SAMPLED], "reduce")], ids=["naive", "sampled"]
+)
 def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
-    table, seven, monkeypatch, tmp_path, spark
+    estimators, method, table, seven, monkeypatch, tmp_path, spark
 ):
-    marker, passes, real = tmp_path / "killed", [], SparkRecords.advance
+    few_are_many(monkeypatch)
+    marker, passes, real = tmp_path / "killed", [], getattr(SparkRecords, method)
+    reduce = SparkRecords.reduce
     seven.count()
     before = cached(spark)
 
     def dying(self, fn, *more):
         passes.append(fn)
         if len(passes) == 3:
-            size = self.reduce(lambda record, _: record.n_rows, max)
+            size = reduce(self, lambda record, _: record.n_rows, max)
             fn = dies_once(fn, str(marker), size)
         return real(self, fn, *more)
 
-    monkeypatch.setattr(SparkRecords, "advance", dying)
+    monkeypatch.setattr(SparkRecords, method, dying)
     monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
-    for estimator in QUICK:
+    for estimator in estimators:
         assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
     assert marker.exists()
     assert cached(spark) == before
@@ -139,6 +159,29 @@ def test_answers_are_lazy_frames(table, seven):
     assert [row.prediction for row in predicted.collect()] == memory.predict(X).tolist()
     with pytest.raises(ValueError, match="has a column 'prediction' already; drop or rename it"):
         model.predict(predicted)
+
+
+def test_evidence_and_explanations_are_lazy_frames(table, seven):
+    X = features(table)
+    model = NaiveBayesClassifier().fit(X, table["label"])
+    bars = model.evidence(seven)
+    names = list(model.evidence(X).lines().columns)
+    assert bars.columns == [*seven.columns, *names]
+    bars = bars.orderBy("id").toArrow()
+    for name, values in model.evidence(X).lines().columns.items():
+        assert (bars[name].to_numpy() == values).all()
+    reasons = explain_rows(model, seven, top=3).orderBy("id").toArrow()
+    for name, values in explain_rows(model, X, top=3).lines().columns.items():
+        assert reasons[name].to_pylist() == values.tolist()
+    lines = explain_rows(model, seven).filter("id < 5").orderBy("id").toArrow()
+    each = [why.to_frame("pyarrow") for why in explain_rows(model, X)[:5]]
+    assert lines["id"].to_pylist() == [k for k in range(5) for _ in range(len(each[k]))]
+    for k, why in enumerate(each):  # the order of the lines of a row is not promised
+        here = [line for line in lines.to_pylist() if line["id"] == k]
+        values = {line["explanation_column"]: line["explanation_evidence"] for line in here}
+        assert values == dict(zip(why["column"].to_pylist(), why["evidence"].to_pylist()))
+    with pytest.raises(ValueError, match="has a column 'reason_for' already; drop or rename it"):
+        explain_rows(model, seven.withColumn("reason_for", seven["label"]), top=1)
 
 
 def test_quality_is_a_sum_over_partitions(table, seven):

@@ -20,7 +20,9 @@ from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.facts import SHOWN, Columns, Facts
 from unnaive.table import Block
+from unnaive.table.answers import Lines
 from unnaive.table.codes import as_objects
+from unnaive.table.schema import refuse_duplicates
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -72,12 +74,27 @@ class Evidence(Facts):
             out += self.bars[:, k]
         return out
 
+    @property
+    def _bar_names(self) -> list[str]:
+        return [" x ".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in self.names]
+
+    def lines(self) -> Lines:
+        """A line for each row: ``baseline_<class>``, then ``evidence_<name>_<class>`` of each bar.
+
+        The bars of parts are left out.
+        """
+        names = ["baseline", *(f"evidence_{name}" for name in self._bar_names)]
+        columns = [f"{name}_{label}" for name in names for label in self.classes]
+        refuse_duplicates(columns)
+        every = np.concatenate((self.baseline[:, None], self.bars), axis=1)
+        values = every.reshape(len(every), len(columns)).T.copy()
+        return Lines(dict(zip(columns, values, strict=True)))
+
     def _columns(self) -> Columns:
         rows, n_bars, n_classes = self.bars.shape
-        names = [" x ".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in self.names]
         return {
             "row": np.repeat(np.arange(rows), n_bars * n_classes),
-            "name": [name for name in names for _ in range(n_classes)] * rows,
+            "name": [name for name in self._bar_names for _ in range(n_classes)] * rows,
             "class": [str(label) for label in self.classes] * (rows * n_bars),
             "bar": self.bars.ravel(),
         }

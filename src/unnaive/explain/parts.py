@@ -16,7 +16,7 @@ from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.wording import listed
 from unnaive.counts import CountTable
-from unnaive.table import Block, Schema
+from unnaive.table import Block, Schema, Source
 from unnaive.table.kept import KeptBlock
 
 Role = Literal["model", "node", "round", "bag", "gate", "expert", "forest", "pool", "summary"]
@@ -234,10 +234,14 @@ class Reading:
             )
         return self.part(int(part))
 
+    def source(self, X: Any) -> Source:
+        """A table, read as the model reads it."""
+        source: Source = self.model._open(X if self.prepare is None else self.prepare(X))
+        return source
+
     def block(self, X: Any) -> Block:
         """The rows of a table, read as the model reads them."""
-        table = X if self.prepare is None else self.prepare(X)
-        block: Block = self.model._open(table).map(lambda block: block)
+        block: Block = self.source(X).map(lambda block: block)
         return block
 
     @property

@@ -73,7 +73,12 @@ def read_model(model: Any) -> Reading:
             "show; classifiers of this library are, also inside a ClassDecompositionClassifier, an "
             "AutoClassifier, a Pipeline, a search or a classifier with a threshold."
         )
-    return Reading(model, answer, parts_of(answer.core, answer.labels), inside.read)
+    return replace(read_answer(answer), model=model, prepare=inside.read)
+
+
+def read_answer(answer: Answer) -> Reading:
+    """An answer as naive Bayes parts, without its model: for rows that are read already."""
+    return Reading(None, answer, parts_of(answer.core, answer.labels))
 
 
 @singledispatch

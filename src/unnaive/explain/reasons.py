@@ -27,6 +27,7 @@ from unnaive.explain.pairs import pair_name
 from unnaive.explain.parts import Part, Reading, label_names
 from unnaive.explain.readings import RowEvidence
 from unnaive.table import Block, Schema
+from unnaive.table.answers import Lines
 from unnaive.table.kept import KeptBlock
 
 ROWS = 30_000  # rows looked at together; no power of two, or their bars would share cache lines
@@ -73,6 +74,30 @@ class Reasons(Facts):
     def words(self) -> NDArray[np.object_]:
         return self.word_texts.written().reshape(self.bars.shape)
 
+    def joined(self, others: Sequence[Reasons]) -> Reasons:
+        """These reasons, then those of other rows by the same model."""
+        every = [self, *others]
+        return Reasons(
+            self.features,
+            np.concatenate([each.labels for each in every]),
+            np.concatenate([each.bars for each in every]),
+            np.concatenate([each.evidence for each in every]),
+            _join_texts([each.value_texts for each in every]),
+            _join_texts([each.word_texts for each in every]),
+        )
+
+    def lines(self) -> Lines:
+        """A line for each row: ``reason_for``, and of each reason ``reason_1`` (in words),
+        ``reason_1_column``, ``reason_1_value`` and ``reason_1_evidence``.
+        """
+        columns: dict[str, NDArray[Any]] = {"reason_for": self.labels}
+        names = np.array([*self.features, ""], dtype=object)[self.bars]
+        parts = {"": self.words, "_column": names, "_value": self.values}
+        for k in range(self.bars.shape[1]):
+            for part, each in {**parts, "_evidence": self.evidence}.items():
+                columns[f"reason_{k + 1}{part}"] = each[:, k].copy()
+        return Lines(columns)
+
     def _columns(self) -> Columns:
         bars = self.bars.ravel()
         at = np.flatnonzero(bars >= 0)
@@ -92,12 +117,17 @@ class Reasons(Facts):
         return f"Reasons of {counted(len(self), 'row')}, at most {top} each"
 
 
-def reasons_of(reading: Reading, block: Block, top: int, label: int | None) -> Reasons:
-    """The strongest reasons of each row, for a class or for the predicted one."""
+def check_top(top: Any) -> None:
+    """Refuse a number of reasons that is none."""
     if not (isinstance(top, (int, np.integer)) and top >= 1):
         raise ValueError(f"top must be a whole number, 1 or more; got {top!r}.")
+
+
+def reasons_of(
+    reading: Reading, block: Block, top: int, label: int | None, n_jobs: int | None = None
+) -> Reasons:
+    """The strongest reasons of each row, for a class or for the predicted one."""
     kept, n_rows = KeptBlock(block), block.n_rows
-    n_jobs = getattr(reading.model, "n_jobs", None)
     if label is None:
         answers = reading.answer.probabilities(kept, n_jobs)
         two = answers.shape[1] == 2  # argmax over short rows is slow
@@ -276,20 +306,33 @@ class _Writer:
         return Repeated(self.codes, tuple(self.texts))
 
 
+def _join_texts(parts: Sequence[Repeated]) -> Repeated:
+    """Texts one after the other, each distinct one written once."""
+    out, first = _Writer(sum(map(len, parts))), 0
+    for part in parts:
+        at = np.flatnonzero(part.codes >= 0)
+        out.write(first + at, part.codes[at], list(part.texts))
+        first += len(part)
+    return out.written()
+
+
 def _value_texts(block: KeptBlock, j: int, rows: NDArray[np.intp]) -> Texts:
     """The rows' values of a column, as they are."""
     column = block.schema[j]
     if column.kind == "numeric":
         distinct, number = _distinct(block.numeric(j)[rows])
-        if column.family == "number":
-            present = [f"{value:.{DIGITS}g}" for value in distinct.tolist()]
-        else:
-            present = cut_names(distinct, column.family)
-        return number, ["missing", *present]
+        return number, ["missing", *value_names(distinct, column.family, DIGITS)]
     if column.kind == "empty":
         return np.zeros(len(rows), np.intp), ["missing"]
     raw = block.take(rows).categorical(j)
     return raw.slots.astype(np.intp), ["missing", *map(str, raw.values)]
+
+
+def value_names(values: NDArray[np.float64], family: str, digits: int) -> list[str]:
+    """Numbers, dates and times as text, each by itself: other rows do not change it."""
+    if family == "number":
+        return [f"{value:.{digits}g}" for value in values.tolist()]
+    return [cut_names(values[k : k + 1], family)[0] for k in range(len(values))]
 
 
 def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import Answer
 from unnaive.bayes import TableTerm
 from unnaive.bayes.evidence import weigh
-from unnaive.common.facts import Columns, Facts
+from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted, printable
-from unnaive.discretize.discretizer import cut_names
 from unnaive.encode.coding import column_slots
 from unnaive.explain.attributes import State
 from unnaive.explain.pairs import pair_name
 from unnaive.explain.parts import Combiner, Part, Reading, find_label, label_names
-from unnaive.explain.readings import read_model
-from unnaive.explain.reasons import Reasons, reasons_of
+from unnaive.explain.readings import read_answer, read_model
+from unnaive.explain.reasons import Reasons, check_top, reasons_of, value_names
 from unnaive.explain.tree import Step, path_to
 from unnaive.table import Block
+from unnaive.table.answers import Lines, Tabular
 from unnaive.table.codes import is_missing
 from unnaive.table.kept import KeptBlock
 
 ROWS = 1024  # rows explained at a time
+DIGITS = 6  # of the row's numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -183,6 +186,9 @@ def explain_rows(
     list of Explanation, or Reasons where ``top`` is given
         The reasons of a row are the values with most evidence for the class. Of models that vote,
         evidence is the mean of their parts by share; of trees, that of the node where a row stops.
+        Rows on Dask or Spark get a table of the same kind that is computed when it is asked for:
+        with ``top`` a line for each row, with ``reason_1``, ``reason_2`` and so on; without it a
+        line for each attribute of each part, the table of an `Explanation`.
 
     Examples
     --------
@@ -207,17 +213,45 @@ def explain_rows(
     """
     reading = read_model(model)
     if top is not None:
+        check_top(top)
         number = None if label is None else find_label(reading.classes, label, "label")
-        return reasons_of(reading, reading.block(X), top, number)
+        n_jobs = getattr(reading.model, "n_jobs", None)
+        ask = partial(_reasons, reading.answer, top=top, label=number, n_jobs=n_jobs)
+        reasons: Reasons = reading.source(X).map(Tabular(ask, Reasons.lines))
+        return reasons
     if label is not None:
         raise ValueError("label goes with top: explanations hold the evidence for every class.")
-    block = KeptBlock(reading.block(X))
-    probabilities = reading.answer.probabilities(block)
+    question = Tabular(partial(_explanations, reading.answer), _lines)
+    explanations: list[Explanation] = reading.source(X).map(question)
+    return explanations
+
+
+# Only the answer is sent to workers, and read there.
+
+
+def _reasons(
+    answer: Answer, block: Block, top: int, label: int | None, n_jobs: int | None
+) -> Reasons:
+    return reasons_of(read_answer(answer), block, top, label, n_jobs)
+
+
+def _explanations(answer: Answer, block: Block) -> list[Explanation]:
+    reading, kept = read_answer(answer), KeptBlock(block)
+    probabilities = answer.probabilities(kept)
     explanations: list[Explanation] = []
-    for start in range(0, block.n_rows, ROWS):
-        part = block.slice(start, start + ROWS)
+    for start in range(0, kept.n_rows, ROWS):
+        part = kept.slice(start, start + ROWS)
         explanations += _explain(reading, part, probabilities[start : start + ROWS])
     return explanations
+
+
+def _lines(explanations: list[Explanation]) -> Lines:
+    """The tables of explanations, one below the other."""
+    tables = [explanation._columns() for explanation in explanations]
+    columns = {f"explanation_{name}": values for name, values in join_columns(tables).items()}
+    numbers = {"explanation_share", "explanation_evidence"}
+    arrays = {n: np.array(v, float if n in numbers else object) for n, v in columns.items()}
+    return Lines(arrays, np.repeat(np.arange(len(tables)), [len(t["part"]) for t in tables]))
 
 
 def _explain(
@@ -313,7 +347,7 @@ def _texts(block: Block) -> tuple[list[list[str]], NDArray[np.bool_]]:
         if column.kind == "numeric":
             values = block.numeric(j)
             gone[:, j] = np.isnan(values)
-            names = iter(cut_names(values[~gone[:, j]], column.family, 6))
+            names = iter(value_names(values[~gone[:, j]], column.family, DIGITS))
             texts.append(["missing" if absent else next(names) for absent in gone[:, j]])
             continue
         raw = block.categorical(j)

@@ -23,6 +23,7 @@ from unnaive.encode import Labels
 from unnaive.encode.labels import known_groups, label_groups, read_target, refuse_strange_labels
 from unnaive.estimator import TableEstimator
 from unnaive.table import Block, Source, open_table, scan_of
+from unnaive.table.answers import Tabular
 from unnaive.table.reading import read_weight
 from unnaive.table.writing import write_parquet
 
@@ -253,9 +254,12 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         Evidence
             One bar per column, which add up to `predict_joint_log_proba`; of a tree those of the
             naive Bayes where the row stops. Models that vote have a bar for each member, and the
-            bars by column in ``parts``.
+            bars by column in ``parts``. Rows on Dask or Spark get a table of the same kind that is
+            computed when it is asked for: ``baseline_<class>`` and ``evidence_<bar>_<class>``.
         """
-        why: Evidence = self._ask(X, "evidence")
+        source = self._open(X)
+        ask = Tabular(partial(self.answer_.evidence, n_jobs=self.n_jobs), Evidence.lines)
+        why: Evidence = source.map(ask)
         return why
 
     def _names(self, word: str) -> list[str]:

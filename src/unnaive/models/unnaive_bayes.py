@@ -18,6 +18,7 @@ from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
+from unnaive.models.boost.away import keep_stripes
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
     Numbering,
@@ -263,9 +264,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         )
         n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
         seed = kept.seed(self.random_state)
-        stripes = code_rows(
-            source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed
-        )
+        given = (source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed)
         prior = log_prior(numbering.counts.totals, 0.0, None)
         if len(classes) < 3:  # the log odds of the second class; one class has no rival
             prior = prior[-1:] - prior[:1]
@@ -273,18 +272,20 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
             "boosting", None, "rounds", step="round", steps=None, n_rows=summary.n_rows,
             hook=self._hook,
         )  # fmt: skip
-        rule = step_rule(stripes.rows, self.learning_rate, self.missing)
         stopping = Stopping(self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol)
         alone = make_terms(numbering, numbering.varying, [], directions)
-        booster = Booster(
-            stripes.rows, prior, rule, stopping, self.n_bags, self.n_jobs, source.storage,
-            progress, alone, Resumed(kept),
-        )  # fmt: skip
-        learned = learn(booster, numbering, interactions, directions, n_folds)
-        progress.finish()
         self._drop_out_of_bag()
-        if self.oob_score:
-            self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
+        # Rows out of bag are wanted here one by one.
+        with (None if self.oob_score else keep_stripes(*given)) or code_rows(*given) as stripes:
+            rule = step_rule(stripes.heaviest, self.learning_rate, self.missing)
+            booster = Booster(
+                stripes, prior, rule, stopping, self.n_bags, self.n_jobs, progress, alone,
+                Resumed(kept),
+            )  # fmt: skip
+            learned = learn(booster, numbering, interactions, directions, n_folds)
+            progress.finish()
+            if isinstance(stripes, Stripes) and self.oob_score:
+                self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
         return learned
 
     def _judge(self, shares: NDArray[np.float64], stripes: Stripes) -> None:

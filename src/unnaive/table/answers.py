@@ -3,16 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.table.blocks import BlockReader
 from unnaive.table.source import Block
 
 ONE = "prediction"  # name of an answer of one column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """An answer as lines of a table: its columns, and the row of each line.
+
+    ``rows`` is None where each row has one line.
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+    rows: NDArray[np.intp] | None = None
+
+    def __getitem__(self, some: slice) -> Lines:
+        columns = {name: values[some] for name, values in self.columns.items()}
+        return Lines(columns, None if self.rows is None else self.rows[some])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tabular:
+    """A question about rows whose answers are no tables; engines that need one get ``lines``."""
+
+    ask: Callable[[Block], Any]
+    lines: Callable[[Any], Lines]
+
+    def __call__(self, block: Block) -> Any:
+        return self.ask(block)
+
+    def as_lines(self, block: Block) -> Lines:
+        return self.lines(self.ask(block))
+
+
+def tabular(fn: Callable[[Block], Any]) -> Callable[[Block], Any]:
+    """A question as engines ask it that answer with a table."""
+    return fn.as_lines if isinstance(fn, Tabular) else fn
 
 
 def first_answer(reader: BlockReader, fn: Callable[[Block], Any], empty: Any) -> Any:
@@ -23,14 +58,16 @@ def first_answer(reader: BlockReader, fn: Callable[[Block], Any], empty: Any) ->
     block = replace(reader, target=None, weight=None, row_id=None).read(empty)
     assert block is not None
     answer = fn(block)
-    if isinstance(answer, np.ndarray):
-        return answer if answer.ndim <= 2 else None
+    if isinstance(answer, (np.ndarray, Lines)):
+        return answer if isinstance(answer, Lines) or answer.ndim <= 2 else None
     frame = nw.from_native(answer, pass_through=True)
     return answer if isinstance(frame, nw.DataFrame) else None
 
 
 def answer_columns(values: Any, names: Sequence[str] | None) -> Mapping[str, Any]:
     """The columns of an answer by name: of an array, or of a table, which has names."""
+    if isinstance(values, Lines):
+        return values.columns
     if not isinstance(values, np.ndarray):
         frame = nw.from_native(values, eager_only=True)
         return {name: frame[name].to_native() for name in frame.columns}

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from unnaive.table.answers import answer_columns, first_answer
+from unnaive.table.answers import Lines, answer_columns, first_answer, tabular
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.fingerprint import PARTITIONS
 from unnaive.table.packets import sum_of
@@ -112,7 +112,7 @@ class DaskSource(PassSource):
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:
         """A Dask Series or DataFrame with the index of the rows, computed when it is asked for."""
-        features, reader = self.frame[list(self.reader.features)], self.reader
+        features, reader, fn = self.frame[list(self.reader.features)], self.reader, tabular(fn)
         first = first_answer(reader, fn, features._meta.reindex([0]))
         if first is None:
             return join_answers(self.each(fn, ANSWERING))
@@ -121,7 +121,9 @@ class DaskSource(PassSource):
             block = reader.read(table)
             return _frame(first[:0] if block is None else fn(block), names, table.index)
 
-        if not isinstance(first, np.ndarray):  # some columns are passed on: Dask knows their types
+        if not isinstance(
+            first, (np.ndarray, Lines)
+        ):  # some columns are passed on: Dask knows their types
             return features.map_partitions(answer)
         meta = _frame(first[:0], names, features._meta.index[:0])
         return features.map_partitions(answer, meta=meta)
@@ -220,10 +222,12 @@ def compute(tasks: Sequence[Any], keep: bool = False) -> Any:
 def _frame(values: Any, names: Sequence[str] | None, index: Any) -> Any:
     import pandas as pd
 
-    if not isinstance(values, np.ndarray):
+    if not isinstance(values, (np.ndarray, Lines)):
         return values
+    if isinstance(values, Lines) and values.rows is not None:
+        index = index[values.rows]
     frame = pd.DataFrame(answer_columns(values, names), index=index)
-    return frame.iloc[:, 0] if values.ndim == 1 else frame
+    return frame.iloc[:, 0] if isinstance(values, np.ndarray) and values.ndim == 1 else frame
 
 
 def _threads() -> int:

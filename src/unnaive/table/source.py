@@ -176,12 +176,18 @@ def column_of(columns: Sequence[Native] | NDArray[Any], j: int) -> Native:
 
 
 def join_answers(answers: Iterable[Any]) -> Any:
-    """Answers for blocks as one, in memory: arrays, records or tables."""
+    """Answers for blocks as one, in memory: arrays, lists, records, tables, or what can be joined
+    by itself.
+    """
     parts = list(answers)
     if len(parts) == 1:
         return parts[0]
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
+    if isinstance(parts[0], list):
+        return [answer for part in parts for answer in part]
+    if hasattr(parts[0], "joined"):
+        return parts[0].joined(parts[1:])
     if dataclasses.is_dataclass(parts[0]):
         return join_records(parts)
     return nw.concat([nw.from_native(part, eager_only=True) for part in parts]).to_native()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-from unnaive.table.answers import answer_table, first_answer
+from unnaive.table.answers import Lines, answer_table, first_answer, tabular
 from unnaive.table.blocks import BlockReader, no_rows
 from unnaive.table.files import block_rows
 from unnaive.table.fingerprint import ChangedRowsError
@@ -140,30 +140,34 @@ class SparkSource(PassSource):
         import pyarrow as pa
         from pyspark.sql.types import StructField, StructType
 
-        reader, frame = self.reader, self.frame
+        reader, frame, fn = self.reader, self.frame, tabular(fn)
         kinds = _numbered(frame, reader.features).limit(0).toArrow().schema.types
         nothing = [pa.nulls(1, kind) for kind in kinds]
         first = first_answer(reader, fn, pa.table(nothing, names=list(reader.features)))
         if first is None:
             return join_answers(self.each(fn, ANSWERING))
         new, old = answer_table(first, names), frame.columns
-        taken = [name for name in new.column_names if name in old and name not in reader.features]
+        replaced = () if isinstance(first, Lines) else reader.features
+        taken = [name for name in new.column_names if name in old and name not in replaced]
         if taken:
             raise ValueError(f"the DataFrame has a column {taken[0]!r} already; drop or rename it.")
         out = list(dict.fromkeys([*old, *new.column_names]))
 
-        def answer(batches: Iterable[Any]) -> Iterator[Any]:
+        def answer_all(batches: Iterable[Any]) -> Iterator[Any]:
             for table in tables(batches, 1, old):
                 block = reader.read(table)
                 if block is not None:
-                    answers = answer_table(fn(block), names, new.schema)
+                    answer = fn(block)
+                    if isinstance(answer, Lines) and answer.rows is not None:
+                        table = table.take(answer.rows)  # noqa: PLW2901
+                    answers = answer_table(answer, names, new.schema)
                     both = [answers[n] if n in answers.column_names else table[n] for n in out]
                     yield from pa.table(both, names=_places(out)).combine_chunks().to_batches()
 
         types = {field.name: field.dataType for field in frame.schema}
         types |= {f.name: f.dataType for f in frame.sparkSession.createDataFrame(new).schema}
         fields = [StructField(k, types[n]) for k, n in zip(_places(out), out, strict=True)]
-        return _numbered(frame, old).mapInArrow(answer, StructType(fields)).toDF(*out)
+        return _numbered(frame, old).mapInArrow(answer_all, StructType(fields)).toDF(*out)
 
 
 def _visitor(

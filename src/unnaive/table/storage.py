@@ -188,12 +188,18 @@ def join(source: Source, fn: Callable[[Block], T], n_rows: int, name: str = CODI
         for (out, axis), (piece, _) in zip(_arrays(whole), _arrays(record), strict=True):
             out[(slice(None),) * axis + (slice(at, at + n),)] = piece
         at += n
-    if whole is None or at != n_rows:
+    refuse_change(n_rows, at)
+    assert whole is not None
+    return whole
+
+
+def refuse_change(before: int, now: int) -> None:
+    """Refuse data that have another number of rows than in an earlier pass."""
+    if before != now:
         raise RuntimeError(
-            f"the data changed while they were read: {n_rows:,} rows at first, then {at:,}. "
+            f"the data changed while they were read: {before:,} rows at first, then {now:,}. "
             "Fit again when nothing writes to them."
         )
-    return whole
 
 
 def join_records(records: Sequence[T], storage: Storage | None = None) -> T:

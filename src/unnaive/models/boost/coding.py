@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.bayes.calibrate import Visit
 from unnaive.counts import CountTable, Summary
 from unnaive.discretize import CoarseCoder
 from unnaive.discretize.coarse import NO_MOMENTS, group_rare
@@ -17,11 +18,12 @@ from unnaive.discretize.cuts import between
 from unnaive.discretize.rules import ColumnSums, Frequency
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.coding import coder_sizes, column_slots
-from unnaive.encode.draws import deal_folds, draw_order, value_keys
+from unnaive.encode.draws import deal_folds, row_bits, value_keys
 from unnaive.encode.labels import groups_of
-from unnaive.models.boost.state import Rows
+from unnaive.models.boost import kernels
+from unnaive.models.boost.state import Rows, Terms
 from unnaive.table import Block, Source
-from unnaive.table.storage import join, stretches
+from unnaive.table.storage import Storage, join, stretches
 
 MANY_ROWS = 40_000  # from so many on, a round looks at a sample of them
 SAMPLE = 1 << 15  # rows of a sample, about: so many stripes
@@ -142,7 +144,7 @@ def _pair_categories(coder: Categories, counts: NDArray[np.float64], most: int) 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Coded:
+class Coded:
     """Rows of one block."""
 
     PER_ROW: ClassVar = {"slots": 1, "groups": 0, "weight": 0}
@@ -152,8 +154,10 @@ class _Coded:
     weight: NDArray[np.float64] | None
 
 
-class Stripes(NamedTuple):
-    """Coded rows: all of them, or where there are many, stripes that part them at random.
+@dataclass(frozen=True, slots=True, eq=False)
+class Stripes:
+    """Coded rows that are here: all of them, or where there are many, stripes that part them at
+    random.
 
     ``order`` has the position in the table of each row, stripe after stripe; it is empty where one
     stripe has them all as they come.
@@ -161,6 +165,92 @@ class Stripes(NamedTuple):
 
     rows: list[Rows]
     order: NDArray[np.intp]
+    storage: Storage
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, k: int) -> Rows:
+        return self.rows[k]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """There is nothing to release."""
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest stripe."""
+        return max(len(rows.groups) for rows in self.rows)
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight of a row, at least 1."""
+        return max(float(rows.weight.max(initial=1.0)) for rows in self.rows)
+
+    def bring(self, now: Iterable[int], later: Iterable[int]) -> None:
+        """Have some stripes here: they are."""
+
+    def weigh(self, terms: Terms) -> NDArray[np.float64]:
+        """Weight of all rows in every cell."""
+        total, part = np.zeros(terms.start[-1]), np.empty(terms.start[-1])
+        for rows in self.rows:
+            kernels.weigh_terms(rows, terms, kernels.NOBODY, part)
+            total += part
+        return total
+
+    def judge(
+        self, terms: Terms, tables: NDArray[np.float64], prior: NDArray[np.float64], n_classes: int
+    ) -> Visit:
+        """The rows with their scores by tables of evidence, as a calibration visits them."""
+        n_rows, room = sum(len(rows.groups) for rows in self.rows), self.storage
+        scores = room.zeros((n_rows, n_classes), np.float64)
+        groups, weight = room.empty(n_rows, np.uint16), room.empty(n_rows, np.float64)
+        joint = room.empty((self.longest, len(prior)), np.float64)
+        first = 0
+        for rows in self.rows:
+            here, some = slice(first, first + len(rows.groups)), joint[: len(rows.groups)]
+            scores[here, n_classes - len(prior) :] = score_rows(rows, terms, tables, prior, some)
+            groups[here], weight[here] = rows.groups, rows.weight if len(rows.weight) else 1.0
+            first = here.stop
+        return lambda fn: fn(scores, groups, weight)
+
+
+def score_rows(
+    rows: Rows,
+    terms: Terms,
+    tables: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    scores: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Scores of rows (OUT) by tables of evidence; of two classes, the log odds of the second."""
+    scores[:] = prior
+    kernels.add_tables(rows, terms, tables, scores)
+    return scores
+
+
+def code_block(
+    numbering: Numbering, labels: Labels, factor: NDArray[np.float64], block: Block
+) -> Coded:
+    """The rows of a block by slots; ``factor`` multiplies the weights of each class's rows."""
+    assert block.target is not None
+    groups = groups_of(labels, block.target).astype(np.uint16)
+    slots = np.empty((len(numbering.coders), block.n_rows), np.uint16)
+    for j, coder in enumerate(numbering.coders):
+        slots[j] = column_slots(block, j, coder)
+    weight = block.weight
+    if (factor != 1).any():
+        weight = factor[groups] if weight is None else weight * factor[groups]
+    return Coded(slots, groups, weight)
+
+
+def row_keys(
+    slots: NDArray[Any], weight: NDArray[np.float64], storage: Storage | None = None
+) -> NDArray[np.int64]:
+    """A number for each row from its values; ``weight`` is empty where all weights are 1."""
+    columns: Sequence[NDArray[Any]] = [*slots, *([weight] if len(weight) else [])]
+    return value_keys(columns, slots.shape[1], storage).view(np.int64)
 
 
 def code_rows(
@@ -178,19 +268,8 @@ def code_rows(
     the order of rows does not matter. Many rows come in stripes, each a sample of them, of which
     every fold holds one out.
     """
-
-    def code(block: Block) -> _Coded:
-        assert block.target is not None
-        groups = groups_of(labels, block.target).astype(np.uint16)
-        slots = np.empty((len(numbering.coders), block.n_rows), np.uint16)
-        for j, coder in enumerate(numbering.coders):
-            slots[j] = column_slots(block, j, coder)
-        weight = block.weight
-        if (factor != 1).any():
-            weight = factor[groups] if weight is None else weight * factor[groups]
-        return _Coded(slots, groups, weight)
-
-    coded, room = join(source, code, n_rows), source.storage
+    coded = join(source, lambda block: code_block(numbering, labels, factor, block), n_rows)
+    room = source.storage
     pair_slots = room.empty(coded.slots.shape, np.uint8)
     for part in stretches(n_rows):
         for j, place in enumerate(numbering.places):
@@ -198,40 +277,49 @@ def code_rows(
     weight = np.empty(0) if coded.weight is None else coded.weight
     folds = np.empty(0, np.uint8)
     if n_folds:
-        columns: Sequence[NDArray[Any]] = [*coded.slots, *([weight] if len(weight) else [])]
-        keys = value_keys(columns, n_rows, room)
+        keys = row_keys(coded.slots, weight, room)
         if n_rows >= MANY_ROWS:
-            order = draw_order(seed, keys.view(np.int64), room)
+            order = room.argsort(coded.groups)  # among rows of equal values, class by class
+            bits = room.take(row_bits(seed, keys, room), order)
+            order = room.take(order, room.argsort(bits))
             whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-            return Stripes(_part(whole, order, n_folds), order)
-        folds = deal_folds(seed, keys.view(np.int64), coded.groups, n_folds).astype(np.uint8)
+            return Stripes(_part(whole, order, n_folds), order, room)
+        folds = deal_folds(seed, keys, coded.groups, n_folds).astype(np.uint8)
     whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-    return Stripes([whole], np.empty(0, np.intp))
+    return Stripes([whole], np.empty(0, np.intp), room)
+
+
+def stripe_edges(n_rows: int, n_folds: int) -> NDArray[np.intp]:
+    """Where each stripe of many rows begins in their random order; the first ones are folds."""
+    n_stripes = max(n_folds + LEAST_LEARNING, n_rows // STRIPE)
+    return np.linspace(0, n_rows, n_stripes + 1).astype(np.intp)
+
+
+def stripe_folds(k: int, n_rows: int, n_folds: int) -> NDArray[np.uint8]:
+    """Which bag holds out the rows of a stripe: no bag has the number n_folds."""
+    return np.full(n_rows, min(k, n_folds), np.uint8)
 
 
 def _part(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
-    """The rows in this order, in equal parts; the first parts are the folds."""
-    n = len(order)
-    edges = np.linspace(0, n, max(n_folds + LEAST_LEARNING, n // STRIPE) + 1).astype(np.intp)
+    """The rows in this order, in stripes."""
     stripes: list[Rows] = []
-    for k, (first, last) in enumerate(pairwise(edges)):
+    for k, (first, last) in enumerate(pairwise(stripe_edges(len(order), n_folds))):
         chosen = order[first:last]
         stripes.append(
             Rows(
-                rows.slots.take(chosen, axis=1),  # column by column, which indexing is not
-                rows.pair_slots.take(chosen, axis=1),
+                np.take(rows.slots, chosen, axis=1),  # without gaps between the rows of a column
+                np.take(rows.pair_slots, chosen, axis=1),
                 rows.groups[chosen],
                 rows.weight[chosen] if len(rows.weight) else rows.weight,
-                np.full(len(chosen), min(k, n_folds), np.uint8),  # no bag has the number n_folds
+                stripe_folds(k, len(chosen), n_folds),
             )
         )
     return stripes
 
 
-def sample_stripes(stripes: Sequence[Rows]) -> int:
+def sample_stripes(n_stripes: int, longest: int) -> int:
     """How many of several stripes make a sample."""
-    n_rows = max(len(rows.groups) for rows in stripes)
-    return max(min(len(stripes) - 1, round(SAMPLE / n_rows)), 1)
+    return max(min(n_stripes - 1, round(SAMPLE / longest)), 1)
 
 
 def join_stripes(stripes: Sequence[Rows]) -> Rows:

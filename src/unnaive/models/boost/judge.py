@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import fit_calibration
+from unnaive.bayes.calibrate import fit_visited
 from unnaive.bayes.scoring import log_probabilities
-from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Stripes
 from unnaive.models.boost.rounds import Booster
 from unnaive.models.boost.state import Terms
@@ -42,20 +41,8 @@ def base_rate_shift(
     """
     if n_classes < 2:
         return np.zeros(len(booster.prior))
-    room, n_rows = booster.storage, sum(len(rows.groups) for rows in booster.stripes)
-    scores = room.empty((n_rows, n_classes), np.float64)
-    groups, weight = room.empty(n_rows, np.uint16), room.empty(n_rows, np.float64)
-    first = 0
-    for rows in booster.stripes:
-        here = slice(first, first + len(rows.groups))
-        joint = booster.bags[0].scores[: len(rows.groups)]  # room that is free by now
-        joint[:] = booster.prior
-        kernels.add_tables(rows, terms, tables, joint)
-        scores[here, 0] = 0.0  # of two classes, the score is the log odds of the second
-        scores[here, n_classes - joint.shape[1] :] = joint
-        groups[here], weight[here] = rows.groups, rows.weight if len(rows.weight) else 1.0
-        first = here.stop
-    shift = fit_calibration(scores, groups, weight, booster.n_jobs, slope=1.0).intercept
+    visit = booster.stripes.judge(terms, tables, booster.prior, n_classes)
+    shift = fit_visited(visit, n_classes, booster.n_jobs, slope=1.0).intercept
     return shift[1:] - shift[:1] if n_classes == 2 else shift - shift.mean()
 
 

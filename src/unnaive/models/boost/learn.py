@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from unnaive.bayes import Scorer
 from unnaive.bayes.scoring import PairTerm, TableTerm, Term, log_probabilities
 from unnaive.encode import Bins
-from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
 from unnaive.models.boost.judge import base_rate_shift
 from unnaive.models.boost.options import Interactions
@@ -128,7 +127,7 @@ def _purified(
     """Evidence averaged over the bags; what pairs say of single columns stands in these."""
     terms = make_terms(numbering, columns, kept, np.zeros(len(numbering.coders), np.int8))
     start, n = terms.start, len(columns)
-    weight = booster.weigh(terms, kernels.NOBODY)
+    weight = booster.stripes.weigh(terms)
 
     def laid_out() -> Iterator[NDArray[np.float64]]:
         for bag, own in zip(booster.bags, pairs, strict=True):

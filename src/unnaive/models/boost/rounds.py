@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,16 @@ from unnaive.encode import Bins
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.boost import kernels
-from unnaive.models.boost.coding import Numbering, join_stripes, sample_stripes
+from unnaive.models.boost.away import AwayStripes
+from unnaive.models.boost.coding import (
+    Numbering,
+    Stripes,
+    join_stripes,
+    sample_stripes,
+    score_rows,
+)
 from unnaive.models.boost.resume import Resumed
-from unnaive.models.boost.state import Rows, Rule, Terms
-from unnaive.table.storage import Storage
+from unnaive.models.boost.state import Rows, Rule, Terms, unite
 
 LOOK = 5  # rounds at full pace between two looks at the held-out rows
 # The share of the learning rate that rounds begin with. There are many pairs, most of them noise
@@ -81,9 +87,8 @@ class Bag:
         return self.tables[self.terms.start[t] : self.terms.start[t + 1]]
 
 
-def step_rule(stripes: Sequence[Rows], rate: float, missing: str) -> Rule:
-    """How steps are taken."""
-    heaviest = max(float(rows.weight.max(initial=1.0)) for rows in stripes)
+def step_rule(heaviest: float, rate: float, missing: str) -> Rule:
+    """How steps are taken, where no row weighs more than this."""
     unit = max(1.0 / kernels.FINE, 2.0 ** (math.ceil(math.log2(heaviest)) - 30))  # 32-bit numbers
     lowest = 0 if missing == "value" else 1
     return Rule(float(rate), RIDGE, LEAST_ROWS, together(rate), lowest, unit)
@@ -128,28 +133,27 @@ class Booster:
 
     def __init__(
         self,
-        stripes: list[Rows],
+        stripes: Stripes | AwayStripes,
         prior: NDArray[np.float64],
         rule: Rule,
         stopping: Stopping,
         n_bags: int,
         n_jobs: int | None,
-        storage: Storage,
         progress: Progress,
         terms: Terms,
         resumed: Resumed,
     ) -> None:
         self.stripes, self.rule, self.stopping = stripes, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
-        self.storage, self.resumed = storage, resumed
-        self.n_sampled = sample_stripes(stripes)  # stripes that a round looks at
-        n_rows = self.n_sampled * max(len(rows.groups) for rows in stripes)
+        self.resumed = resumed
+        self.n_sampled = sample_stripes(len(stripes), stripes.longest)  # that a round looks at
+        n_rows = self.n_sampled * stripes.longest
         n_scores = len(prior)
         numbers = range(n_bags) if stopping.early else [kernels.NOBODY]
         self.bags = [
             Bag(
                 b,
-                storage.empty((n_rows, n_scores), np.float64),
+                stripes.storage.empty((n_rows, n_scores), np.float64),
                 terms,
                 np.zeros((terms.start[-1], n_scores)),
                 np.empty(0),
@@ -157,12 +161,15 @@ class Booster:
             )
             for b in numbers
         ]
-        self.held_weight = math.fsum(
-            math.fsum(rows.weight[held]) if len(rows.weight) else np.count_nonzero(held)
-            for rows in stripes
-            for held in [rows.folds < n_bags]
-        )
-        self.base_loss = self._base_loss() if stopping.early else 0.0
+        self.held_weight = self.base_loss = 0.0
+        if stopping.early:
+            self.bring(0, 1)
+            self.held_weight = math.fsum(
+                math.fsum(rows.weight[held]) if len(rows.weight) else np.count_nonzero(held)
+                for rows in map(stripes.__getitem__, {self.held_out_stripe(b) for b in self.bags})
+                for held in [rows.folds < n_bags]
+            )
+            self.base_loss = self._base_loss()
 
     def run(self, pace: float = STEADY) -> list[float]:
         """Take rounds from where the bags stand, at first with this share of the learning rate.
@@ -226,9 +233,7 @@ class Booster:
     def score(self, bag: Bag, rows: Rows) -> NDArray[np.float64]:
         """Scores of some rows from a bag's tables, until those of other rows are asked for."""
         scores = bag.scores[: len(rows.groups)]
-        scores[:] = self.prior
-        kernels.add_tables(rows, bag.terms, bag.tables, scores)
-        return scores
+        return score_rows(rows, bag.terms, bag.tables, self.prior, scores)
 
     def held_out_stripe(self, bag: Bag) -> int:
         """Which stripe has the rows that a bag holds out."""
@@ -242,25 +247,40 @@ class Booster:
         """Rows that a bag learns from in round n: the next few stripes, but for its own."""
         if len(self.stripes) == 1:
             return self.stripes[0]
+        return join_stripes([self.stripes[k] for k in self._chosen(bag, n)])
+
+    def _chosen(self, bag: Bag, n: int) -> list[int]:
+        """The stripes that a bag learns from in round n, of several."""
         after = self.n_sampled * n + np.arange(self.n_sampled)
         chosen = (bag.number + 1 + after % (len(self.stripes) - 1)) % len(self.stripes)
-        return join_stripes([self.stripes[k] for k in chosen])
+        return [int(k) for k in chosen]
 
-    def weigh(self, terms: Terms, number: int) -> NDArray[np.float64]:
-        """Weight of the rows that a bag learns from in every cell."""
-        total, part = np.zeros(terms.start[-1]), np.empty(terms.start[-1])
-        for rows in self.stripes:
-            kernels.weigh_terms(rows, terms, number, part)
-            total += part
-        return total
+    def bring(self, n: int, n_rounds: int) -> None:
+        """Have all rows here that rounds from n on look at, and those that bags hold out."""
+        if len(self.stripes) > 1:
+
+            def look(first: int, last: int) -> Iterator[int]:
+                for r in range(first, last):
+                    for bag in self.bags:
+                        yield from self._chosen(bag, r)
+
+            held, ahead = map(self.held_out_stripe, self.bags), n + n_rounds
+            self.stripes.bring([*held, *look(n, ahead)], look(ahead, ahead + len(self.stripes)))
 
     def prepare(self) -> None:
         """Bring the bags' weights and scores up to their tables."""
+        apart = len(self.stripes) > 1  # each bag holds out one of several stripes
+        if apart:  # all rows are visited once, for the terms of all bags
+            every = unite([bag.terms for bag in self.bags])
+            weights = every.apart(self.stripes.weigh(every))
 
         def prepare(bag: Bag) -> None:
-            share = self.n_sampled / len(self.stripes)
-            bag.cell_weight = share * self.weigh(bag.terms, bag.number)
-            self.score(bag, self.held_out(bag))
+            rows, weight = self.held_out(bag), np.empty(bag.terms.start[-1])
+            kernels.weigh_terms(rows, bag.terms, kernels.NOBODY if apart else bag.number, weight)
+            for name, cells in bag.terms.apart(weight).items() if apart else ():
+                np.subtract(weights[name], cells, out=cells)
+            bag.cell_weight = self.n_sampled / len(self.stripes) * weight
+            self.score(bag, rows)
 
         list(in_threads(prepare, self.bags, self.n_jobs))
 
@@ -289,6 +309,7 @@ class Booster:
         rule = self.rule._replace(rate=self.rule.rate * pace)
         rule = rule._replace(block=together(rule.rate))
         each = n_rounds if len(self.stripes) == 1 else 1
+        self.bring(self.bags[0].n_rounds, n_rounds)
 
         def advance(bag: Bag) -> None:
             for _ in range(0, n_rounds, each):
