@@ -52,8 +52,10 @@ class Boosting:
     values, unseen), ``has_order`` whether they are numbers.
     """
 
-    def __init__(self, terms, sizes, has_order, rate, ridge, least, missing_is_value=True):
-        self.terms, self.sizes, self.has_order = terms, sizes, has_order
+    def __init__(
+        self, terms, sizes, has_order, rate, ridge, least, missing_is_value=True, leaves=2
+    ):
+        self.terms, self.sizes, self.has_order, self.leaves = terms, sizes, has_order, leaves
         self.rate, self.ridge, self.least = rate, ridge, least
         self.lowest = 0 if missing_is_value else 1
 
@@ -99,23 +101,29 @@ class Boosting:
         return sorted(slots, key=lambda v: alone[v].g[k] / (alone[v].h[k] + self.ridge))
 
     def column(self, term, data):
-        """Two leaves where the gain is best, and one of missing values."""
+        """Leaves by the best cut, or by one more in each; and one of missing values."""
         steps = {}
         missing = self.of(data, [(0,)])
         if self.lowest == 0 and missing.weight >= self.least:
             steps[0,] = missing.step(self.rate, self.ridge)
-        order = self.ranked(data, 0, term[0])
-        best = -1.0
+        leaves = self.cut(data, self.ranked(data, 0, term[0]))
+        if len(leaves) == 2 and self.leaves == 4:
+            leaves = [part for leaf in leaves for part in self.cut(data, leaf)]
+        for leaf in leaves if len(leaves) > 1 else []:
+            cells = [(v,) for v in leaf]
+            steps |= dict.fromkeys(cells, self.of(data, cells).step(self.rate, self.ridge))
+        return steps
+
+    def cut(self, data, order):
+        """Slots in order as two leaves, or as one where none can be cut off."""
+        best, chosen = -1.0, [order]
         for i in range(1, len(order)):
-            leaves = [[(v,) for v in order[:i]], [(v,) for v in order[i:]]]
-            sums = [self.of(data, leaf) for leaf in leaves]
+            leaves = [order[:i], order[i:]]
+            sums = [self.of(data, [(v,) for v in leaf]) for leaf in leaves]
             gain = sum(s.gain(self.ridge) for s in sums)
             if min(s.weight for s in sums) >= self.least and gain > best + 1e-9:
-                best, chosen = gain, (leaves, sums)
-        if best >= 0:
-            for leaf, own in zip(*chosen, strict=True):
-                steps |= {cell: own.step(self.rate, self.ridge) for cell in leaf}
-        return steps
+                best, chosen = gain, leaves
+        return chosen
 
     def pair(self, term, data):
         """A cut of one column, and on each side one of the other or none: the best of all."""

@@ -18,7 +18,7 @@ from unnaive.models.boost.pairs import Pair, strongest_pairs, useful_pairs
 from unnaive.models.boost.purify import centre, purify
 from unnaive.models.boost.rounds import CAREFUL, Booster, make_terms
 from unnaive.models.boost.spread import Evidence, jackknife
-from unnaive.models.boost.start import boost_from_both
+from unnaive.models.boost.start import boost_columns
 from unnaive.models.boost.state import Terms
 from unnaive.table import Schema
 
@@ -86,7 +86,7 @@ def learn(
 ) -> Learned:
     """Boost single columns, find pairs, boost both, and purify; bags hold out 1 of n_folds."""
     columns = numbering.varying
-    losses, more = boost_from_both(booster, numbering), []
+    losses, more = boost_columns(booster, numbering), []
     choose = interactions.held_out and booster.stopping.early
     if interactions.listed is None:
         free = [j for j in columns if directions[j] == 0]

@@ -43,6 +43,8 @@ SETTLED = 0.1
 
 RIDGE = 1.0  # four rows that are as likely as not
 LEAST_ROWS = 4.0
+# Leaves of a step of a single column: one cut is smoother, three reach single values in few rounds.
+SMOOTH, FINE = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def step_rule(heaviest: float, rate: float, missing: str) -> Rule:
     """How steps are taken, where no row weighs more than this."""
     unit = max(1.0 / kernels.FINE, 2.0 ** (math.ceil(math.log2(heaviest)) - 30))  # 32-bit numbers
     lowest = 0 if missing == "value" else 1
-    return Rule(float(rate), RIDGE, LEAST_ROWS, together(rate), lowest, unit)
+    return Rule(float(rate), RIDGE, LEAST_ROWS, together(rate), lowest, unit, SMOOTH)
 
 
 def together(rate: float) -> int:
@@ -171,12 +173,13 @@ class Booster:
             )
             self.base_loss = self._base_loss()
 
-    def run(self, pace: float = STEADY) -> list[float]:
+    def run(self, pace: float = STEADY, most: int | None = None) -> list[float]:
         """Take rounds from where the bags stand, at first with this share of the learning rate.
 
-        The bags stop together, where their held-out rows together are judged best; their losses at
-        every look are the answer.
+        The bags stop together, where their held-out rows together are judged best, or after
+        ``most`` rounds; their losses at every look are the answer.
         """
+        most = self.stopping.max_rounds if most is None else min(most, self.stopping.max_rounds)
         known = self.resumed.begin([bag.tables.shape for bag in self.bags])
         if known is not None:
             for bag, evidence in zip(self.bags, known.tables, strict=True):
@@ -192,7 +195,7 @@ class Booster:
         least = self.stopping.tol * SETTLED * self.base_loss
         best, best_at, tables = losses[-1], done, [bag.tables.copy() for bag in self.bags]
         point = len(losses)  # looks at the last point to go on from
-        while done < self.stopping.max_rounds:
+        while done < most:
             now = min(pace * HASTE ** (streak // LUCKY), FASTEST)
             n_rounds = math.ceil(LOOK * min(now, 1.0))
             self._advance(n_rounds, now)

@@ -101,6 +101,8 @@ class Rule(NamedTuple):
         First slot that steps: 0 where missing is a value, else 1.
     unit : float
         Gradients are whole multiples of this.
+    leaves : int
+        Leaves of a step of a single column: 2 or 4.
     """
 
     rate: float
@@ -109,3 +111,4 @@ class Rule(NamedTuple):
     block: int
     lowest: int
     unit: float
+    leaves: int

@@ -64,19 +64,47 @@ def step_column(
     rule: Rule,
     step: NDArray[np.float64],
 ) -> float:
-    """Steps of a column's slots (OUT, slots x scores): two leaves, and missing for itself.
+    """Steps of a column's slots (OUT, slots x scores): two leaves or four, and missing for itself.
 
     sums (IN) slots x scores x 2 in units, weight (IN) of the rows of each slot. Returns the gain.
+    Columns that may only rise or fall have two.
     """
-    n_scores = step.shape[1]
     gradient = sums[:, :, 0] * rule.unit
     curvature = sums[:, :, 1] * rule.unit
     step[:] = 0.0
     if rule.lowest == 0 and weight[0] >= rule.least:
-        for k in range(n_scores):
-            step[0, k] = rule.rate * gradient[0, k] / (curvature[0, k] + rule.ridge)
+        _step_together(gradient, curvature, np.zeros(1, np.int64), rule, step)
     order = _ranked(gradient, curvature, 1, has_order, rule.ridge)
-    n = len(order)
+    gain, cut = _best_cut(gradient, curvature, weight, order, direction, rule)
+    if cut == NO_CUT:
+        return 0.0
+    ends = np.array([NO_CUT, cut, NO_CUT, len(order) - 1])
+    if rule.leaves > 2 and direction == 0:
+        more, below = _best_cut(gradient, curvature, weight, order[: cut + 1], 0, rule)
+        if below != NO_CUT:
+            ends[0], gain = below, gain + more
+        more, above = _best_cut(gradient, curvature, weight, order[cut + 1 :], 0, rule)
+        if above != NO_CUT:
+            ends[2], gain = cut + 1 + above, gain + more
+    first = 0
+    for last in ends:
+        if last != NO_CUT:
+            _step_together(gradient, curvature, order[first : last + 1], rule, step)
+            first = last + 1
+    return gain
+
+
+@kernel
+def _best_cut(
+    gradient: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    order: NDArray[np.int64],
+    direction: int,
+    rule: Rule,
+) -> tuple[float, int]:
+    """What two leaves of slots in this order gain over one, and where the first ends, or NO_CUT."""
+    n_scores = gradient.shape[1]
     whole_g, whole_h, rest = np.zeros(n_scores), np.zeros(n_scores), 0.0
     for i in order:
         rest += weight[i]
@@ -85,8 +113,7 @@ def step_column(
             whole_h[k] += curvature[i, k]
     g, h, mass = np.zeros(n_scores), np.zeros(n_scores), 0.0
     best, cut = -1.0, NO_CUT
-    left, right = np.zeros(n_scores), np.zeros(n_scores)
-    for o in range(n - 1):
+    for o in range(len(order) - 1):
         i = order[o]
         mass += weight[i]
         rest -= weight[i]
@@ -103,17 +130,27 @@ def step_column(
             continue
         low = g[0] / (h[0] + rule.ridge)
         high = (whole_g[0] - g[0]) / (whole_h[0] - h[0] + rule.ridge)
-        if direction * (high - low) < 0.0:
-            continue
-        best, cut = gain, o
-        for k in range(n_scores):
-            left[k] = rule.rate * g[k] / (h[k] + rule.ridge)
-            right[k] = rule.rate * (whole_g[k] - g[k]) / (whole_h[k] - h[k] + rule.ridge)
-    if cut == NO_CUT:
-        return 0.0
-    for o in range(n):
-        step[order[o]] = left if o <= cut else right
-    return best - _gain(whole_g, whole_h, rule.ridge)
+        if direction * (high - low) >= 0.0:
+            best, cut = gain, o
+    return best - _gain(whole_g, whole_h, rule.ridge), cut
+
+
+@kernel
+def _step_together(
+    gradient: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    leaf: NDArray[np.int64],
+    rule: Rule,
+    step: NDArray[np.float64],
+) -> None:
+    """The step (OUT) of all slots of a leaf."""
+    for k in range(step.shape[1]):
+        g, h = 0.0, 0.0
+        for i in leaf:
+            g += gradient[i, k]
+            h += curvature[i, k]
+        for i in leaf:
+            step[i, k] = rule.rate * g / (h + rule.ridge)
 
 
 @kernel
