@@ -141,6 +141,27 @@ def test_reasons_of_trees_of_classes_are_changes_of_the_probability():
         np.testing.assert_array_equal(bars[i, reasons.bars[i][kept], c], reasons.evidence[i][kept])
 
 
+def test_rows_of_a_file_are_explained_block_by_block(monkeypatch, tmp_path):
+    model, table = xor_pair()
+    table[:50].to_parquet(tmp_path / "rows.parquet")
+    monkeypatch.setattr("unnaive.table.files.block_rows", lambda n_columns: 16)
+    memory, far = (explain_rows(model, X, top=2) for X in (table[:50], tmp_path / "rows.parquet"))
+    for name in ("labels", "bars", "evidence", "values", "words"):
+        np.testing.assert_array_equal(getattr(far, name), getattr(memory, name))
+    assert far.to_frame().equals(memory.to_frame())
+    each = [explain_rows(model, X) for X in (table[:50], tmp_path / "rows.parquet")]
+    assert [why.values for why in each[0]] == [why.values for why in each[1]]
+
+
+def test_a_value_is_written_alike_whatever_rows_come_with_it():
+    moments = np.array(["2024-01-01", "2024-01-02T10:30", "2024-01-01"], "datetime64[us]")
+    table = pd.DataFrame({"x": [0.1, 0.1, 1 / 3], "moment": moments})
+    model = NaiveBayesClassifier(numeric="width").fit(table, [0, 1, 1])
+    together = [why.values for why in explain_rows(model, table)]
+    assert together == [explain_rows(model, table[k : k + 1])[0].values for k in range(3)]
+    assert together[1:] == [("0.1", "2024-01-02T10:30"), ("0.333333", "2024-01-01")]
+
+
 def test_pairs_are_reasons():
     model, table = xor_pair()
     frame = explain_rows(model, table[:4], top=1).to_frame()

@@ -1,8 +1,9 @@
 """Many coded rows that stay on workers; here are only the stripes that rounds look at.
 
-A round looks at a sample of so few rows that their codes are smaller than the sums of their
-gradients for all terms and bags. So it is samples that travel, some rounds' at a time, and what is
-asked of all rows (weights of cells, base rates) is summed where they are.
+A round looks at samples of few rows, all but one of which the last round has seen. The codes of one
+are smaller than the sums of gradients for all pairs and bags, and one message instead of many. So
+it is samples that travel, those of many rounds at a time, and what is asked of all rows (weights of
+cells, base rates) is summed where they are.
 
 A row's place in the random order follows from its values and the seed, so that every worker knows
 it for its rows: stripes are cut from this order, as those of memory are, whoever has the rows.
