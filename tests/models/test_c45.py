@@ -314,13 +314,44 @@ def compare(tree, node, expected):
     return 1 + sum(compare(tree, child, own) for child, own in pairs)
 
 
+def bits(node, X):
+    """Length of a description of the classes of a node's rows, and the tests it takes."""
+    weights, test = np.array(node["weights"]), node["test"]
+    there, total = weights[weights > 0], weights.sum()
+    as_leaf = total * math.log2(total) - there @ np.log2(there) if total else 0.0
+    leaf = {**node, "test": None, "children": []}
+    if test is None or total < 2:
+        return as_leaf, leaf
+    below = [bits(child, X) for child in node["children"]]
+    shares = (len(below) - 1) * (len(there) - 1) / 2 * math.log2(total)
+    name = math.log2(X.shape[1]) + ("threshold" in test) * math.log2(total)
+    as_tree = name + shares + sum(length for length, _ in below)
+    if as_tree >= as_leaf:
+        return as_leaf, leaf
+    return as_tree, {**node, "children": [child for _, child in below]}
+
+
+def put_back(pruned, grown, X):
+    """A pruned tree with the tests below its leaves that are worth their description."""
+    if pruned["test"] is None:
+        return bits(grown, X)[1]
+    pairs = zip(pruned["children"], grown["children"], strict=True)
+    return {**pruned, "children": [put_back(*pair, X) for pair in pairs]}
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_the_tree_is_the_slow_twins(seed):
     X, y = made_table(seed)
     twin, rows = twin_of(X, y)
-    assert compare(C45Classifier(prune=False).fit(X, y).tree_, 0, twin.collapse(twin.grow(rows)))
-    tree = C45Classifier().fit(X, y).tree_
+    plain = {"calibration": "none"}
+    unpruned = C45Classifier(prune=False, **plain).fit(X, y).tree_
+    assert compare(unpruned, 0, twin.collapse(twin.grow(rows)))
+    tree = C45Classifier(**plain).fit(X, y).tree_
     assert compare(tree, 0, twin.tree(rows)) == tree.n_nodes
+    twin.raising = False
+    with_shares = put_back(twin.tree(rows), twin.grow(rows), X)
+    tree = C45Classifier(raising=False).fit(X, y).tree_
+    assert compare(tree, 0, with_shares) == tree.n_nodes
 
 
 @pytest.mark.parametrize("seed", range(12))

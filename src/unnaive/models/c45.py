@@ -252,4 +252,5 @@ class C45Classifier(TreeClassifier):
             raising=bool(self.raising),
             confidence=float(self.confidence),
             alpha=float(self.alpha),
+            for_shares=self.calibration == "slope",
         )
