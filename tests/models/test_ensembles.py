@@ -282,7 +282,7 @@ def test_mean_losses_are_exact_sums_over_rows():
         (BaggedClassifier(NBTreeClassifier(alpha=-1)), "alpha must be a number"),
         (BaggedClassifier(n_estimators=0), "n_estimators must be a whole number, 1 or more; got 0"),
         (BaggedClassifier(max_samples=0), "max_samples must be more than 0"),
-        (BaggedClassifier(calibration="x"), "calibration must be 'none', 'slope' or 'inter"),
+        (BaggedClassifier(calibration="x"), "calibration must be 'none' or 'slope' or 'intercept'"),
         (BaggedClassifier(bootstrap=False, oob_score=True), "oob_score=True needs bootstrap=True"),
         (
             BaggedClassifier(bootstrap=False, calibration="slope"),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, ClassForest
-from unnaive.answer.class_forest import STEEPEST
+from unnaive.answer.class_forest import FARTHEST, STEEPEST
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import check_number, expect
 from unnaive.counts import Wanted
@@ -230,9 +230,10 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
             judged = more if more.loss < judged.loss else judged
         forest = replace(forest, alpha=judged.alpha, power=judged.power)
         if power is None:
-            rows = (judged.shares, table.rows.groups, table.weight)
-            fitted = fit_out_of_bag(*rows, judged.power, self.n_jobs)
-            forest = replace(forest, intercept=fitted.intercept)
+            rows = (forest.calibrate(judged.shares), table.rows.groups, table.weight)
+            fitted = fit_out_of_bag(*rows, 1.0, self.n_jobs)
+            intercept = np.clip(fitted.intercept, -FARTHEST, FARTHEST)
+            forest = replace(forest, intercept=intercept)
         if self.oob_score:
             self._judge(forest.calibrate(judged.shares), table)
         return forest

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ROWS, ClassForest, mean_leaves
-from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.scoring import log_probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
@@ -230,14 +229,13 @@ def calibrate(
     everything = out_of_bag(forest, table, bags, alphas, n_jobs)
     judged = ~np.isnan(everything[0][:, 0])
     groups, weight = table.rows.groups[judged], table.weight[judged]
-    base = log_prior(forest.prior, 0.0, None)
     best: Judged | None = None
     for shares, alpha in zip(everything, alphas, strict=True):
         logs = shares[judged]
         take_logs(logs)
 
         def loss(power: float, logs: NDArray[np.float64] = logs) -> float:
-            raised = log_probabilities(power * (logs - base) + base)
+            raised = log_probabilities(power * logs)
             right = raised[np.arange(len(groups)), groups]
             return DOUBT * math.log(power) ** 2 - math.fsum(weight * right)
 
