@@ -326,7 +326,8 @@ def bits(node, X):
     shares = (len(below) - 1) * (len(there) - 1) / 2 * math.log2(total)
     name = math.log2(X.shape[1]) + ("threshold" in test) * math.log2(total)
     as_tree = name + shares + sum(length for length, _ in below)
-    if as_tree >= as_leaf:
+    same = all(np.argmax(child["weights"]) == weights.argmax() for child in node["children"])
+    if as_tree >= as_leaf or not same:
         return as_leaf, leaf
     return as_tree, {**node, "children": [child for _, child in below]}
 

@@ -218,7 +218,8 @@ def prune(
 def worth_keeping(
     table: Table, nodes: Nodes, description: NDArray[np.float64], keep: NDArray[np.bool_]
 ) -> None:
-    """Which tests of a grown tree (OUT) say more of the classes' shares than their description.
+    """Which tests of a grown tree (OUT) say more of the classes' shares than their description,
+    and leave the most frequent class as it is.
 
     ``description`` (OUT) is how many bits it takes to tell the classes of a node's rows, tests
     below included. A test is told by its column, a threshold by one of the node's rows, and the
@@ -239,6 +240,8 @@ def worth_keeping(
             as_tree += rows
         for child in range(nodes.first[node], nodes.first[node] + n_children):
             as_tree += description[child]
+            if nodes.class_weight[child].argmax() != class_weight.argmax():
+                as_tree = np.inf  # what predictions change by is for pruning to say
         if as_tree < as_leaf:
             description[node], keep[node] = as_tree, True
 
