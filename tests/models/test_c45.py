@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import log_loss
 
 import reference_c45
 from helpers import assert_same_model, mixed_table
@@ -478,6 +479,16 @@ def test_shares_of_a_calibrated_tree_add_up_to_those_of_the_classes():
     tree = C45Classifier().fit(X, y)
     assert tree.tree_.n_nodes > 1
     assert tree.predict_proba(X)[:, 1].mean() == pytest.approx(0.01, rel=0.01)
+
+
+def test_calibrated_trees_tell_shares_of_a_class_that_is_never_predicted():
+    rng = np.random.default_rng(0)
+    y = (np.arange(6000) % 50 == 0).astype(int)
+    X, new = (pd.DataFrame({"x": rng.normal(size=len(y)) + 1.5 * y}) for _ in range(2))
+    plain, calibrated = (C45Classifier(calibration=way).fit(X, y) for way in ("none", "slope"))
+    assert plain.tree_.n_nodes == 1
+    assert (plain.predict(new) == calibrated.predict(new)).all()
+    assert log_loss(y, calibrated.predict_proba(new)) < 0.9 * log_loss(y, plain.predict_proba(new))
 
 
 def test_nodes_without_a_row_are_those_of_the_other_rows():
