@@ -43,6 +43,7 @@ class C45:
     ):
         self.kinds, self.domains, self.classes = kinds, domains, classes
         self.confidence, self.min_rows, self.release = confidence, min_rows, release
+        self.raising = True
         many = [k == "nominal" and len(d) >= 0.3 * n_rows for k, d in zip(kinds, domains)]
         self.ordinary = [True] * len(kinds) if all(many) else [not m for m in many]
 
@@ -197,7 +198,7 @@ class C45:
         largest = max(node["children"], key=lambda child: sum(child["weights"]))
         raised = None
         branch = float("inf")
-        if largest["test"] is not None:
+        if self.raising and largest["test"] is not None:
             raised = self.refilled(largest, node["rows"])
             branch = self.errors(raised)
         tree, leaf = self.errors(node), self.leaf_errors(node)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
+from sklearn.metrics import log_loss
 
 import reference_c45
 from helpers import assert_same_model, mixed_table
@@ -314,13 +315,45 @@ def compare(tree, node, expected):
     return 1 + sum(compare(tree, child, own) for child, own in pairs)
 
 
+def bits(node, X):
+    """Length of a description of the classes of a node's rows, and the tests it takes."""
+    weights, test = np.array(node["weights"]), node["test"]
+    there, total = weights[weights > 0], weights.sum()
+    as_leaf = total * math.log2(total) - there @ np.log2(there) if total else 0.0
+    leaf = {**node, "test": None, "children": []}
+    if test is None or total < 2:
+        return as_leaf, leaf
+    below = [bits(child, X) for child in node["children"]]
+    shares = (len(below) - 1) * (len(there) - 1) / 2 * math.log2(total)
+    name = math.log2(X.shape[1]) + ("threshold" in test) * math.log2(total)
+    as_tree = name + shares + sum(length for length, _ in below)
+    same = all(np.argmax(child["weights"]) == weights.argmax() for child in node["children"])
+    if as_tree >= as_leaf or not same:
+        return as_leaf, leaf
+    return as_tree, {**node, "children": [child for _, child in below]}
+
+
+def put_back(pruned, grown, X):
+    """A pruned tree with the tests below its leaves that are worth their description."""
+    if pruned["test"] is None:
+        return bits(grown, X)[1]
+    pairs = zip(pruned["children"], grown["children"], strict=True)
+    return {**pruned, "children": [put_back(*pair, X) for pair in pairs]}
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_the_tree_is_the_slow_twins(seed):
     X, y = made_table(seed)
     twin, rows = twin_of(X, y)
-    assert compare(C45Classifier(prune=False).fit(X, y).tree_, 0, twin.collapse(twin.grow(rows)))
-    tree = C45Classifier().fit(X, y).tree_
+    plain = {"calibration": "none"}
+    unpruned = C45Classifier(prune=False, **plain).fit(X, y).tree_
+    assert compare(unpruned, 0, twin.collapse(twin.grow(rows)))
+    tree = C45Classifier(**plain).fit(X, y).tree_
     assert compare(tree, 0, twin.tree(rows)) == tree.n_nodes
+    twin.raising = False
+    with_shares = put_back(twin.tree(rows), twin.grow(rows), X)
+    tree = C45Classifier(raising=False).fit(X, y).tree_
+    assert compare(tree, 0, with_shares) == tree.n_nodes
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -446,6 +479,16 @@ def test_shares_of_a_calibrated_tree_add_up_to_those_of_the_classes():
     tree = C45Classifier().fit(X, y)
     assert tree.tree_.n_nodes > 1
     assert tree.predict_proba(X)[:, 1].mean() == pytest.approx(0.01, rel=0.01)
+
+
+def test_calibrated_trees_tell_shares_of_a_class_that_is_never_predicted():
+    rng = np.random.default_rng(0)
+    y = (np.arange(6000) % 50 == 0).astype(int)
+    X, new = (pd.DataFrame({"x": rng.normal(size=len(y)) + 1.5 * y}) for _ in range(2))
+    plain, calibrated = (C45Classifier(calibration=way).fit(X, y) for way in ("none", "slope"))
+    assert plain.tree_.n_nodes == 1
+    assert (plain.predict(new) == calibrated.predict(new)).all()
+    assert log_loss(y, calibrated.predict_proba(new)) < 0.9 * log_loss(y, plain.predict_proba(new))
 
 
 def test_nodes_without_a_row_are_those_of_the_other_rows():

@@ -157,14 +157,14 @@ def test_every_model_knows_more_than_the_prior(name, odds):
         model.set_params(calibration="slope")
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
-    # Forests and bags have no intercepts; leaves of forests are pulled to the classes' shares.
-    near = {"forest": 0.15, "bagged-nbtree": 0.03}.get(name, 0.01)
+    # Intercepts of forests and bags come from rows out of bag.
+    near = {"forest": 0.05, "bagged-nbtree": 0.03}.get(name, 0.01)
     rng = np.random.default_rng(odds)
     y = (np.arange(6000) % odds == 0).astype(int)
     X, new = (pd.DataFrame({"x": rng.normal(size=len(y)) + 1.5 * y}) for _ in range(2))
     found = model.fit(X, y).predict_proba(new)
     prior = log_loss(y, np.tile([1 - y.mean(), y.mean()], (len(y), 1)))
-    assert log_loss(y, found) < prior + 1e-9  # C4.5 may find no test that is worth it
+    assert log_loss(y, found) < prior
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=near)
 
 

@@ -26,6 +26,7 @@ from unnaive import (
 )
 from unnaive.answer import Calibrated, Pool
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
+from unnaive.models._out_of_bag import FEW
 from unnaive.models.ensemble.weights import GivenRows, RowWeights
 from unnaive.table.records import MemoryRecords
 
@@ -61,7 +62,7 @@ def by_value(model, X, y):
 @pytest.mark.parametrize("tree", [C45, CALIBRATED, TREE, GAUSSIAN], ids=repr)
 def test_bags_equal_members_that_are_fitted_by_hand(tree):
     """Rows that are coded once are the rows as they are read with a bag's weights."""
-    model = BaggedClassifier(tree, n_estimators=3, random_state=5)
+    model = BaggedClassifier(tree, n_estimators=3, calibration="none", random_state=5)
     X, y = by_value(model, *mixed_table(120))
     model.fit(X, y)
     block = model._open(X).block
@@ -166,6 +167,21 @@ def test_rows_are_judged_by_the_members_that_have_not_drawn_them():
     assert len(members) == 8
 
 
+def test_bags_have_intercepts_by_rows_that_members_have_not_drawn():
+    """What is missing of a class's rows is what pulls its intercept back: few rows say little."""
+    X, y = mixed_table(300)
+    X, y = X[(y != y[0]) | (np.arange(300) < 40)], y[(y != y[0]) | (np.arange(300) < 40)]
+    model = BaggedClassifier(GAUSSIAN, n_estimators=12, oob_score=True, random_state=0).fit(X, y)
+    node = model.answer_.root
+    assert isinstance(node, Calibrated)
+    assert node.slope == pytest.approx(1.0, abs=1e-9)
+    each, rows = model.oob_decision_function_, np.array([(y == c).sum() for c in model.classes_])
+    missing = rows - softmax(np.log(each) + node.intercept, axis=1).sum(axis=0)
+    np.testing.assert_allclose(missing, FEW * node.intercept, atol=0.02)
+    plain = clone(model).set_params(calibration="none").fit(X, y)
+    assert isinstance(plain.answer_.root, Pool)
+
+
 def test_every_member_knows_every_class():
     X = pd.DataFrame({"a": np.arange(40.0), "b": list("xyzw") * 10})
     y = np.array(["rare", *["common"] * 39])
@@ -232,7 +248,7 @@ def test_without_draws_every_member_has_all_rows():
 
 def test_parts_of_a_row_are_those_of_the_members_that_answer_for_it():
     X, y = mixed_table(150)
-    model = BaggedClassifier(TREE, n_estimators=3, random_state=0).fit(X, y)
+    model = BaggedClassifier(TREE, n_estimators=3, calibration="none", random_state=0).fit(X, y)
     row = explain_rows(model, X[:1])[0]
     owners = [piece.part.split(", ")[0] for piece in row.pieces]
     assert owners == ["bag 0", "bag 1", "bag 2"]
@@ -266,7 +282,7 @@ def test_mean_losses_are_exact_sums_over_rows():
         (BaggedClassifier(NBTreeClassifier(alpha=-1)), "alpha must be a number"),
         (BaggedClassifier(n_estimators=0), "n_estimators must be a whole number, 1 or more; got 0"),
         (BaggedClassifier(max_samples=0), "max_samples must be more than 0"),
-        (BaggedClassifier(calibration="x"), "calibration must be 'none' or 'slope'"),
+        (BaggedClassifier(calibration="x"), "calibration must be 'none' or 'slope' or 'intercept'"),
         (BaggedClassifier(bootstrap=False, oob_score=True), "oob_score=True needs bootstrap=True"),
         (
             BaggedClassifier(bootstrap=False, calibration="slope"),

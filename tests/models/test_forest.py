@@ -20,6 +20,7 @@ from unnaive.answer.class_forest import ClassForest
 from unnaive.encode import Bins
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import branch_seeds, draw_poisson, lane, value_keys
+from unnaive.models._out_of_bag import FEW
 from unnaive.table import open_table
 
 FOREST = RandomForestClassifier
@@ -155,6 +156,18 @@ def test_the_chosen_pseudo_rows_and_power_have_the_least_log_loss_out_of_bag():
         assert loss(chosen) <= loss(FOREST(**options, **other).fit(X, y)) + doubt
 
 
+def test_intercepts_are_those_of_rows_out_of_bag():
+    """At the minimum, what is missing of a class's rows is what pulls its intercept back."""
+    X, y = mixed_table(400)
+    X, y = X[(y != y[0]) | (np.arange(400) % 8 == 0)], y[(y != y[0]) | (np.arange(400) % 8 == 0)]
+    model = FOREST(n_estimators=60, oob_score=True, random_state=0).fit(X, y)
+    forest, each = model.forest_, model.oob_decision_function_
+    rows = np.array([(y == label).sum() for label in model.classes_])
+    np.testing.assert_allclose(rows - each.sum(axis=0), FEW * forest.intercept, atol=0.02)
+    assert np.abs(forest.intercept).max() > 0.01
+    assert FOREST(n_estimators=5, power=1.0).fit(X, y).forest_.intercept is None
+
+
 def test_missing_unseen_and_unknown_values_take_a_side():
     X = pd.DataFrame({"a": [1.0, 2, np.nan, np.nan] * 10, "b": ["x", "y", None, "z"] * 10})
     y = np.array(["p", "p", "q", "q"] * 10)
@@ -208,6 +221,7 @@ def test_a_file_of_a_forest_is_small_and_damaged_arrays_are_refused():
         "a tree has no nodes": changed("start", 1, 0),
         "prior does not sum to 1": changed("prior", 0, 0.99),
         "power is": {**fields, "power": 0.0},
+        "intercept has numbers": changed("intercept", 0, 1e9),
     }
     for words, own in damaged.items():
         with pytest.raises(ValueError, match=words):

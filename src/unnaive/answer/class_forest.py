@@ -21,6 +21,7 @@ from unnaive.encode.coding import check_coders, coder_sizes, column_slots
 from unnaive.table import Block, Schema
 
 STEEPEST = 64.0  # power: what differs by a tenth then differs by a factor of 400
+FARTHEST = 300.0  # intercepts: factors beyond could all be 0
 ROWS = 1 << 12  # rows that go through a tree at a time: their slots stay in cache
 
 
@@ -31,8 +32,9 @@ class ClassForest:
     Nodes of a tree come level by level: the children of the first node with a test are its second
     and third node, those of the next one follow, and so on. What a leaf says are the weights of its
     training rows by class, as entries of the classes that it has, and ``alpha`` rows more, spread
-    as the classes are. Probabilities are the leaves' mean, raised to ``power`` and made to sum to
-    1: trees that differ by chance are together less sure than they should be.
+    as the classes are. Probabilities are the leaves' mean, raised to ``power``, times a factor for
+    each class, and made to sum to 1: trees that differ by chance are together less sure than they
+    should be, and a power makes rare classes rarer.
 
     Attributes
     ----------
@@ -56,6 +58,8 @@ class ClassForest:
     prior : array of shape (classes,)
         Shares of the classes in all rows.
     power : float
+    intercept : array of shape (classes,) or None
+        Logarithms of the factors of the classes; None where there are none.
     """
 
     ADDS_UP: ClassVar = False
@@ -72,6 +76,7 @@ class ClassForest:
     alpha: float
     prior: NDArray[np.float64]
     power: float = 1.0
+    intercept: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         """Check that the arrays are trees: kernels follow them unchecked."""
@@ -80,6 +85,8 @@ class ClassForest:
         expect(abs(self.prior.sum() - 1.0) < 1e-9, "prior does not sum to 1.")
         expect(0.0 <= self.alpha <= HEAVIEST, f"alpha is {self.alpha}, not a finite number.")
         expect(0.0 < self.power <= STEEPEST, f"power is {self.power}, not from 0 to {STEEPEST:g}.")
+        if self.intercept is not None:
+            check_values("intercept", self.intercept, (n_classes,), -FARTHEST, FARTHEST)
         check_values("start", self.start, (self.start.size,), 0, n)
         expect(self.n_trees >= 1 and self.start[0] == 0, "there is no tree.")
         expect(self.start[-1] == n and (np.diff(self.start) > 0).all(), "a tree has no nodes.")
@@ -183,10 +190,24 @@ class ClassForest:
         def answer(start: int) -> NDArray[np.float64]:
             slots = self._slots(block.slice(start, start + ROWS))
             judges = np.ones((self.n_trees, len(slots)), np.bool_)
-            return raise_shares(mean_leaves(slots, [trees], self.prior, judges)[0], self.power)
+            return self.calibrate(mean_leaves(slots, [trees], self.prior, judges)[0])
 
         parts = list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
+
+    def calibrate(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities by means of leaves (rows x classes)."""
+        if self.power == 1.0 and self.intercept is None:
+            return shares
+        raised: NDArray[np.float64] = (shares / shares.max(axis=1, keepdims=True)) ** self.power
+        if self.intercept is not None:
+            raised *= np.exp(self.intercept - self.intercept.max())
+        return raised / raised.sum(axis=1, keepdims=True)
+
+    def _baseline(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The mean of the roots' shares as log probabilities, but for a constant."""
+        logs = self.power * np.log(np.maximum(shares, LEAST_SHARE))
+        return logs if self.intercept is None else logs + self.intercept
 
     @property
     def log_baseline(self) -> NDArray[np.float64]:
@@ -194,7 +215,7 @@ class ClassForest:
         trees, total = self.trees(), np.zeros(self.n_outputs)
         for t, size in enumerate(np.diff(self.start).tolist()):
             total += self._node_answers(trees, t, size)[0]
-        return self.power * np.log(np.maximum(total / self.n_trees, LEAST_SHARE))
+        return self._baseline(total / self.n_trees)
 
     def _node_answers(self, trees: Trees, tree: int, n_nodes: int) -> NDArray[np.float64]:
         """Class shares at the nodes of one tree."""
@@ -262,7 +283,7 @@ class ClassForest:
         there = total != 0.0
         factor = np.ones_like(total) / base
         factor[there] = np.log1p(change[there]) / total[there]
-        return self.power * np.log(base), self.power * factor[:, None] * bars
+        return self._baseline(shares), self.power * factor[:, None] * bars
 
 
 def mean_leaves(
@@ -289,11 +310,3 @@ def mean_leaves(
             (total + rest[:, None] * prior) / n_judges
             for total, rest in zip(sums, rests, strict=True)
         ]
-
-
-def raise_shares(shares: NDArray[np.float64], power: float) -> NDArray[np.float64]:
-    """Shares (rows x classes) raised to a power, made to sum to 1."""
-    if power == 1.0:
-        return shares
-    raised: NDArray[np.float64] = (shares / shares.max(axis=1, keepdims=True)) ** power
-    return raised / raised.sum(axis=1, keepdims=True)

@@ -15,7 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate_kernels import FARTHEST, add_curvature, add_sums
+from unnaive.bayes.calibrate_kernels import (
+    FARTHEST,
+    add_curvature,
+    add_curvature_of_two,
+    add_sums,
+    add_sums_of_two,
+)
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.threads import in_threads
 from unnaive.table.storage import Storage, stretches
@@ -31,8 +37,8 @@ COLUMN_RIDGE = 16.0
 MOST_TOGETHER = 64
 STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
-# What a step gains, in nats of all rows together, when it is the last.
-CLOSE = 1e-6
+# What a step gains, in nats of all rows together, when it is the last; of many rows, for each.
+CLOSE, CLOSE_BY_ROW = 1e-6, 1e-9
 # A Hessian serves as long as steps by it leave less than this share of what there is to gain.
 SLOW = 0.03
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
@@ -132,7 +138,8 @@ def _add_loss(
     scale: float,
 ) -> NDArray[np.int64]:
     out = np.zeros(1 + len(point), dtype=np.int64)
-    add_sums(logs, groups, weight, base, point, scale, out[:1], out[1:])
+    add = add_sums_of_two if len(base) == 2 else add_sums
+    add(logs, groups, weight, base, point, scale, out[:1], out[1:])
     return out
 
 
@@ -145,6 +152,9 @@ def _add_curvature(
     scale: float,
 ) -> NDArray[np.int64]:
     out = np.zeros(len(point) ** 2, dtype=np.int64)
+    if len(base) == 2:
+        add_curvature_of_two(logs, weight, base, point, scale, out)
+        return out
     together = len(base) <= MOST_TOGETHER
     add_curvature(logs, groups, weight, base, point, scale, together, out)
     return out
@@ -165,6 +175,7 @@ def fit_calibration(
     n_jobs: int | None = None,
     slope: float | None = None,
     storage: Storage | None = None,
+    shift_ridge: float = SHIFT_RIDGE,
 ) -> Calibration:
     """The slope and the intercepts under which the classes of rows are most probable.
 
@@ -183,22 +194,30 @@ def fit_calibration(
         A slope that is known; then only the intercepts are learned.
     storage : Storage or None, default=None
         Room for the sums of terms; None is memory.
+    shift_ridge : float, default=SHIFT_RIDGE
+        Weight, in rows, of the classes' own shares.
     """
     totals = scores if scores.ndim == 2 else _add_terms(scores, storage or Storage())
-    return fit_visited(_of_arrays(totals, groups, weight), totals.shape[1], n_jobs, slope)
+    visit = _of_arrays(totals, groups, weight)
+    return fit_visited(visit, totals.shape[1], n_jobs, slope, shift_ridge)
 
 
 def fit_visited(
-    visit: Visit, n_classes: int, n_jobs: int | None = None, slope: float | None = None
+    visit: Visit,
+    n_classes: int,
+    n_jobs: int | None = None,
+    slope: float | None = None,
+    shift_ridge: float = SHIFT_RIDGE,
 ) -> Calibration:
     """The same of rows (scores: rows x classes) that are elsewhere, and visited a few times."""
     whole, base = _base(visit, n_classes)
     if base is None:
         return Calibration(slope or 1.0, np.zeros(n_classes))
-    centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, SHIFT_RIDGE)
+    centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, shift_ridge)
     centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
     point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), centre)
-    return Calibration(float(point[0]), (1.0 - point[0]) * base + point[1:])
+    factor = float(point[0]) if slope is None else slope
+    return Calibration(factor, (1.0 - factor) * base + point[1:])
 
 
 def fit_columns(
@@ -272,20 +291,21 @@ def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64
     """
     loss, gradient = rows.loss(point)
     hessian, is_new, to_gain = rows.hessian(point), True, np.inf
+    close = max(CLOSE, CLOSE_BY_ROW * rows.weight)
     for _ in range(STEPS):
         step = _step(gradient, hessian, point, rows.n_factors)
         gain = 0.5 * float(gradient @ step)
-        if gain > max(SLOW * to_gain, CLOSE) and not is_new:
+        if gain > max(SLOW * to_gain, close) and not is_new:
             hessian, is_new = rows.hessian(point), True
             continue
         to_gain = gain
-        while gain > CLOSE:
+        while gain > close:
             there = rows.loss(point - step)
             if there[0] <= loss:
                 break
             step, gain = 0.5 * step, 0.5 * gain
         point = point - step
-        if gain <= CLOSE:
+        if gain <= close:
             break
         (loss, gradient), is_new = there, False
     return point

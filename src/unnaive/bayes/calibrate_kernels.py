@@ -146,6 +146,88 @@ def _probabilities(
 
 
 @kernel
+def _ahead(
+    logs: NDArray[np.float64],
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    ahead: NDArray[np.float64],
+) -> float:
+    """How far evidence for the second of two classes is ahead (OUT), and its score."""
+    n = len(ahead)
+    score = base[1] + point[n + 1] - base[0] - point[n]
+    for j in range(n):
+        more = logs[j, 1] - logs[j, 0]
+        if j == 0:
+            more -= base[1] - base[0]
+        ahead[j] = min(max(more, -FARTHEST), FARTHEST)
+        score += point[j] * ahead[j]
+    return score
+
+
+@kernel
+def add_sums_of_two(
+    logs: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scale: float,
+    loss: NDArray[np.int64],
+    gradient: NDArray[np.int64],
+) -> None:
+    """`add_sums` for two classes, where only differences of evidence matter."""
+    n_factors = logs.shape[1]
+    ahead = np.empty(n_factors)
+    for i in range(len(groups)):
+        w = weight[i]
+        times = _times(w)
+        score = _ahead(logs[i], base, point, ahead)
+        small = math.exp(-abs(score))
+        right = (score >= 0.0) == (groups[i] == 1)
+        row_loss = math.log1p(small) + (0.0 if right else abs(score))
+        loss[0] += _whole(row_loss, scale, w, times)
+        away = (small if right else 1.0) / (1.0 + small)
+        away = -away if groups[i] == 1 else away
+        for j in range(n_factors):
+            gradient[j] += _whole(away * ahead[j], scale, w, times)
+        units = _whole(away, scale, w, times)
+        gradient[n_factors] -= units
+        gradient[n_factors + 1] += units
+
+
+@kernel
+def add_curvature_of_two(
+    logs: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scale: float,
+    hessian: NDArray[np.int64],
+) -> None:
+    """`add_curvature` for two classes."""
+    n_factors = logs.shape[1]
+    size = n_factors + 2
+    first, second = n_factors * size, (n_factors + 1) * size
+    ahead = np.empty(n_factors)
+    for i in range(len(weight)):
+        w = weight[i]
+        times = _times(w)
+        small = math.exp(-abs(_ahead(logs[i], base, point, ahead)))
+        both = small / (1.0 + small) ** 2
+        for j in range(n_factors):
+            share = both * ahead[j]
+            units = _whole(share, scale, w, times)
+            hessian[first + j] -= units
+            hessian[second + j] += units
+            for k in range(j + 1):
+                hessian[j * size + k] += _whole(share * ahead[k], scale, w, times)
+        units = _whole(both, scale, w, times)
+        hessian[first + n_factors] += units
+        hessian[second + n_factors] -= units
+        hessian[second + n_factors + 1] += units
+
+
+@kernel
 def judge_left_out(
     codes: NDArray[Any],
     starts: NDArray[np.intp],
@@ -212,7 +294,7 @@ def fill_evidence(
 @kernel
 def _log_ratio(left: float, whole: float) -> float:
     """The logarithm of a share; minus infinity where there is none."""
-    return math.log(left) - math.log(whole) if left > 0.0 and whole > 0.0 else -np.inf
+    return math.log(left / whole) if left > 0.0 and whole > 0.0 else -np.inf
 
 
 @kernel

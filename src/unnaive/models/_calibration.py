@@ -7,6 +7,7 @@ and neither folds nor the order of the rows matter.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -32,7 +33,7 @@ from unnaive.table.storage import Storage, join, join_records, stretches
 CALIBRATING = "calibrating"
 # Evidence by column that is kept, rows x columns x classes: 256 MiB
 MOST_NUMBERS = 1 << 25
-PART = 1 << 16  # numbers of rows whose evidence is taken at a time: all at once would be held twice
+PART = 1 << 18  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
 def check_calibration(model: Any, *more: str) -> None:
@@ -86,6 +87,7 @@ def judge_left_out(
     n_jobs: int | None = None,
     *,
     by_column: bool = False,
+    weigh: Callable[[Block], NDArray[np.float64]] | None = None,
 ) -> JudgedRows:
     """Scores of all rows of a source, each as if it had not been counted.
 
@@ -100,8 +102,15 @@ def judge_left_out(
     by_column : bool, default=False
         Whether to keep the evidence of each column, not its sum; of large tables that of some rows,
         drawn by their numbers, whose classes then weigh as much as those of all rows.
+    weigh : callable or None, default=None
+        What the rows of a block weigh, where that is not their own weight times the factor.
     """
     share = MOST_NUMBERS / (n_rows * _bars(node)) if by_column else 1.0
+
+    def weights(block: Block, groups: NDArray[Any]) -> NDArray[np.float64]:
+        if weigh is not None:
+            return weigh(block)
+        return (1.0 if block.weight is None else block.weight) * factor[groups]
 
     def score(node: Node, block: Block) -> NDArray[np.float64]:
         if not by_column:
@@ -121,8 +130,7 @@ def judge_left_out(
             scores[part] = score(node, some)
             if without is not None:
                 replace_own(scores[part], score(without, some), groups[part])
-        weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        return JudgedRows(scores, groups, weight * factor[groups])
+        return JudgedRows(scores, groups, weights(block, groups))
 
     if share >= 1.0:
         return replace(join(source, judge, n_rows, CALIBRATING), storage=source.storage)
@@ -130,9 +138,8 @@ def judge_left_out(
     def judge_some(block: Block) -> tuple[JudgedRows, NDArray[np.float64]]:
         assert block.target is not None
         drawn = np.flatnonzero(draw_uniform(0, block.row_ids) < share)
-        weight = np.ones(block.n_rows) if block.weight is None else block.weight
         groups, totals = groups_of(labels, block.target), np.zeros(len(labels))
-        np.add.at(totals, groups, weight * factor[groups])
+        np.add.at(totals, groups, weights(block, groups))
         return judge(block.take(drawn)), totals
 
     parts, totals = zip(*source.each(judge_some, CALIBRATING), strict=True)

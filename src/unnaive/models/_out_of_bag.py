@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.bayes.calibrate import SHIFT_RIDGE, Calibration, fit_calibration
 from unnaive.common.checks import check_values
+from unnaive.models._calibration import take_logs
 from unnaive.table.storage import stretches
 
 OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
+FEW = 5.0  # weight, in rows, of a class's own share where intercepts alone are learned
 
 
 class OutOfBag:
@@ -47,6 +50,25 @@ def out_of_bag_accuracy(
         total.append(math.fsum(weights))
     whole = math.fsum(total)
     return math.fsum(right) / whole if whole else math.nan
+
+
+def fit_out_of_bag(
+    shares: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    slope: float | None,
+    n_jobs: int | None,
+) -> Calibration:
+    """The calibration by probabilities of the rows that are judged.
+
+    A ``slope`` that is known leaves intercepts to be learned, which stay near 0 for classes of few
+    rows.
+    """
+    judged = ~np.isnan(shares[:, 0])
+    logs, ridge = shares[judged], SHIFT_RIDGE if slope is None else FEW
+    take_logs(logs)
+    given = (logs, groups[judged], weight[judged], n_jobs)
+    return fit_calibration(*given, slope=slope, shift_ridge=ridge)
 
 
 def warn_of_unjudged(shares: NDArray[np.float64], where: str, stacklevel: int) -> None:

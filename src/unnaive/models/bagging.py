@@ -15,8 +15,14 @@ from unnaive.common.threads import in_threads
 from unnaive.encode.draws import branch_seed, branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._calibration import JudgedRows, check_calibration, take_logs
-from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
+from unnaive.models._calibration import check_calibration
+from unnaive.models._out_of_bag import (
+    OUT_OF_BAG,
+    OutOfBag,
+    fit_out_of_bag,
+    out_of_bag_accuracy,
+    warn_of_unjudged,
+)
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.tree.forest import Bags
@@ -44,11 +50,13 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         Whether to draw rows; without it members differ by their own random choices alone.
     oob_score : bool, default=False
         Whether to judge each row by the members that have not drawn it.
-    calibration : {"none", "slope"}, default="none"
-        Whether log probabilities of the mean are multiplied by one factor, and every class has an
-        intercept, such that the classes of rows are most probable, each judged by the members that
-        have not drawn it. These are about four of ten, whose mean is less sure than that of all:
-        around classifiers that are calibrated themselves, ``"none"`` has the lower log loss.
+    calibration : {"intercept", "slope", "none"}, default="intercept"
+        How the mean is calibrated by rows, each judged by the members that have not drawn it: with
+        an intercept for every class, so that rare ones are as probable as they are frequent; or log
+        probabilities are multiplied by one factor as well. The members that have not drawn a row
+        are about four of ten, whose mean is less sure than that of all: around classifiers that are
+        calibrated themselves, ``"intercept"`` has the lower log loss. Without ``bootstrap`` no row
+        is left out, and ``"intercept"`` is as ``"none"``.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws, and of the members where they have none.
     n_jobs : int or None, default=None
@@ -111,7 +119,7 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         max_samples: float = 1.0,
         bootstrap: bool = True,
         oob_score: bool = False,
-        calibration: str = "none",
+        calibration: str = "intercept",
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -155,7 +163,7 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         no_shift, every = np.zeros(len(classes)), np.ones(len(nodes))
         root: Node = Pool(tuple(nodes), names, every, no_shift, "arithmetic")
         self._drop_out_of_bag()
-        if self.bootstrap and (self.oob_score or self.calibration == "slope"):
+        if self.bootstrap and (self.oob_score or self.calibration != "none"):
             judged = self._judge(members, bags, nodes)
             if self.oob_score:
                 self._score(members, judged)
@@ -187,25 +195,16 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
 
     def _judge(self, members: Members, bags: Bags, nodes: list[Node]) -> NDArray[np.float64]:
         """Mean answer for each row of the members that have not drawn it; NaN where all have."""
-        n = np.zeros((len(members.weight), 1))
-        total = np.zeros((len(members.weight), members.shared.n_classes))
-        for k, node in enumerate(nodes):
-            out = (_bag(members, bags, k) == 0.0)[:, None]
-            if out.any():
-                total += np.where(out, members.answers(node, self.n_jobs), 0.0)
-            n += out
-        return np.where(n > 0, total, np.nan) / np.maximum(n, 1)
+        out = np.stack([_bag(members, bags, k) == 0.0 for k in range(len(nodes))])
+        return members.mean_answers(nodes, out, self.n_jobs)
 
     def _calibrate(self, root: Node, members: Members, judged: NDArray[np.float64]) -> Node:
         """The mean calibrated by the rows that some member has not drawn."""
-        known = ~np.isnan(judged[:, 0])
-        if self.calibration == "none" or not known.any():
+        if self.calibration == "none" or np.isnan(judged[:, 0]).all():
             return root
-        logs = judged[known]
-        take_logs(logs)
-        rows = JudgedRows(logs, members.groups[known], members.weight[known])
-        calibration = rows.fit(self.n_jobs)
-        return calibrated(root, calibration)
+        slope = None if self.calibration == "slope" else 1.0
+        rows = (judged, members.groups, members.weight)
+        return calibrated(root, fit_out_of_bag(*rows, slope, self.n_jobs))
 
     def _score(self, members: Members, judged: NDArray[np.float64]) -> None:
         """The share of rows that are judged rightly, and the answers in the order of the rows."""
@@ -216,13 +215,13 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
 
     def _check_parameters(self) -> None:
         self._check_estimator()
-        check_calibration(self)
+        check_calibration(self, "intercept")
         check_number(self, "n_estimators", 1, whole=True)
         check_number(self, "max_samples", 0, 1)
         if self.max_samples == 0:
             raise ValueError("max_samples must be more than 0: bags of no rows learn nothing.")
-        for name, off in (("oob_score", False), ("calibration", "none")):
-            if not self.bootstrap and getattr(self, name) != off:
+        for name, needs in (("oob_score", True), ("calibration", "slope")):
+            if not self.bootstrap and getattr(self, name) == needs:
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} needs bootstrap=True: without drawing, every "
                     "row is in every bag."

@@ -56,7 +56,7 @@ class C45Classifier(TreeClassifier):
         Deepest level of the tree.
     prune : bool, default=True
         Whether to prune. Subtrees that make as many errors on the training rows as a leaf are
-        always replaced by the leaf.
+        always replaced by the leaf, but for tests that calibration keeps.
     raising : bool, default=True
         Whether pruning may put the largest branch in place of a subtree.
     confidence : float, default=0.25
@@ -70,7 +70,9 @@ class C45Classifier(TreeClassifier):
         twice, each judged without itself by the nodes on its path, which is too sure, and by a tree
         of the half of the rows that it is not in, drawn by their numbers, which is not sure enough;
         the factor is the geometric mean. Every class has an intercept: shares add up to those of
-        the training rows. The tree is the same. ``"none"`` is Quinlan's.
+        the training rows. Tests that were pruned though they change no prediction are kept where
+        they tell so much of the classes' shares that they pay for their own description: a rare
+        class has leaves where it is less rare. ``"none"`` is Quinlan's tree.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :
@@ -252,4 +254,5 @@ class C45Classifier(TreeClassifier):
             raising=bool(self.raising),
             confidence=float(self.confidence),
             alpha=float(self.alpha),
+            for_shares=self.calibration == "slope",
         )

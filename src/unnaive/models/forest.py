@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, ClassForest
-from unnaive.answer.class_forest import STEEPEST, raise_shares
+from unnaive.answer.class_forest import FARTHEST, STEEPEST
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import check_number, expect
 from unnaive.counts import Wanted
@@ -20,7 +20,13 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
-from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
+from unnaive.models._out_of_bag import (
+    OUT_OF_BAG,
+    OutOfBag,
+    fit_out_of_bag,
+    out_of_bag_accuracy,
+    warn_of_unjudged,
+)
 from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import number_columns
 from unnaive.models.tree.forest import Bags, CodedTable, calibrate, code_table, grow_forest
@@ -63,7 +69,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         is impossible; "oob" takes the one of least log loss on rows that trees have not drawn.
     power : float or "oob", default="oob"
         Power that the mean of the leaves is raised to: more than 1 makes the forest surer. "oob" is
-        as for ``alpha``.
+        as for ``alpha``, and gives every class an intercept, so that rare ones are as probable as
+        they are frequent.
     max_bins : int, default=256
         Most intervals of a number.
     class_weight : dict, "balanced" or None, default=None
@@ -205,7 +212,9 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         return forest
 
     def _calibrate(self, forest: ClassForest, table: CodedTable, bags: Bags) -> ClassForest:
-        """The forest with its pseudo-rows and power; where asked for, rows judged out of bag."""
+        """The forest with its pseudo-rows, power and intercepts; rows judged out of bag are kept
+        where that is asked for.
+        """
         alphas = ALPHAS if self.alpha == "oob" else (float(self.alpha),)
         power = None if self.power == "oob" else float(self.power)
         if not self.bootstrap:
@@ -219,9 +228,15 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
             alphas = (10.0 * alphas[-1],)
             more = calibrate(forest, table, bags, alphas, power, self.n_jobs)
             judged = more if more.loss < judged.loss else judged
+        forest = replace(forest, alpha=judged.alpha, power=judged.power)
+        if power is None:
+            rows = (forest.calibrate(judged.shares), table.rows.groups, table.weight)
+            fitted = fit_out_of_bag(*rows, 1.0, self.n_jobs)
+            intercept = np.clip(fitted.intercept, -FARTHEST, FARTHEST)
+            forest = replace(forest, intercept=intercept)
         if self.oob_score:
-            self._judge(raise_shares(judged.shares, judged.power), table)
-        return replace(forest, alpha=judged.alpha, power=judged.power)
+            self._judge(forest.calibrate(judged.shares), table)
+        return forest
 
     def _judge(self, each: NDArray[np.float64], table: CodedTable) -> None:
         """Keep what trees say of rows that they have not drawn."""

@@ -236,6 +236,7 @@ def _(forest: ClassForest) -> Payload:
     return {
         "kind": "forest",
         "power": forest.power,
+        "intercept": None if forest.intercept is None else pack(forest.intercept),
         "prior": pack(forest.prior),
         **{name: pack(getattr(trees, name)) for name in names},
     }

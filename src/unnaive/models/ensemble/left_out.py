@@ -30,7 +30,9 @@ from unnaive.models.ensemble.rounds import Boosted, class_scores, joined_logs
 from unnaive.models.ensemble.split import SplitRows, add_pairs
 from unnaive.models.ensemble.weights import RowState
 from unnaive.table.records import Records
-from unnaive.table.storage import Storage, join_records
+from unnaive.table.storage import Storage, join_records, stretches
+
+PART = 1 << 12  # rows whose evidence is filled in at a time
 
 
 def judge_rounds(
@@ -166,17 +168,19 @@ def _judge_columns(
     assert state.watched is not None
     n_classes, n_columns = len(scorers[0].log_prior), len(scorers[0].terms)
     rows = record.learning.take(state.watched, storage)
-    units = np.ones((rows.n_rows, len(boosted.made)))
-    for r, made in enumerate(boosted.made):
-        if made.share is not None:
-            units[:, r] = made.share * state.units[r]
     scores = storage.empty((rows.n_rows, 1 + n_columns, n_classes), np.float64)
-    scores[:, 0], scores[:, 1:] = scorers[0].log_prior, 0.0
+    columns = [_column_filler(rows, cells, boosted, scorers, smoothing) for cells in _columns(rows)]
 
-    def fill(cells: tuple[int, NDArray[np.uint16], int]) -> None:
-        _fill_column(rows, cells, units, boosted, scorers, smoothing, scores[:, 1 + cells[0]])
+    def fill(part: slice) -> None:  # few enough rows for the cache
+        units = np.ones((part.stop - part.start, len(boosted.made)))
+        for r, made in enumerate(boosted.made):
+            if made.share is not None:
+                units[:, r] = made.share * state.units[r][part]
+        scores[part, 0], scores[part, 1:] = scorers[0].log_prior, 0.0
+        for fill_column in columns:
+            fill_column(part, units, scores[part])
 
-    list(in_threads(fill, list(_columns(rows)), n_jobs))
+    list(in_threads(fill, list(stretches(rows.n_rows, PART)), n_jobs))
     weight = storage.empty(rows.n_rows, np.float64)
     weight[:] = 1.0 if rows.weight is None else rows.weight
     totals = np.zeros(n_classes)
@@ -194,26 +198,29 @@ def _columns(rows: CodedRows) -> Iterator[tuple[int, NDArray[np.uint16], int]]:
             stride *= len(rows.joint.places[j])
 
 
-def _fill_column(
+def _column_filler(
     rows: CodedRows,
     cells: tuple[int, NDArray[np.uint16], int],
-    units: NDArray[np.float64],
     boosted: Boosted,
     scorers: tuple[Scorer, Scorer],
     smoothing: Smoothing,
-    scores: NDArray[np.float64],
-) -> None:
-    """The evidence of one column (OUT, rows x classes)."""
+) -> Callable[[slice, NDArray[np.float64], NDArray[np.float64]], None]:
+    """What fills in the evidence of one column for some rows, given their units in each round."""
     j, codes, stride = cells
     term, without = (scorer.terms[j] for scorer in scorers)
     assert isinstance(term, TableTerm)
     assert isinstance(without, TableTerm)
-    slots = np.empty(rows.n_rows, dtype=np.intp)
     places, logs = rows.joint.places[j], (term.logs, without.logs)
-    fill_evidence(codes, stride, places, rows.groups, *logs, scores, slots)
     counts = np.stack([made.counts.attribute(j) for made in boosted.made], axis=2)
     first = first_value(counts[:, :, 0], smoothing.missing)
     pseudo, n_values = float(smoothing.alpha), counts.shape[1] - 1 - first
     totals = counts[:, first:-1].sum(axis=1)
     given = (counts, totals, pseudo, pseudo * n_values, boosted.votes[0], first)
-    replace_own_evidence(slots, rows.groups, units, *given, scores)
+
+    def fill(part: slice, units: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
+        slots, groups = np.empty(len(units), dtype=np.intp), rows.groups[part]
+        out = scores[:, 1 + j]
+        fill_evidence(codes[part], stride, places, groups, *logs, out, slots)
+        replace_own_evidence(slots, groups, units, *given, out)
+
+    return fill

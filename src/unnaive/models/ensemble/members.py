@@ -170,6 +170,25 @@ class Members:
 
         return join(self.shared.source, judge, len(self.weight), JUDGING).each
 
+    def mean_answers(
+        self, nodes: list[Node], judges: NDArray[np.bool_], n_jobs: int | None
+    ) -> NDArray[np.float64]:
+        """Mean probabilities for all rows by the members that judge them (members x rows); NaN
+        where none does. One pass.
+        """
+        places = self.shared.find_rows()
+
+        def judge(block: Block) -> _Answers:
+            rows = places(block)
+            total = np.zeros((block.n_rows, self.shared.n_classes))
+            for node, judged in zip(nodes, judges, strict=True):
+                some = np.flatnonzero(judged[rows])
+                total[some] += probabilities(node, block.take(some), n_jobs)
+            n = judges[:, rows].sum(axis=0)[:, None]
+            return _Answers(np.where(n > 0, total, np.nan) / np.maximum(n, 1))
+
+        return join(self.shared.source, judge, len(self.weight), JUDGING).each
+
     def with_all_classes(self, weight: NDArray[np.float64], least: float) -> NDArray[np.float64]:
         """Weights in which no class is lost: rows of one that has none keep ``least`` of theirs.
 

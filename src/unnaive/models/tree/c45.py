@@ -36,6 +36,7 @@ class C45Rules:
     raising: bool
     confidence: float
     alpha: float
+    for_shares: bool  # whether to keep tests that change shares, though no prediction
 
 
 def grow_c45(
@@ -48,9 +49,15 @@ def grow_c45(
     """The pruned tree of the rows."""
     table = _table(rows, coders, storage)
     nodes, n_nodes = _grow(table, n_classes, rules, storage)
-    prune_kernels.collapse(nodes, storage.empty(n_nodes, np.float64))
+    grown = _copy(nodes, storage) if rules.for_shares else None
+    room = storage.empty(n_nodes, np.float64)
+    prune_kernels.collapse(nodes, room)
     if rules.prune:
         _prune(table, nodes, n_nodes, rules, storage)
+    if grown is not None:
+        keep = storage.empty(n_nodes, np.bool_)
+        prune_kernels.worth_keeping(table, grown, room, keep)
+        prune_kernels.restore(nodes, grown, keep)
     return _number(nodes, coders, rules.alpha)
 
 
@@ -77,6 +84,18 @@ def _prune(table: Table, nodes: Nodes, n_nodes: int, rules: C45Rules, storage: S
     work, given = prune_kernels.begin(nodes, n_nodes, storage), (rules.confidence, deviation)
     while need := prune_kernels.prune(table, nodes, work, *given, rules.raising):
         nodes = _longer(nodes, np.array([need, 0, 0]), storage)
+
+
+def _copy(nodes: Nodes, storage: Storage) -> Nodes:
+    """The nodes as they are; lists of rows and routes stay."""
+
+    def copy(array: NDArray[Any]) -> NDArray[Any]:
+        out = storage.empty(array.shape, array.dtype)
+        out[:] = array
+        return out
+
+    changing = ("attribute", "cut", "first", "n_children", "route_start", "worth", "class_weight")
+    return nodes._replace(**{name: copy(getattr(nodes, name)) for name in changing})
 
 
 def _longer(nodes: Nodes, need: NDArray[np.int64], storage: Storage) -> Nodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -166,6 +167,11 @@ class SharedRows:
         codes = [room.take(column, kept) for column in self.rows.codes]
         groups = room.take(self.rows.groups, kept)
         return Encoded(codes, groups, room.take(weight, kept)), kept
+
+    def find_rows(self) -> Callable[[Block], NDArray[np.intp]]:
+        """Where the rows of a block of the source stand among all."""
+        ids, order = self.row_ids, self.source.storage.argsort(self.row_ids)
+        return lambda block: order[np.searchsorted(ids, block.row_ids, sorter=order)]
 
 
 def fine_coders(

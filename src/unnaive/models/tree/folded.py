@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -140,7 +141,12 @@ class FoldedTreeClassifier(TreeClassifier):
         if self.calibration == "none":
             return tree
         assert isinstance(tree, BayesTree)
-        return self._calibrate(tree, shared.source, shared.summary, shared.factor, weight)
+        places = shared.find_rows()
+
+        def weigh(block: Block) -> NDArray[np.float64]:
+            return weight[places(block)]
+
+        return self._calibrate(tree, shared.source, shared.summary, shared.factor, weigh)
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]
@@ -152,19 +158,17 @@ class FoldedTreeClassifier(TreeClassifier):
         source: Source,
         summary: Summary,
         factor: NDArray[np.float64],
-        weight: NDArray[np.float64] | None = None,
+        weigh: Callable[[Block], NDArray[np.float64]] | None = None,
     ) -> Node:
         """The tree with scaled evidence, learned from rows left out of their node's tables.
 
-        ``weight`` is what the rows of the source weigh, where that is not their own.
+        ``weigh`` is what the rows of a block weigh, where that is not their own.
         """
         without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
         given = (source, summary.labels, row_factor(summary, factor), summary.n_rows, self.n_jobs)
         pooled = pool_priors(tree)
         by_column = self.calibration == "columns"
-        judged = judge_left_out(pooled, without, *given, by_column=by_column)
-        if weight is not None:
-            judged = replace(judged, weight=weight)
+        judged = judge_left_out(pooled, without, *given, by_column=by_column, weigh=weigh)
         return calibrated(pooled, judged.fit(self.n_jobs))
 
     def _check_parameters(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.class_forest import ROWS, ClassForest, mean_leaves
-from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
+from unnaive.bayes.scoring import log_probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
@@ -21,6 +21,7 @@ from unnaive.encode.coding import coder_sizes, column_slots
 from unnaive.encode.draws import draw_poisson, lane, value_keys
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress
+from unnaive.models._calibration import take_logs
 from unnaive.models.tree.forest_kernels import ForestRows, Grown, Limits, grow_tree
 from unnaive.table import Block, Source
 from unnaive.table.storage import join, stretches
@@ -230,11 +231,11 @@ def calibrate(
     groups, weight = table.rows.groups[judged], table.weight[judged]
     best: Judged | None = None
     for shares, alpha in zip(everything, alphas, strict=True):
-        with np.errstate(divide="ignore"):
-            logs = np.log(shares[judged])
+        logs = shares[judged]
+        take_logs(logs)
 
         def loss(power: float, logs: NDArray[np.float64] = logs) -> float:
-            raised = log_probabilities(power * np.maximum(logs, LEAST_LOG))
+            raised = log_probabilities(power * logs)
             right = raised[np.arange(len(groups)), groups]
             return DOUBT * math.log(power) ** 2 - math.fsum(weight * right)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
+from unnaive.discretize.kernels import x_log_x
 from unnaive.models.tree.c45_kernels import Nodes, Table, send, share_out, weigh
 from unnaive.models.tree.gain_kernels import EPSILON
 from unnaive.table.storage import Storage
@@ -211,3 +212,56 @@ def prune(
         else:
             estimate[node] = as_tree
     return 0
+
+
+@kernel
+def worth_keeping(
+    table: Table, nodes: Nodes, description: NDArray[np.float64], keep: NDArray[np.bool_]
+) -> None:
+    """Which tests of a grown tree (OUT) say more of the classes' shares than their description,
+    and leave the most frequent class as it is.
+
+    ``description`` (OUT) is how many bits it takes to tell the classes of a node's rows, tests
+    below included. A test is told by its column, a threshold by one of the node's rows, and the
+    shares of each child but one by half the logarithm of the rows for each class but one.
+    """
+    for node in range(len(keep) - 1, -1, -1):
+        class_weight, j = nodes.class_weight[node], nodes.attribute[node]
+        total, n_classes = class_weight.sum(), (class_weight > 0.0).sum()
+        as_leaf = x_log_x(total)
+        for weight in class_weight:
+            as_leaf -= x_log_x(weight)
+        description[node], keep[node] = as_leaf, False
+        if j < 0 or total < 2.0:
+            continue
+        n_children, rows = nodes.n_children[node], math.log2(total)
+        as_tree = math.log2(len(table.sizes)) + 0.5 * (n_children - 1) * (n_classes - 1) * rows
+        if table.numeric[j]:
+            as_tree += rows
+        for child in range(nodes.first[node], nodes.first[node] + n_children):
+            as_tree += description[child]
+            if nodes.class_weight[child].argmax() != class_weight.argmax():
+                as_tree = np.inf  # what predictions change by is for pruning to say
+        if as_tree < as_leaf:
+            description[node], keep[node] = as_tree, True
+
+
+@kernel
+def restore(nodes: Nodes, grown: Nodes, keep: NDArray[np.bool_]) -> None:
+    """Put tests that are kept (IN) back below leaves of a pruned tree (OUT).
+
+    Not below a branch that stands in the place of its parent: it has other rows than it had.
+    """
+    pending = [0]
+    while pending:
+        node = pending.pop()
+        if nodes.attribute[node] < 0 and keep[node]:
+            nodes.attribute[node], nodes.cut[node] = grown.attribute[node], grown.cut[node]
+            nodes.first[node], nodes.n_children[node] = grown.first[node], grown.n_children[node]
+            nodes.route_start[node], nodes.worth[node] = grown.route_start[node], grown.worth[node]
+            for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
+                nodes.attribute[child] = -1
+                nodes.class_weight[child] = grown.class_weight[child]
+        if nodes.attribute[node] >= 0 and nodes.first[node] == grown.first[node]:
+            for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
+                pending.append(child)

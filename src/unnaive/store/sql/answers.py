@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from sqlglot import exp
 
@@ -29,6 +31,7 @@ from unnaive.store.sql.columns import Columns
 from unnaive.store.sql.dialects import case, ref, whole
 from unnaive.store.sql.forests import mean_forest
 from unnaive.store.sql.scores import (
+    NOTHING,
     Thinning,
     log_sums,
     logs,
@@ -86,7 +89,10 @@ def _(node: ClassTree, columns: Columns, thinning: Thinning) -> list[str]:  # no
 @probabilities.register
 def _(node: ClassForest, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: ARG001
     means = mean_forest(columns, node)
-    return means if node.power == 1.0 else shares(columns, [logs(columns, means, node.power)])[0]
+    if node.power == 1.0 and node.intercept is None:
+        return means
+    shifts = np.zeros(node.n_outputs) if node.intercept is None else node.intercept
+    return _calibrate(columns, means, node.power, shifts, math.exp(NOTHING))
 
 
 @probabilities.register
@@ -233,11 +239,21 @@ def _(node: Folded, columns: Columns, thinning: Thinning) -> list[str]:
 
 @probabilities.register
 def _(node: Calibrated, columns: Columns, thinning: Thinning) -> list[str]:
-    inner, dialect = probabilities(node.inner, columns, thinning), columns.dialect
-    step = columns.statement.step("calibrated")
-    scores = []
-    for p, intercept in zip(inner, node.intercept.tolist(), strict=True):
-        log = exp.Ln(this=dialect.greatest([ref(p), dialect.double(LEAST_SHARE)]))
-        scaled = exp.Mul(this=log, expression=dialect.double(node.slope))
-        scores.append(step.define("s", exp.Add(this=scaled, expression=dialect.double(intercept))))
+    inner = probabilities(node.inner, columns, thinning)
+    return _calibrate(columns, inner, node.slope, node.intercept, LEAST_SHARE)
+
+
+def _calibrate(
+    columns: Columns,
+    inner: Sequence[str],
+    slope: float,
+    intercept: NDArray[np.float64],
+    least: float,
+) -> list[str]:
+    """Probabilities, or ``least``, to the power of a slope, times factors of the classes."""
+    dialect, step, scores = columns.dialect, columns.statement.step("calibrated"), []
+    for p, shift in zip(inner, intercept.tolist(), strict=True):
+        log = exp.Ln(this=dialect.greatest([ref(p), dialect.double(least)]))
+        scaled = exp.Mul(this=log, expression=dialect.double(slope))
+        scores.append(step.define("s", exp.Add(this=scaled, expression=dialect.double(shift))))
     return shares(columns, [scores])[0]

@@ -273,10 +273,10 @@ U.NODES = {
     };
   },
 
-  // The mean of the leaves that a row ends in, raised to a power; leaves list the classes they have,
-  // and what these leave of 1 goes to all classes as they are in all rows.
+  // The mean of the leaves that a row ends in, raised to a power, times factors of the classes; leaves
+  // list the classes they have, and what these leave of 1 goes to all classes as they are in all rows.
   forest(data, columns, classes) {
-    const tree = {};
+    const tree = {}, shift = data.intercept ? U.array(data.intercept) : new Float64Array(classes);
     for (const name of ["start", "attribute", "test", "missing_first", "route", "first_child", "first_entry",
       "entry_class", "entry_share", "rest", "prior"]) tree[name] = U.array(data[name]);
     const first = (node, slot) => {
@@ -298,8 +298,8 @@ U.NODES = {
           rest += tree.rest[node];
         }
         const mean = out.map((sum, c) => (sum + rest * tree.prior[c]) / trees);
-        if (data.power === 1) return mean;
-        return U.softmax(mean.map((share) => data.power * Math.log(share)));
+        if (data.power === 1 && !data.intercept) return mean;
+        return U.softmax(mean.map((share, c) => data.power * Math.log(share) + shift[c]));
       },
     };
   },
