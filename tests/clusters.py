@@ -12,14 +12,21 @@ import numpy as np
 import pyarrow as pa
 
 from helpers import mixed_table
-from unnaive import BaggedNaiveBayesClassifier, BoostedNaiveBayesClassifier
+from unnaive import (
+    BaggedNaiveBayesClassifier,
+    BoostedNaiveBayesClassifier,
+    HierarchicalMixtureClassifier,
+)
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
-# Models whose rows stay on workers, in few rounds; two of them in very few passes.
+# Models whose rows stay on workers, in few rounds; some of them in very few passes.
 QUICK = [
     BoostedNaiveBayesClassifier(n_estimators=2, calibration="none"),
     BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, calibration="none", random_state=0),
+    HierarchicalMixtureClassifier(
+        layers=(2,), n_sweeps=3, training="batch", calibration="none", random_state=0
+    ),
 ]
 ON_WORKERS = [
     BoostedNaiveBayesClassifier(n_estimators=3),
@@ -28,7 +35,12 @@ ON_WORKERS = [
     ),
     BoostedNaiveBayesClassifier(algorithm="probability", n_estimators=2, n_jobs=2),
     BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, random_state=0),
+    HierarchicalMixtureClassifier(
+        layers="grow", max_experts=2, cv=2, n_sweeps=2, training="batch", random_state=0, n_jobs=2
+    ),
 ]
+# Where a worker is killed: the model, how it visits records, and the visit in which it happens.
+KILLED = [(QUICK[0], "advance", 3), (QUICK[2], "reduce", 2)]
 
 
 def awkward_table(seed: int = 0) -> pa.Table:

@@ -15,6 +15,7 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
+    KILLED,
     MANY,
     ON_WORKERS,
     PARTS,
@@ -89,7 +90,10 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
 
 @pytest.mark.parametrize(
     ("estimator", "n_parts"),
-    [(QUICK[0], 1), (QUICK[0], 3), *((estimator, 17) for estimator in ON_WORKERS)],
+    [
+        *((estimator, n_parts) for estimator in QUICK[::2] for n_parts in (1, 3)),
+        *((estimator, 17) for estimator in ON_WORKERS),
+    ],
     ids=repr,
 )
 def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_parts, monkeypatch):
@@ -112,18 +116,21 @@ def test_rows_drawn_for_calibration_are_the_same_on_workers(calibration, monkeyp
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
 
 
-def test_a_worker_killed_in_the_third_pass_loses_nothing(monkeypatch, tmp_path, dying_client):
-    table, marker = awkward_table(), tmp_path / "killed"
-    real, passes = DaskRecords.advance, []
-
-    def dying(self, fn, *more):
-        passes.append(fn)
-        return real(self, dies_once(fn, str(marker), 150) if len(passes) == 3 else fn, *more)
-
-    monkeypatch.setattr(DaskRecords, "advance", dying)
+def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dying_client):
+    """In the third pass of boosting, and in the second sweep of a mixture."""
+    table = awkward_table()
     frame = parted(as_pandas(table), PARTS[7])
-    assert_same_model(*both(QUICK[0], table, frame, where="workers"))
-    assert marker.exists()
+    for estimator, method, last in KILLED:
+        marker, passes, real = tmp_path / method, [], getattr(DaskRecords, method)
+
+        def dying(self, fn, *more, marker=marker, passes=passes, real=real, last=last):
+            passes.append(fn)
+            return real(self, dies_once(fn, str(marker), 150) if len(passes) == last else fn, *more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(DaskRecords, method, dying)
+            assert_same_model(*both(estimator, table, frame, where="workers"))
+        assert marker.exists()
     assert nothing_stays(dying_client)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from clusters import QUICK, awkward_table, dies_once, features, many_numbers
+from clusters import KILLED, QUICK, awkward_table, dies_once, features, many_numbers
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
@@ -67,25 +67,29 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
 
 
-def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
+def test_rows_that_stay_on_workers_and_python_workers_killed_in_later_passes(
     table, seven, monkeypatch, tmp_path, spark
 ):
-    marker, passes, real = tmp_path / "killed", [], SparkRecords.advance
+    """In the third pass of boosting, and in the second sweep of a mixture."""
     seven.count()
     before = cached(spark)
-
-    def dying(self, fn, *more):
-        passes.append(fn)
-        if len(passes) == 3:
-            size = self.reduce(lambda record, _: record.n_rows, max)
-            fn = dies_once(fn, str(marker), size)
-        return real(self, fn, *more)
-
-    monkeypatch.setattr(SparkRecords, "advance", dying)
+    killed = {id(estimator): (method, last) for estimator, method, last in KILLED}
     monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
     for estimator in QUICK:
-        assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
-    assert marker.exists()
+        method, last = killed.get(id(estimator), ("advance", 0))
+        marker, passes, real = tmp_path / method, [], getattr(SparkRecords, method)
+        ask = SparkRecords.reduce
+
+        def dying(self, fn, *more, marker=marker, passes=passes, real=real, last=last, ask=ask):
+            passes.append(fn)
+            if len(passes) == last:
+                fn = dies_once(fn, str(marker), ask(self, lambda record, _: record.n_rows, max))
+            return real(self, fn, *more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(SparkRecords, method, dying)
+            assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
+        assert marker.exists() or not last
     assert cached(spark) == before
 
 
