@@ -16,6 +16,7 @@ from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
     HierarchicalMixtureClassifier,
+    LatentClassClusterer,
 )
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
@@ -27,6 +28,7 @@ QUICK = [
     HierarchicalMixtureClassifier(
         layers=(2,), n_sweeps=3, training="batch", calibration="none", random_state=0
     ),
+    LatentClassClusterer(2, n_init=1, max_iter=3, random_state=0),
 ]
 ON_WORKERS = [
     BoostedNaiveBayesClassifier(n_estimators=3),
@@ -38,9 +40,22 @@ ON_WORKERS = [
     HierarchicalMixtureClassifier(
         layers="grow", max_experts=2, cv=2, n_sweeps=2, training="batch", random_state=0, n_jobs=2
     ),
+    LatentClassClusterer(3, init="random", n_init=2, max_iter=4, random_state=0),
+    LatentClassClusterer(cv=3, max_clusters=3, n_init=2, max_iter=4, random_state=0, n_jobs=2),
 ]
-# Where a worker is killed: the model, how it visits records, and the visit in which it happens.
-KILLED = [(QUICK[0], "advance", 3), (QUICK[2], "reduce", 2)]
+# Models that lose a worker in a later pass: in the third of boosting, in the second sweep of a
+# mixture, in the second step of EM (after a look at the rows and two centres).
+KILLED = [(QUICK[0], "advance", 3), (QUICK[2], "reduce", 2), (QUICK[3], "reduce", 5)]
+
+
+def only_labels(real: Any) -> Any:
+    """The passes of a source that bring something of each row here: labels of clusters alone."""
+
+    def each(self: Any, fn: Any, name: str = "coding rows") -> Any:
+        assert name == "labelling", "rows come here"
+        return real(self, fn, name)
+
+    return each
 
 
 def awkward_table(seed: int = 0) -> pa.Table:
@@ -104,3 +119,21 @@ def dies_once(fn: Any, marker: str, n_rows: int) -> Any:
         return fn(block, *more)
 
     return run
+
+
+def kill_once(patch: Any, records: Any, method: str, number: int, folder: Any) -> Any:
+    """Have the process killed that comes to the largest record in so many a pass of a kind.
+
+    Returns the file that exists when this has happened.
+    """
+    marker, passes = folder / f"{method}-{number}", []
+    ask, real = records.reduce, getattr(records, method)
+
+    def dying(self: Any, fn: Any, *more: Any) -> Any:
+        passes.append(fn)
+        if len(passes) == number:
+            fn = dies_once(fn, str(marker), ask(self, lambda record, _: record.n_rows, max))
+        return real(self, fn, *more)
+
+    patch.setattr(records, method, dying)
+    return marker

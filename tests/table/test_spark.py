@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from clusters import KILLED, QUICK, awkward_table, dies_once, features, many_numbers
+from clusters import (
+    KILLED,
+    QUICK,
+    awkward_table,
+    dies_once,
+    features,
+    kill_once,
+    many_numbers,
+    only_labels,
+)
 from helpers import assert_same_model
 from recording import Record
 from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
@@ -70,26 +79,14 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
 def test_rows_that_stay_on_workers_and_python_workers_killed_in_later_passes(
     table, seven, monkeypatch, tmp_path, spark
 ):
-    """In the third pass of boosting, and in the second sweep of a mixture."""
     seven.count()
     before = cached(spark)
-    killed = {id(estimator): (method, last) for estimator, method, last in KILLED}
-    monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
-    for estimator in QUICK:
-        method, last = killed.get(id(estimator), ("advance", 0))
-        marker, passes, real = tmp_path / method, [], getattr(SparkRecords, method)
-        ask = SparkRecords.reduce
-
-        def dying(self, fn, *more, marker=marker, passes=passes, real=real, last=last, ask=ask):
-            passes.append(fn)
-            if len(passes) == last:
-                fn = dies_once(fn, str(marker), ask(self, lambda record, _: record.n_rows, max))
-            return real(self, fn, *more)
-
+    monkeypatch.setattr(SparkSource, "each", only_labels(SparkSource.each))
+    for case in (*KILLED, (QUICK[1],)):
         with monkeypatch.context() as patched:
-            patched.setattr(SparkRecords, method, dying)
-            assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
-        assert marker.exists() or not last
+            markers = [kill_once(patched, SparkRecords, *case[1:], tmp_path)] if case[1:] else []
+            assert_same_model(*both(case[0], table, seven, weight="weight", where="workers"))
+        assert all(marker.exists() for marker in markers)
     assert cached(spark) == before
 
 
