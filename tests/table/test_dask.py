@@ -42,6 +42,7 @@ from unnaive import (
 )
 from unnaive.models.ensemble import left_out
 from unnaive.models.ensemble.weights import RowWeights
+from unnaive.models.latent.em import Search
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords
 
@@ -129,12 +130,18 @@ def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dy
     assert nothing_stays(dying_client)
 
 
-def test_nothing_stays_on_workers_after_an_error(monkeypatch, dask_client):
+@pytest.mark.parametrize(
+    ("estimator", "broken", "method"),
+    [(ON_WORKERS[0], RowWeights, "count"), (QUICK[3], Search, "_run")],
+)
+def test_nothing_stays_on_workers_after_an_error(
+    estimator, broken, method, monkeypatch, dask_client
+):
     table = awkward_table()
     frame = parted(as_pandas(table), PARTS[2])
-    monkeypatch.setattr(RowWeights, "count", None)
+    monkeypatch.setattr(broken, method, None)
     with pytest.raises(TypeError, match="not callable"):
-        clone(ON_WORKERS[0]).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
+        clone(estimator).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
     assert nothing_stays(dask_client)
 
 

@@ -82,7 +82,7 @@ def test_rows_that_stay_on_workers_and_python_workers_killed_in_later_passes(
     seven.count()
     before = cached(spark)
     monkeypatch.setattr(SparkSource, "each", only_labels(SparkSource.each))
-    for case in (*KILLED, (QUICK[1],)):
+    for case in (*KILLED, (QUICK[1],), (QUICK[2],)):
         with monkeypatch.context() as patched:
             markers = [kill_once(patched, SparkRecords, *case[1:], tmp_path)] if case[1:] else []
             assert_same_model(*both(case[0], table, seven, weight="weight", where="workers"))

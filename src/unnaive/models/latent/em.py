@@ -277,7 +277,8 @@ def _share_at_random(
     draws = room.empty((len(races), record.n_rows), np.float64)
     for s in np.unique(start).tolist():
         for k, seeds in enumerate(races):
-            np.exp(-_race(seeds[s], record.keys, room), out=draws[k])  # even between 0 and 1
+            times = _race(seeds[s], record.keys, room)
+            np.exp(np.negative(times, out=times), out=draws[k])  # even between 0 and 1
         for m in np.flatnonzero(start == s).tolist():
             starts.share_at_random(rows, packs, draws, rows.held[fold[m]], rounding, m, sums)
     return sums

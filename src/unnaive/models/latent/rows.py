@@ -243,16 +243,25 @@ def _make_distinct(
 
 
 def _facts(widths: NDArray[np.intp], seed: int, record: DistinctRows, _state: Any) -> _Facts:
-    weight = record.weight
-    place = int(row_bits(seed, record.keys.view(np.int64)).min())
+    weight, missing = record.weight, record.missing
+    filled, dealt = np.zeros(len(missing)), 0.0
+    for part in stretches(record.n_rows):
+        filled += ~missing[:, part] @ weight[part]
+        dealt += float(np.ceil(weight[part]).sum())
     return _Facts(
         record.n_rows,
         float(weight.sum()),
-        record.missing.sum(axis=1),
-        np.array([weight.sum() if not m.any() else weight @ ~m for m in record.missing]),
+        missing.sum(axis=1),
+        filled,
         np.concatenate([np.zeros(0), *_slot_weights(record.slots, weight, widths)]),
-        ((place, float(np.ceil(weight).sum())),),
+        ((_first_place(seed, record.keys), dealt),),
     )
+
+
+def _first_place(seed: int, keys: NDArray[np.uint64]) -> int:
+    """Where the first of some rows stands when they are dealt."""
+    ids = keys.view(np.int64)
+    return min(int(row_bits(seed, ids[part]).min()) for part in stretches(len(ids)))
 
 
 def _prepare(
@@ -270,7 +279,7 @@ def _prepare(
     if held is None:
         held = room.zeros(((n_folds or 0) + 1, n))
     if n_folds is not None:
-        before = starts[int(row_bits(seed, record.keys.view(np.int64)).min())]
+        before = starts[_first_place(seed, record.keys)]
         hold_out(seed, record.keys, record.weight, n_folds, held, room, before)
     cells = room.zeros((len(packs.start) - 1, n), np.uint16)
     present = room.empty((gap.max(initial=-1) + 1, n), np.float64)
