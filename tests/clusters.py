@@ -15,16 +15,22 @@ from helpers import mixed_table
 from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
+    HierarchicalMixtureClassifier,
+    LatentClassClusterer,
     UnnaiveBayesClassifier,
 )
 from unnaive.models.boost import away, coding
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
-# Models whose rows stay on workers, in few rounds; two of them in very few passes.
+# Models whose rows stay on workers, in few rounds; some of them in very few passes.
 QUICK = [
     BoostedNaiveBayesClassifier(n_estimators=2, calibration="none"),
     BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, calibration="none", random_state=0),
+    HierarchicalMixtureClassifier(
+        layers=(2,), n_sweeps=3, training="batch", calibration="none", random_state=0
+    ),
+    LatentClassClusterer(2, n_init=1, max_iter=2, random_state=0),
 ]
 ON_WORKERS = [
     BoostedNaiveBayesClassifier(n_estimators=3),
@@ -33,9 +39,17 @@ ON_WORKERS = [
     ),
     BoostedNaiveBayesClassifier(algorithm="probability", n_estimators=2, n_jobs=2),
     BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, random_state=0),
+    HierarchicalMixtureClassifier(
+        layers="grow", max_experts=2, cv=2, n_sweeps=2, training="batch", random_state=0, n_jobs=2
+    ),
+    LatentClassClusterer(3, init="random", n_init=2, max_iter=4, random_state=0),
+    LatentClassClusterer(cv=3, max_clusters=3, n_init=2, max_iter=4, random_state=0, n_jobs=2),
 ]
 # A model that learns from samples of rows that stay on workers, where `few_are_many`.
 SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
+# Models that lose a worker in a later pass: in the third of boosting; in the second step of EM,
+# which comes after a look at the rows and two centres; in the third that brings samples.
+KILLED = [(QUICK[0], "advance", 3), (QUICK[3], "reduce", 5), (SAMPLED, "reduce", 3)]
 
 
 def few_are_many(monkeypatch: Any) -> None:
@@ -44,6 +58,16 @@ def few_are_many(monkeypatch: Any) -> None:
         monkeypatch.setattr(coding, name, value)
     monkeypatch.setattr(away, "ROOM", 6_000)
     monkeypatch.setattr(away, "BIN_ROWS", 8)
+
+
+def only_labels(real: Any) -> Any:
+    """The passes of a source that bring something of each row here: labels of clusters alone."""
+
+    def each(self: Any, fn: Any, name: str = "coding rows") -> Any:
+        assert name == "labelling", "rows come here"
+        return real(self, fn, name)
+
+    return each
 
 
 def awkward_table(seed: int = 0) -> pa.Table:
@@ -107,3 +131,21 @@ def dies_once(fn: Any, marker: str, n_rows: int) -> Any:
         return fn(block, *more)
 
     return run
+
+
+def kill_once(patch: Any, records: Any, method: str, number: int, folder: Any) -> Any:
+    """Have the process killed that comes to the largest record in so many a pass of a kind.
+
+    Returns the file that exists when this has happened.
+    """
+    marker, passes = folder / f"{method}-{number}", []
+    ask, real = records.reduce, getattr(records, method)
+
+    def dying(self: Any, fn: Any, *more: Any) -> Any:
+        passes.append(fn)
+        if len(passes) == number:
+            fn = dies_once(fn, str(marker), ask(self, lambda record, _: record.n_rows, max))
+        return real(self, fn, *more)
+
+    patch.setattr(records, method, dying)
+    return marker

@@ -104,7 +104,7 @@ def mixture_rows() -> Iterator[Row]:
         shape = Shape.of(layers, 2)
         counters = Counters.of_table(shape, coders, first_table(shape, coders, 0.01, 0))
         visits, options = np.arange(n), TrainingOptions(0.1, 0.1, 0.01, batch=False, shuffle=False)
-        taken = cpu_seconds(7, lambda: counters.sweep(coded, visits, options))
+        taken = cpu_seconds(7, lambda: counters.visit(coded, visits, options, n, counters))
         name = "-".join(str(b) for b in ((1, *layers) if len(layers) == 1 else layers))
         yield Row(
             f"HM {name} online, {COLUMNS} attributes: million row updates a second",

@@ -9,13 +9,15 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
+    KILLED,
     QUICK,
-    SAMPLED,
     awkward_table,
     dies_once,
     features,
     few_are_many,
+    kill_once,
     many_numbers,
+    only_labels,
 )
 from helpers import assert_same_model
 from recording import Record
@@ -82,30 +84,18 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
 
 
-@pytest.mark.parametrize(
-    ("estimators", "method"), [(QUICK, "advance"), ([SAMPLED], "reduce")], ids=["naive", "sampled"]
-)
-def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
-    estimators, method, table, seven, monkeypatch, tmp_path, spark
+def test_rows_that_stay_on_workers_and_python_workers_killed_in_later_passes(
+    table, seven, monkeypatch, tmp_path, spark
 ):
     few_are_many(monkeypatch)
-    marker, passes, real = tmp_path / "killed", [], getattr(SparkRecords, method)
-    reduce = SparkRecords.reduce
     seven.count()
     before = cached(spark)
-
-    def dying(self, fn, *more):
-        passes.append(fn)
-        if len(passes) == 3:
-            size = reduce(self, lambda record, _: record.n_rows, max)
-            fn = dies_once(fn, str(marker), size)
-        return real(self, fn, *more)
-
-    monkeypatch.setattr(SparkRecords, method, dying)
-    monkeypatch.setattr(SparkSource, "each", None)  # brings rows here
-    for estimator in estimators:
-        assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
-    assert marker.exists()
+    monkeypatch.setattr(SparkSource, "each", only_labels(SparkSource.each))
+    for case in (*KILLED, (QUICK[1],), (QUICK[2],)):
+        with monkeypatch.context() as patched:
+            markers = [kill_once(patched, SparkRecords, *case[1:], tmp_path)] if case[1:] else []
+            assert_same_model(*both(case[0], table, seven, weight="weight", where="workers"))
+        assert all(marker.exists() for marker in markers)
     assert cached(spark) == before
 
 

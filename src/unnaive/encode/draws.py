@@ -192,14 +192,15 @@ def hold_out(
     n_folds: int,
     held: NDArray[np.float64],
     storage: Storage | None = None,
+    dealt: float = 0.0,
 ) -> None:
     """The weight of each distinct row that each fold holds out (OUT, folds x rows).
 
     A row of weight w is w equal rows, dealt one by one to the folds in turn, after shuffling by the
     rows' keys; what is left of a broken weight goes to the next fold. The folds are equally large
-    and do not depend on the order in which rows came.
+    and do not depend on the order in which rows came. ``dealt`` is how many come before these.
     """
-    _deal(draw_order(seed, keys.view(np.int64), storage), weight, n_folds, held)
+    _deal(draw_order(seed, keys.view(np.int64), storage), weight, n_folds, dealt, held)
 
 
 @kernel
@@ -207,10 +208,10 @@ def _deal(
     order: NDArray[np.intp],
     weight: NDArray[np.float64],
     n_folds: int,
+    dealt: float,
     held: NDArray[np.float64],
 ) -> None:
     """`hold_out` of rows in an order (IN)."""
-    dealt = 0.0
     for i in order:
         start = np.int64(dealt)
         dealt += np.ceil(weight[i])

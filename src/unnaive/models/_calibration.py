@@ -7,8 +7,10 @@ and neither folds nor the order of the rows matter.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,13 +23,14 @@ from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
 from unnaive.answer.tree import BayesTree
-from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_columns
+from unnaive.bayes.calibrate import Calibration, Visit, fit_calibration, fit_columns
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
 from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
+from unnaive.table.records import Records
 from unnaive.table.storage import Storage, join, join_records, stretches
 
 CALIBRATING = "calibrating"
@@ -75,6 +78,29 @@ class JudgedRows:
         drawn = np.bincount(self.groups, self.weight, len(totals))
         factor = np.divide(totals, drawn, out=np.zeros_like(totals), where=drawn > 0.0)
         return replace(self, weight=self.weight * factor[self.groups])
+
+
+def _itself(state: JudgedRows) -> JudgedRows:
+    return state
+
+
+def judged_visit(records: Records[Any], rows_of: Callable[[Any], JudgedRows] = _itself) -> Visit:
+    """How a calibration visits the rows that states of records are, or hold."""
+
+    def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
+        return records.reduce(partial(_apply, fn, rows_of), operator.add, CALIBRATING)
+
+    return visit
+
+
+def _apply(
+    fn: Callable[..., NDArray[Any]],
+    rows_of: Callable[[Any], JudgedRows],
+    _record: Any,
+    state: Any,
+) -> NDArray[Any]:
+    rows = rows_of(state)
+    return fn(rows.scores, rows.groups, rows.weight)
 
 
 def judge_left_out(

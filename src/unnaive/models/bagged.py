@@ -25,7 +25,7 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import CALIBRATING, check_calibration
+from unnaive.models._calibration import CALIBRATING, check_calibration, judged_visit
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
 from unnaive.models.ensemble.bags import (
     BagJudge,
@@ -36,7 +36,6 @@ from unnaive.models.ensemble.bags import (
     votes_as_logs,
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import judged_visit
 from unnaive.table.records import Records
 
 

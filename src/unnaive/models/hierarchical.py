@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -19,23 +20,23 @@ from unnaive.counts import CountTable
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import GRID_LIMIT, Labels
 from unnaive.encode.coding import check_coders
-from unnaive.encode.draws import assign_folds, branch_seed
+from unnaive.encode.draws import branch_seed
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import count_labelled
 from unnaive.models._calibration import check_calibration
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.mixture.grow import Growth, grow_layers, held_out_accuracy
+from unnaive.models.mixture.grow import Growth, draw_training_folds, grow_layers, held_out_accuracy
 from unnaive.models.mixture.kernels import BERNOULLI
 from unnaive.models.mixture.left_out import calibrate_mixture
 from unnaive.models.mixture.training import (
     Counters,
-    SlotRows,
     TrainingOptions,
+    TrainingRows,
     first_table,
-    slot_rows,
     train,
+    training_rows,
     unit_log_prior,
 )
 
@@ -82,7 +83,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         Counters start with a random number from 0 to this, so that experts come to differ.
     training : {"online", "batch"}, default="online"
         Learn after every row, as the paper does; or from all rows of a sweep together, which does
-        not depend on their order or grouping.
+        not depend on their order or grouping: rows on a cluster may then stay there.
     shuffle : bool, default=True
         Whether online sweeps visit the rows in random orders, or as they come.
     numeric : <rules> or dict, default="sigma"
@@ -216,25 +217,25 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._check_parameters()
         start = self._begin(X, y, sample_weight)
         rows = self._rows(start)
-        coders, growth = start.coarse.coders, Growth()
-        if isinstance(self.layers, str):
-            layers, growth = self._grow(start, rows)
-        else:
-            layers = check_layers(self.layers)
+        with rows.records:
+            return self._learn(start, rows)
+
+    def _learn(self, start: Start, rows: TrainingRows) -> Self:
+        """All sweeps, by the layers that are given or grow."""
+        options, n = self._options(), self.n_sweeps
+        layers, growth = self._grow(start, rows)
         shape = Shape.of(layers, start.n_classes)
-        n = self.n_sweeps
         progress = Progress(
-            "training", n, "sweeps", n_rows=len(rows.groups), step="sweep", steps=n, hook=self._hook
+            "training", n, "sweeps", n_rows=rows.n_rows, step="sweep", steps=n, hook=self._hook
         )
-        given = (rows, shape, coders, self._options(), n, start.seed)
-        counters = train(*given, n_jobs=self.n_jobs, progress=progress)
+        given = (rows, shape, start.coarse.coders, options, n, start.seed)
+        (counters,) = train(*given, n_jobs=self.n_jobs, progress=progress)
         progress.finish()
         self.growth_, self.n_sweeps_ = growth, counters.n_sweeps
         self._store_first_pass(start)
         self._finalize(shape, counters)
         if self.calibration == "slope":
-            left_out = (counters, rows, self._options(), self.n_jobs)
-            self.answer_ = calibrate_mixture(self.answer_, *left_out)
+            self.answer_ = calibrate_mixture(self.answer_, counters, rows, options, self.n_jobs)
         return self
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]
@@ -273,18 +274,18 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             shape = Shape.of(layers, start.n_classes)
             table = first_table(shape, self.coders_, self.noise, start.seed)
         else:
-            rows = self._more_rows(X, y, sample_weight)
-            shape = self.mixture_.shape
+            shape, table = self.mixture_.shape, self.table_
             if layers != shape.layers:
                 raise ValueError(
                     f"layers is now {layers}, but the model was begun with {shape.layers}; set it "
                     "back, or fit again."
                 )
-            table = self.table_
-        counters, options = Counters.of_table(shape, self.coders_, table), self._options()
+            rows = self._more_rows(X, y, sample_weight)
+        counters = Counters.of_table(shape, self.coders_, table)
         seed = branch_seed(self.seed_, self.n_sweeps_)
+        with rows.records:
+            (counters,) = rows.sweep([counters], self._options(), seed, n_jobs=self.n_jobs)
         self.n_sweeps_ += 1
-        counters.sweep(rows, options.visits(rows, seed), options, self.n_jobs)
         return self._finalize(shape, counters)
 
     def _n_tasks(self) -> int | None:
@@ -312,16 +313,19 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         for name in ("seed_", "n_sweeps_"):
             expect(0 <= getattr(self, name) < 2**31, f"{name} is {getattr(self, name)}.")
 
-    def _rows(self, start: Start) -> SlotRows:
+    def _rows(self, start: Start) -> TrainingRows:
         coarse, summary = start.coarse, start.summary
-        return slot_rows(start.source, coarse.coders, summary.labels, coarse.factor, summary.n_rows)
+        given = (coarse.coders, summary.labels, coarse.factor, summary.n_rows)
+        # Splitters and positions name rows by their places.
+        by_place = isinstance(self.layers, str) and not isinstance(self.cv, numbers.Integral)
+        return training_rows(start.source, *given, self._options(), by_place)
 
-    def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> SlotRows:
+    def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
         """Rows of a later call, by what the first one fixed."""
         labels = Labels(self.classes_)
         source = self._rows_to_learn(X, y, sample_weight, self.schema_)
-        given = (self.coders_, labels, self.factor_)
-        return slot_rows(source, *given, count_labelled(source, labels))
+        n_rows = count_labelled(source, labels)
+        return training_rows(source, self.coders_, labels, self.factor_, n_rows, self._options())
 
     def _store_first_pass(self, start: Start) -> None:
         """What later calls need of the first pass."""
@@ -334,16 +338,14 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         batch = self.training == "batch"
         return TrainingOptions(sigma, float(self.gamma), float(self.noise), batch, self.shuffle)
 
-    def _grow(self, start: Start, rows: SlotRows) -> tuple[tuple[int, ...], Growth]:
-        """The best architecture, judged on folds drawn once."""
+    def _grow(self, start: Start, rows: TrainingRows) -> tuple[tuple[int, ...], Growth]:
+        """The architecture: as given, or the best of those judged on folds drawn once."""
         if self.layers != "grow":
-            check_layers(self.layers)
-        folds = assign_folds(self.cv, start.seed, rows.row_ids, rows.groups, rows.storage)
-
-        n_rows = len(rows.groups) * self.n_sweeps * folds[1]
+            return check_layers(self.layers), []
+        folds = draw_training_folds(self.cv, start.seed, rows)
         progress = Progress(
-            "choosing layers", unit="architectures", n_rows=n_rows, step="architecture", steps=None,
-            hook=self._hook,
+            "choosing layers", unit="architectures", step="architecture", steps=None,
+            n_rows=rows.n_rows * self.n_sweeps * folds.n_folds, hook=self._hook,
         )  # fmt: skip
 
         def judge(layers: tuple[int, ...]) -> float:
@@ -362,10 +364,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     def _finalize(self, shape: Shape, counters: Counters) -> Self:
         """Counters to a mixture that answers."""
-        table = counters.table()
-        prior = unit_log_prior(shape, table.totals, self.gamma)
-        smoothing, self.layers_ = Smoothing(self.gamma, "skip"), shape.layers
-        scorer = build_scorer(self.schema_, self.coders_, table, prior, smoothing)
+        table, self.layers_ = counters.table(), shape.layers
+        given = (unit_log_prior(shape, table.totals, self.gamma), Smoothing(self.gamma, "skip"))
+        scorer = build_scorer(self.schema_, self.coders_, table, *given)
         self._learn_answer(Answer(self.schema_, self.classes_, GatedMixture(shape, scorer, table)))
         return self
 
@@ -395,6 +396,5 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         array of shape (n_samples, n_experts)
             Shares that sum to one; experts in the order of the leaves.
         """
-        source = self._open(X)
         mixture, n_jobs = self.mixture_, self.n_jobs
-        return source.map(lambda block: np.exp(share_rows(mixture, block, n_jobs)[0]))
+        return self._open(X).map(lambda block: np.exp(share_rows(mixture, block, n_jobs)[0]))

@@ -184,7 +184,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         factor = float(row_factor(summary, None)[0])
         cv = self._cv(factor * float(summary.counts.totals.sum()))
         latent = read_rows(source, coders, scale, factor, cv, seed, summary.n_rows)
-        fitted, tried = self._search(latent, seed)
+        with latent.records:
+            fitted, tried = self._search(latent, seed)
         self._keep(fitted, tried, scale, coders, summary)
         self._remember(summary.schema)
         # Rows of weight zero have labels, too.

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from unnaive.table.dask import Results, compute, tree_of_sums
-from unnaive.table.records import AwayRecords
+from unnaive.table.records import AwayRecords, Make, Place, part_rows
+from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
 T = TypeVar("T")
+MOST_GROUPS = 128  # of rows that change places: every partition has a part for each
 
 
 class DaskRecords(AwayRecords, Generic[R]):
@@ -53,6 +55,32 @@ class DaskRecords(AwayRecords, Generic[R]):
             ((results, _),) = compute([task])
             yield from results
 
+    def regroup(self, place: Place, make: Make) -> DaskRecords[Any]:
+        from dask.delayed import delayed
+
+        n = min(len(self._records), MOST_GROUPS)
+
+        def part(records: list[R]) -> list[list[R]]:
+            parts: list[list[R]] = [[] for _ in range(n)]
+            for record in records:
+                for k, rows in part_rows(record, place, n):
+                    parts[k].append(rows)
+            return parts
+
+        def gather(parts: list[list[R]]) -> Results[tuple[Any, int]]:
+            every = [rows for part in parts for rows in part]
+            return [(make(join_records(every), Storage()), 0)] if every else [], []
+
+        run = delayed(_call_one, pure=False)
+        shared = [delayed(fn, pure=False) for fn in (part, gather)]
+        parted = [run(shared[0], records) for records in self._records]
+        new: DaskRecords[Any] = DaskRecords()
+        with self._log_pass("moving rows", (place, make)):
+            groups = ([parts[k] for parts in parted] for k in range(n))
+            new.keep([run(shared[1], group) for group in groups], int.__add__)
+        new.n_passes = self.n_passes
+        return new
+
     def release(self) -> None:
         self._records, self._states = [], []  # Dask forgets what nobody knows of any more
 
@@ -89,6 +117,10 @@ class DaskRecords(AwayRecords, Generic[R]):
 
 def _call(visit: Callable[..., T], records: list[Any], states: Any) -> T:
     return visit(records, states)
+
+
+def _call_one(fn: Callable[[Any], T], given: Any) -> T:
+    return fn(given)
 
 
 def _first(pairs: Results[tuple[R, Any]]) -> list[R]:

@@ -14,14 +14,18 @@ from __future__ import annotations
 
 import functools
 import logging
+import operator
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from unnaive.table.passes import CODING
-from unnaive.table.storage import Storage, stored
+from unnaive.table.storage import Storage, join, join_records, stored, taken
 
 if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
@@ -34,6 +38,11 @@ _log = logging.getLogger("unnaive")
 # Values (rows x columns) from which on rows stay on the workers: a pass of a cluster then costs
 # less than bringing them together.
 LARGE = 1 << 25
+
+
+# Where rows of a record belong; and a record of rows that are together, given room for it.
+Place: TypeAlias = Callable[[Any], NDArray[np.uint64]]
+Make: TypeAlias = Callable[[Any, Storage], Any]
 
 
 class Records(Protocol[R_co]):
@@ -59,6 +68,14 @@ class Records(Protocol[R_co]):
 
     def each(self, fn: Callable[[R_co, Any], T]) -> Iterator[T]:
         """``fn`` of every record and its state, brought here in the order of the rows."""
+        ...
+
+    def regroup(self, place: Place, make: Make) -> Records[Any]:
+        """Records in which rows that have the same place are together, instead of these.
+
+        ``place`` says where each row of a record belongs: a number of 64 bits. Rows of one record
+        have places below those of another. ``make`` makes a record of rows that are together.
+        """
         ...
 
     def release(self) -> None:
@@ -116,6 +133,11 @@ class MemoryRecords(Releasing, Generic[R]):
     def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
         return (fn(record, state) for record, state in zip(self.records, self.states, strict=True))
 
+    def regroup(self, place: Place, make: Make) -> MemoryRecords[Any]:  # noqa: ARG002
+        """One record of all rows."""
+        made = make(join_records(self.records, self.storage), self.storage)
+        return MemoryRecords([made], self.storage)
+
     def release(self) -> None:
         self.records.clear()
         self.states.clear()
@@ -169,6 +191,33 @@ def keep_records(
         records.append(stored(record, source.storage))
         shares.append(share)
     return MemoryRecords(records, source.storage), functools.reduce(add, shares)
+
+
+def keep_together(
+    source: Source,
+    fn: Callable[[Block], R],
+    make: Make,
+    place: Place,
+    n_rows: int,
+    here: bool = False,
+) -> Records[Any]:
+    """Records in which rows that have the same place are together: see `Records.regroup`.
+
+    ``fn`` makes rows of a block. All come here, to one record, if the source or ``here`` says so.
+    """
+    away = None if here else source.keep_away(lambda block: (fn(block), 0), operator.add)
+    if away is None:
+        return MemoryRecords([make(join(source, fn, n_rows), source.storage)], source.storage)
+    with away[0] as records:
+        return records.regroup(place, make)
+
+
+def part_rows(record: R, place: Place, n_parts: int) -> Iterator[tuple[int, R]]:
+    """The rows of a record by the part of all places that they are in, if any are."""
+    high = np.uint64(32)
+    part = ((place(record) >> high) * np.uint64(n_parts)) >> high
+    for k in np.unique(part).tolist():
+        yield k, taken(record, np.flatnonzero(part == k))
 
 
 def stays_away(where: str, n_rows: int | None, n_columns: int) -> bool:

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from unnaive.table.packets import KEPT, PACKET, adder, pack, pack_kept, sum_of, unpack
-from unnaive.table.records import AwayRecords
+from unnaive.table.records import AwayRecords, Make, Place, part_rows
 from unnaive.table.spark import tree_of_sums
+from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
 T = TypeVar("T")
+MOST_GROUPS = 1024  # of rows that change places: every record has a part for each
 
 
 class SparkRecords(AwayRecords, Generic[R]):
@@ -68,6 +70,15 @@ class SparkRecords(AwayRecords, Generic[R]):
             if row.result:
                 yield unpack(row.result)
 
+    def regroup(self, place: Place, make: Make) -> SparkRecords[Any]:
+        kept, new = self._kept.select("part", "kept"), SparkRecords[Any](self._tasks)
+        with self._log_pass("moving rows", (place, make)):
+            n = min(max(self._tasks, kept.where("kept is not null").count()), MOST_GROUPS)
+            parts = kept.mapInArrow(_parter(place, n), KEPT).repartition(n, "part")
+            new.keep(parts.select("part", "kept").mapInArrow(_gatherer(make), KEPT), int.__add__)
+        new.n_passes = self.n_passes
+        return new
+
     def release(self) -> None:
         if self._kept is not None:
             self._kept.unpersist()
@@ -108,6 +119,30 @@ def _stepper(
             yield pack(last, 0, *total, kept=True)
 
     return step
+
+
+def _parter(place: Place, n: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a task does with packets whose rows change places: a packet for each new place."""
+
+    def part(batches: Iterable[Any]) -> Iterator[Any]:
+        for _, record, _ in _records(batches):
+            for k, rows in part_rows(record, place, n):
+                yield pack_kept(k, (rows, None))
+
+    return part
+
+
+def _gatherer(make: Make) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What a task does with packets that have come to their place: one of all that belong there."""
+
+    def gather(batches: Iterable[Any]) -> Iterator[Any]:
+        rows: dict[int, list[Any]] = {}
+        for k, record, _ in _records(batches):
+            rows.setdefault(k, []).append(record)
+        for k in sorted(rows):
+            yield pack_kept(k, (make(join_records(rows.pop(k)), Storage()), None))
+
+    return gather
 
 
 def _records(batches: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:

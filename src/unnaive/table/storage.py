@@ -218,6 +218,11 @@ def join_records(records: Sequence[T], storage: Storage | None = None) -> T:
     return _each_array(records[0], lambda _array, _axis: next(joined))
 
 
+def taken(record: T, rows: NDArray[np.intp]) -> T:
+    """Some rows of a record."""
+    return _each_array(record, lambda array, axis: np.take(array, rows, axis=axis))
+
+
 def _each_array(record: T, fn: Callable[[NDArray[Any], int], NDArray[Any]]) -> T:
     """A record whose arrays of rows are replaced."""
     new: dict[str, Any] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.calibrate import Calibration, Visit, fit_visited
+from unnaive.bayes.calibrate import Calibration, fit_visited
 from unnaive.bayes.calibrate_kernels import fill_evidence, replace_own_evidence
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.estimate import first_value
@@ -23,6 +23,7 @@ from unnaive.models._calibration import (
     CALIBRATING,
     MOST_NUMBERS,
     JudgedRows,
+    judged_visit,
     replace_own,
     take_logs,
 )
@@ -49,30 +50,7 @@ def judge_rounds(
     step = partial(_judge, list(rounds), algorithm, records.storage, n_jobs)
     records.advance(step, operator.add, CALIBRATING)
     n_classes = len(rounds[0][0].log_prior)
-    return fit_visited(judged_visit(records, _itself), n_classes, n_jobs)
-
-
-def judged_visit(records: Records[Any], rows_of: Callable[[Any], JudgedRows]) -> Visit:
-    """How a calibration visits the rows that states of records hold."""
-
-    def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
-        return records.reduce(partial(_apply, fn, rows_of), operator.add, CALIBRATING)
-
-    return visit
-
-
-def _itself(state: JudgedRows) -> JudgedRows:
-    return state
-
-
-def _apply(
-    fn: Callable[..., NDArray[Any]],
-    rows_of: Callable[[Any], JudgedRows],
-    _record: Any,
-    state: Any,
-) -> NDArray[Any]:
-    rows = rows_of(state)
-    return fn(rows.scores, rows.groups, rows.weight)
+    return fit_visited(judged_visit(records), n_classes, n_jobs)
 
 
 def empty_rows(rows: CodedRows, n_classes: int, storage: Storage) -> JudgedRows:

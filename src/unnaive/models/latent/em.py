@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import partial, reduce
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,14 @@ from unnaive.encode import Bins, Categories
 from unnaive.encode.draws import row_bits
 from unnaive.estimator import Progress
 from unnaive.models.latent import kernels, starts
-from unnaive.models.latent.rows import Latent, Standardization
-from unnaive.models.latent.state import Mixtures, Prior, Sums
+from unnaive.models.latent.rows import DistinctRows, Latent, Prepared, Standardization
+from unnaive.models.latent.state import Centres, Grains, Mixtures, Packs, Prior, Sums
 from unnaive.table import Schema
-from unnaive.table.storage import stretches
+from unnaive.table.storage import Storage, stretches
 
 Begin: TypeAlias = Callable[[int], Progress]
-STRETCH = 8192  # rows visited by one task, at least,
-MOST_PARTS = 16  # and no more tasks than this: each has sums of its own
+STRETCH = 8192  # rows visited by one thread, at least,
+MOST_PARTS = 16  # and no more threads than this: each has sums of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,47 +80,48 @@ class Search:
         # Mixtures stand fold by fold; the last fold is all rows.
         self.fold = np.repeat(np.arange(folds), rules.n_init)
         self.start = np.tile(np.arange(rules.n_init), folds)
-        self.distance = latent.storage.empty((len(self.fold), latent.n_rows), np.float64)
-        self.distance[:] = np.inf
-        self.seeds = np.empty((len(self.fold), 0), dtype=np.intp)
+        n_mixtures, n_slots = len(self.fold), len(latent.packs.pack)
+        self.centres = Centres(
+            np.empty((n_mixtures, 0, latent.n_numbers)),
+            np.empty((n_mixtures, 0, n_slots), np.uint16),
+        )
+        # Sums of squares of standardized values are at most the weight: 2**50 units.
+        exponent = math.ceil(math.log2(latent.weight))
+        self.grains = Grains(
+            math.ldexp(1.5, exponent + 2),
+            math.ldexp(1.0, exponent - 50),
+            math.ldexp(1.0, min(52, 62 - latent.n_rows.bit_length())),
+        )
         self.n_components = 0
 
     def add_component(self) -> bool:
         """One more component for every start; False where a fold has no other row for it."""
         if self.rules.init == "random":
-            weight = self.latent.rows.weight
-            more = all((weight > held).sum() > self.n_components for held in self.latent.rows.held)
+            more = bool((self.latent.trained[:, 1] > self.n_components).all())
         else:
-            more = self._add_seeds()
+            more = self._add_centres()
         self.n_components += more
         return more
 
-    def _add_seeds(self) -> bool:
+    def _add_centres(self) -> bool:
         """One more centre for every start; False where a fold has no other row to choose."""
-        step = self.n_components
-        chosen = np.empty(len(self.fold), dtype=np.intp)
-        keys = [self._race(start, step) for start in range(self.rules.n_init)]
-        for m, (fold, start) in enumerate(zip(self.fold, self.start, strict=True)):
-            last = self.seeds[m, -1] if step else -1
-            latent = self.latent
-            chosen[m] = starts.farthest(
-                latent.rows, latent.slots, fold, last, keys[start], self.distance[m]
-            )
-        if (chosen < 0).any():
+        races = self._race_seeds(range(self.rules.n_init), self.n_components)
+        draw = partial(
+            _draw_centres, self.fold, self.start, races, self.centres, self.latent.records.storage
+        )
+        chosen = self.latent.records.reduce(draw, _earlier, "drawing centres")
+        if np.isinf(chosen.race).any():
             return False
-        self.seeds = np.column_stack((self.seeds, chosen))
+        pairs: Iterable[tuple[Any, Any]] = zip(self.centres, chosen.centres, strict=True)
+        self.centres = Centres(
+            *(np.ascontiguousarray(np.concatenate(pair, axis=1)) for pair in pairs)
+        )
         return True
 
-    def _race(self, start: int, step: int) -> NDArray[np.float64]:
-        """An exponential draw for every row, that depends on the row's values alone."""
-        stage = np.array([(start << 32) + step])
-        seed = int(row_bits(self.rules.seed, stage)[0])
-        keys = self.latent.keys.view(np.int64)
-        race = self.latent.storage.empty(len(keys), np.float64)
-        for part in stretches(len(keys)):
-            bits = row_bits(seed, keys[part])
-            race[part] = -np.log(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
-        return race
+    def _race_seeds(self, starts: Iterable[int], step: int) -> list[int]:
+        """What the exponential draws of each start depend on, beside the rows' values."""
+        stages = np.array([(start << 32) + step for start in starts])
+        return [int(seed) for seed in row_bits(self.rules.seed, stages)]
 
     def fit(self) -> Fitted:
         """EM from the centres chosen so far, to the end."""
@@ -140,86 +142,53 @@ class Search:
 
     def _begin(self, chosen: NDArray[np.intp]) -> Mixtures:
         """Parameters that the chosen mixtures start from."""
-        latent = self.latent
-        n, k, columns = len(chosen), self.n_components, len(latent.rows.values)
+        latent, prior = self.latent, self.rules.prior
+        shape = (len(chosen), self.n_components)
         mixtures = Mixtures(
-            np.empty((n, k)),
-            np.empty((n, k, columns)),
-            np.empty((n, k, columns)),
-            np.empty((n, latent.packs.offset[-1], k)),
-            np.empty((n, k, latent.packs.start[-1])),
-            np.empty(n),
+            np.empty(shape),
+            np.zeros((*shape, latent.n_numbers)),
+            np.ones((*shape, latent.n_numbers)),
+            np.empty((shape[0], latent.packs.offset[-1], shape[1])),
+            np.empty((*shape, latent.packs.start[-1])),
+            np.empty(shape[0]),
         )
-        if self.rules.init == "random":
-            self._begin_at_random(chosen, mixtures)
+        if self.rules.init != "random":
+            centres = Centres(self.centres.values[chosen], self.centres.slots[chosen])
+            starts.begin(latent.packs, latent.shares, centres, prior, mixtures)
             return mixtures
-        starts.begin(
-            latent.rows, latent.packs, latent.slots, latent.shares, self.seeds[chosen],
-            self.rules.prior, mixtures,
+        # Random shares of every row, the same in all folds of a start.
+        each = [self._race_seeds(range(self.rules.n_init), k) for k in range(self.n_components)]
+        share = partial(
+            _share_at_random, latent.packs, self.fold[chosen], self.start[chosen], each, mixtures,
+            self.grains.rounding, latent.records.storage,
         )  # fmt: skip
+        sums = latent.records.reduce(share, _add_sums, "sharing rows")
+        for m in range(len(chosen)):
+            kernels.estimate(latent.packs, sums, self.grains.unit, prior, m, mixtures)
         return mixtures
-
-    def _begin_at_random(self, chosen: NDArray[np.intp], mixtures: Mixtures) -> None:
-        """Random shares of every row, the same in all folds of a start (OUT)."""
-        latent = self.latent
-        rounding, unit = self._rounding()
-        sums = _empty_sums(mixtures)
-        draws = latent.storage.empty((self.n_components, latent.n_rows), np.float64)
-        for start in np.unique(self.start[chosen]).tolist():
-            for k in range(self.n_components):
-                np.exp(-self._race(start, k), out=draws[k])  # even between 0 and 1
-            for m in np.flatnonzero(self.start[chosen] == start).tolist():
-                held = latent.rows.held[self.fold[chosen[m]]]
-                starts.begin_at_random(
-                    latent.rows, latent.packs, draws, held, rounding, unit, self.rules.prior, m,
-                    sums, mixtures,
-                )  # fmt: skip
-
-    def _rounding(self) -> tuple[float, float]:
-        """What rounds terms to whole numbers of a unit, and that unit.
-
-        Sums of squares of standardized values are at most the weight: 2**50 units.
-        """
-        exponent = math.ceil(math.log2(self.latent.rows.weight.sum()))
-        return math.ldexp(1.5, exponent + 2), math.ldexp(1.0, exponent - 50)
 
     def _run(
         self, mixtures: Mixtures, fold: NDArray[np.intp], progress: Progress
     ) -> tuple[Sums, NDArray[np.float64]]:
-        latent, rules = self.latent, self.rules
-        weight = latent.rows.weight
-        rest = latent.storage.empty(len(weight), np.float64)
-        each = [np.subtract(weight, held, out=rest).sum() for held in latent.rows.held]
-        trained = np.array(each)[fold]
-        rounding, unit = self._rounding()
-        n_parts = max(1, min(MOST_PARTS, latent.n_rows // STRETCH))
-        edges = np.linspace(0, latent.n_rows, n_parts + 1).astype(np.intp)
-        parts, whole = _empty_sums(mixtures, n_parts), _empty_sums(mixtures)
+        """Steps until all mixtures rest: their last sums, and how good they were at each."""
+        latent, rules, whole = self.latent, self.rules, _zero_sums(mixtures)
+        trained = latent.trained[fold, 0]
         history = np.full((len(fold), rules.max_iter), np.nan)
         active = np.ones(len(fold), dtype=np.bool_)
-        if thread_count(self.n_jobs, n_parts) == 1 and progress.hook is None:
-            kernels.run(
-                latent.rows, latent.packs, mixtures, fold, edges, rounding, unit, rules.prior,
-                rules.tol, trained, history, active, parts, whole,
-            )  # fmt: skip
-            return whole, history
-
-        def visit(p: int) -> None:
-            part = Sums(*(sums[p] for sums in parts))
-            kernels.visit(
-                latent.rows, latent.packs, mixtures, fold, active, rounding, edges[p],
-                edges[p + 1], part,
-            )  # fmt: skip
-
         for step in range(rules.max_iter):
-            list(in_threads(visit, range(n_parts), self.n_jobs))
-            kernels.add_parts(parts, active, whole)
-            moving = kernels.improve(
-                latent.packs, whole, unit, rules.prior, rules.tol, trained, step, history, active,
-                mixtures,
+            moving = mixtures
+            if not active.all():
+                moving = Mixtures(*(part[active] for part in mixtures))
+            visit = partial(_visit, latent.packs, moving, fold[active], self.grains, self.n_jobs)
+            new = latent.records.reduce(visit, _add_sums, "a step of EM")
+            for old, part in zip(whole, new, strict=True):
+                old[active] = part
+            goes_on = kernels.improve(
+                latent.packs, whole, self.grains, rules.prior, rules.tol, trained, step, history,
+                active, mixtures,
             )  # fmt: skip
             progress.add(1)
-            if not moving or progress.stopped:
+            if not goes_on or progress.stopped:
                 break
         return whole, history
 
@@ -232,26 +201,124 @@ class Search:
         best: list[int],
     ) -> Fitted:
         latent, tol = self.latent, self.rules.tol
-        weight = float(latent.rows.weight.sum())
         steps = history[best[-1], : taken[best[-1]]]
-        held = float(sums.fit[best[:-1], 1].sum()) + latent.offset if best[:-1] else np.nan
+        fit = sums.fit[..., 0] + sums.fit[..., 1] / self.grains.fine
+        held = float(fit[best[:-1], 1].sum()) + latent.offset if best[:-1] else np.nan
         return Fitted(
             Mixtures(*(part[best[-1] : best[-1] + 1].copy() for part in mixtures)),
             steps,
             bool(len(steps) > 1 and steps[-1] - steps[-2] < tol),
-            float(sums.fit[best[-1], 0]) + latent.offset,
-            held / weight,
+            float(fit[best[-1], 0]) + latent.offset,
+            held / latent.weight,
         )
 
 
-def _empty_sums(mixtures: Mixtures, *parts: int) -> Sums:
+# What passes do with a record, on whatever machine it is ----------------------------------------
+
+
+class _Chosen(NamedTuple):
+    """A row for each mixture: the time at which it won its race, its key, and its values."""
+
+    race: NDArray[np.float64]
+    key: NDArray[np.uint64]
+    centres: Centres
+
+
+def _draw_centres(
+    fold: NDArray[np.intp],
+    start: NDArray[np.intp],
+    races: list[int],
+    centres: Centres,
+    room: Storage,
+    record: DistinctRows,
+    state: Prepared,
+) -> _Chosen:
+    """The row of this record that comes first in the race of each mixture."""
+    rows, n = state.rows(record), len(fold)
+    times, chosen = np.empty(n), np.empty(n, np.intp)
+    for s, seed in enumerate(races):
+        keys = _race(seed, record.keys, room)
+        for m in np.flatnonzero(start == s):
+            chosen[m], times[m] = starts.farthest(rows, record.slots, fold[m], centres, m, keys)
+    values, slots = record.values[:, chosen].T, record.slots[:, chosen].T
+    return _Chosen(times, record.keys[chosen], Centres(values[:, None], slots[:, None]))
+
+
+def _earlier(a: _Chosen, b: _Chosen) -> _Chosen:
+    """Of two rows for each mixture the one that won its race earlier; among equals, by key."""
+    first = (a.race < b.race) | ((a.race == b.race) & (a.key <= b.key))
+    pairs: Iterable[tuple[Any, Any]] = zip(a.centres, b.centres, strict=True)
+    centres = Centres(*(np.where(first[:, None, None], one, other) for one, other in pairs))
+    return _Chosen(np.minimum(a.race, b.race), np.where(first, a.key, b.key), centres)
+
+
+def _race(seed: int, keys: NDArray[np.uint64], room: Storage) -> NDArray[np.float64]:
+    """An exponential draw for every row, that depends on the row's values alone."""
+    race = room.empty(len(keys), np.float64)
+    for part in stretches(len(keys)):
+        bits = row_bits(seed, keys[part].view(np.int64))
+        race[part] = -np.log(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+    return race
+
+
+def _share_at_random(
+    packs: Packs,
+    fold: NDArray[np.intp],
+    start: NDArray[np.intp],
+    races: list[list[int]],
+    mixtures: Mixtures,
+    rounding: float,
+    room: Storage,
+    record: DistinctRows,
+    state: Prepared,
+) -> Sums:
+    """Sums of rows in shares that are drawn for each start and component."""
+    rows, sums = state.rows(record), _zero_sums(mixtures)
+    draws = room.empty((len(races), record.n_rows), np.float64)
+    for s in np.unique(start).tolist():
+        for k, seeds in enumerate(races):
+            times = _race(seeds[s], record.keys, room)
+            np.exp(np.negative(times, out=times), out=draws[k])  # even between 0 and 1
+        for m in np.flatnonzero(start == s).tolist():
+            starts.share_at_random(rows, packs, draws, rows.held[fold[m]], rounding, m, sums)
+    return sums
+
+
+def _visit(
+    packs: Packs,
+    mixtures: Mixtures,
+    fold: NDArray[np.intp],
+    grains: Grains,
+    n_jobs: int | None,
+    record: DistinctRows,
+    state: Prepared,
+) -> Sums:
+    """A step of EM: what its rows leave in the sums of all mixtures."""
+    rows = state.rows(record)
+    n_parts = thread_count(n_jobs, max(1, min(MOST_PARTS, record.n_rows // STRETCH)))
+    edges = [record.n_rows * p // n_parts for p in range(n_parts + 1)]
+
+    def visit(p: int) -> Sums:
+        sums = _zero_sums(mixtures)
+        kernels.visit(rows, packs, mixtures, fold, grains, edges[p], edges[p + 1], sums)
+        return sums
+
+    return reduce(_add_sums, in_threads(visit, range(n_parts), n_jobs))
+
+
+def _zero_sums(mixtures: Mixtures) -> Sums:
     n, k, columns = mixtures.mean.shape
     return Sums(
-        np.empty((*parts, n, k), np.int64),
-        np.empty((*parts, n, k, columns, 3), np.int64),
-        np.empty((*parts, *mixtures.table.shape)),
-        np.empty((*parts, n, 2)),
+        np.zeros((n, k), np.int64),
+        np.zeros((n, k, columns, 3), np.int64),
+        np.zeros(mixtures.table.shape),
+        np.zeros((n, 2, 2), np.int64),
     )
+
+
+def _add_sums(a: Sums, b: Sums) -> Sums:
+    pairs: Iterable[tuple[Any, Any]] = zip(a, b, strict=True)
+    return Sums(*(one + other for one, other in pairs))
 
 
 def fit_number(

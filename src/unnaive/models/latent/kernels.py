@@ -3,7 +3,8 @@
 A mixture is a naive Bayes whose class, the component, is hidden. Rows stand column by column, so
 that the inner loops run over a tile of rows, whatever the number of components. Sums of
 responsibilities, values and squares are whole numbers of a unit, to which every term is rounded:
-they do not depend on order, and the compiler may add several at a time.
+they do not depend on order, and the compiler may add several at a time. So are log-likelihoods,
+in whole ones and parts of one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from unnaive.bayes.kernels import exponential, fill_all_logs, log_share
 from unnaive.common.compile import kernel
 from unnaive.encode.instructions import float_bits
-from unnaive.models.latent.state import EMRows, Mixtures, Packs, Prior, Sums
+from unnaive.models.latent.state import EMRows, Grains, Mixtures, Packs, Prior, Sums
 
 TILE = 256  # rows whose scores stay in cache while the columns are added
 LOWEST = -40.0  # below this, a component's share of a row is far less than the unit of shares
@@ -35,15 +36,6 @@ def add_weights(
     """Add the weight of each row at its place (OUT, folds x places); no folds are one."""
     for i in range(len(place)):
         out[fold[i] if len(fold) else 0, place[i]] += weight[i]
-
-
-@kernel
-def any_missing(values: NDArray[np.float64]) -> bool:
-    """Whether any value is NaN."""
-    for value in values:
-        if value != value:
-            return True
-    return False
 
 
 @kernel
@@ -88,13 +80,23 @@ def _score(
 
 
 @kernel
+def _add_exactly(term: float, fine: float, total: NDArray[np.int64]) -> None:
+    """Add a number to a sum (OUT) of whole ones and of parts, of which one has so many."""
+    term = max(term, -1e15)
+    whole = math.floor(term)
+    total[0] += np.int64(whole)
+    total[1] += np.int64((term - whole) * fine + 0.5)
+
+
+@kernel
 def _divide(
     joint: NDArray[np.float64],
     weight: NDArray[np.float64],
     held: NDArray[np.float64],
+    fine: float,
     top: NDArray[np.float64],
     total: NDArray[np.float64],
-    fit: NDArray[np.float64],
+    fit: NDArray[np.int64],
 ) -> None:
     """Scores (IN) to the weight that each component gets of each row, in place.
 
@@ -115,8 +117,8 @@ def _divide(
             total[i] += row[i]
     for i in range(n):
         likelihood = top[i] + math.log(total[i])
-        fit[0] += (weight[i] - held[i]) * likelihood
-        fit[1] += held[i] * likelihood
+        _add_exactly((weight[i] - held[i]) * likelihood, fine, fit[0])
+        _add_exactly(held[i] * likelihood, fine, fit[1])
         total[i] = 1.0 / total[i]
     for k in range(n_components):
         row = joint[k]
@@ -175,30 +177,25 @@ def visit(
     packs: Packs,
     mixtures: Mixtures,
     fold: NDArray[np.intp],
-    active: NDArray[np.bool_],
-    rounding: float,
+    grains: Grains,
     first: int,
     last: int,
     sums: Sums,
 ) -> None:
-    """One pass over a stretch of rows for all active mixtures: score, divide, count.
+    """One pass over a stretch of rows for all mixtures: score, divide, count.
 
-    ``fold`` (IN) says which weight each mixture holds out; sums (OUT) start at zero here.
+    ``fold`` (IN) says which weight each mixture holds out; sums (OUT) grow.
     """
-    sums.share[:] = 0
-    sums.moments[:] = 0
-    sums.cells[:] = 0.0
-    sums.fit[:] = 0.0
     joint = np.empty((mixtures.log_share.shape[1], TILE))
     top, total = np.empty(TILE), np.empty(TILE)
     for start in range(first, last, TILE):
         stop = min(start + TILE, last)
+        weight = rows.weight[start:stop]
         for m in range(len(fold)):
-            if active[m]:
-                _score(rows, packs, mixtures, m, start, stop, joint)
-                held = rows.held[fold[m], start:stop]
-                _divide(joint, rows.weight[start:stop], held, top, total, sums.fit[m])
-                _count(rows, packs, start, stop, joint, rounding, m, sums)
+            _score(rows, packs, mixtures, m, start, stop, joint)
+            held = rows.held[fold[m], start:stop]
+            _divide(joint, weight, held, grains.fine, top, total, sums.fit[m])
+            _count(rows, packs, start, stop, joint, grains.rounding, m, sums)
 
 
 @kernel
@@ -259,7 +256,7 @@ def estimate(
 def improve(
     packs: Packs,
     sums: Sums,
-    unit: float,
+    grains: Grains,
     prior: Prior,
     tol: float,
     trained: NDArray[np.float64],
@@ -278,61 +275,12 @@ def improve(
     for m in range(len(active)):
         if not active[m]:
             continue
-        history[m, step] = (sums.fit[m, 0] + mixtures.penalty[m]) / trained[m]
+        fit = sums.fit[m, 0, 0] + sums.fit[m, 0, 1] / grains.fine
+        history[m, step] = (fit + mixtures.penalty[m]) / trained[m]
         last = step + 1 == history.shape[1]
         if last or (step > 0 and history[m, step] - history[m, step - 1] < tol):
             active[m] = False
         else:
-            estimate(packs, sums, unit, prior, m, mixtures)
+            estimate(packs, sums, grains.unit, prior, m, mixtures)
             moving = True
     return moving
-
-
-@kernel
-def _add_each(part: NDArray[Any], total: NDArray[Any]) -> None:
-    """Numbers (IN) added to as many others (OUT); arrays of any shape take longer to compile."""
-    for i in range(len(total)):
-        total[i] += part[i]
-
-
-@kernel
-def add_parts(parts: Sums, active: NDArray[np.bool_], whole: Sums) -> None:
-    """Sums of stretches (IN, one axis more) added in their order (OUT), for active mixtures."""
-    for m in range(len(active)):
-        if active[m]:
-            whole.share[m] = 0
-            whole.moments[m] = 0
-            whole.cells[m] = 0.0
-            whole.fit[m] = 0.0
-            for p in range(len(parts.share)):
-                _add_each(parts.share[p, m], whole.share[m])
-                _add_each(parts.moments[p, m].ravel(), whole.moments[m].ravel())
-                _add_each(parts.cells[p, m].ravel(), whole.cells[m].ravel())
-                _add_each(parts.fit[p, m].ravel(), whole.fit[m].ravel())
-
-
-@kernel
-def run(
-    rows: EMRows,
-    packs: Packs,
-    mixtures: Mixtures,
-    fold: NDArray[np.intp],
-    edges: NDArray[np.intp],
-    rounding: float,
-    unit: float,
-    prior: Prior,
-    tol: float,
-    trained: NDArray[np.float64],
-    history: NDArray[np.float64],
-    active: NDArray[np.bool_],
-    parts: Sums,
-    whole: Sums,
-) -> None:
-    """All steps of EM in one thread: stretches between edges (IN), then the move."""
-    for step in range(history.shape[1]):
-        for p in range(len(edges) - 1):
-            part = Sums(parts.share[p], parts.moments[p], parts.cells[p], parts.fit[p])
-            visit(rows, packs, mixtures, fold, active, rounding, edges[p], edges[p + 1], part)
-        add_parts(parts, active, whole)
-        if not improve(packs, whole, unit, prior, tol, trained, step, history, active, mixtures):
-            return

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from unnaive.counts import Summary
 from unnaive.density.normal import SMALLEST_VARIANCE
 from unnaive.encode import Categories
 from unnaive.encode.coding import column_slots
-from unnaive.encode.draws import assign_folds, hold_out, value_keys
+from unnaive.encode.draws import assign_folds, hold_out, row_bits, value_keys
 from unnaive.models.latent import kernels
 from unnaive.models.latent.state import EMRows, Packs
 from unnaive.table import Block, Source
-from unnaive.table.storage import Storage, join, stretches
+from unnaive.table.records import Records, keep_together
+from unnaive.table.storage import Storage, stretches
 
 MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables are made every step
 
@@ -32,52 +34,107 @@ class Standardization:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Latent:
-    """A table ready for EM.
-
-    Attributes
-    ----------
-    rows : EMRows
-    packs : Packs
-    slots : array of shape (categorical columns, rows)
-    shares : array
-        How frequent the value of each slot is in its column.
-    keys : array of shape (rows,)
-        A number for each distinct row, from its values.
-    offset : float
-        Log-likelihood of all rows in the units of the columns, less that of standardized values.
-    storage : Storage
-        Where more arrays of rows go.
+class _Read:
+    """Rows of a source: slots and numbers of the columns, weights, the rows' own numbers, and
+    numbers that come from their values.
     """
 
-    rows: EMRows
-    packs: Packs
-    slots: NDArray[np.uint16]
-    shares: NDArray[np.float64]
-    keys: NDArray[np.uint64]
-    offset: float
-    storage: Storage
-
-    @property
-    def n_rows(self) -> int:
-        return len(self.keys)
-
-    @property
-    def n_folds(self) -> int:
-        """Folds that hold something out; one more holds out nothing."""
-        return len(self.rows.held) - 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Values:
-    """Rows of a source: slots and numbers of the columns, weights, and the rows' own numbers."""
-
-    PER_ROW: ClassVar = {"slots": 0, "values": 0, "weight": 0, "row_ids": 0}
+    PER_ROW: ClassVar = {"slots": 0, "values": 0, "weight": 0, "row_ids": 0, "keys": 0}
 
     slots: list[NDArray[Any]]
     values: list[NDArray[np.float64]]
     weight: NDArray[np.float64] | None
     row_ids: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctRows:
+    """Rows of a record, each once.
+
+    Attributes
+    ----------
+    slots : array of shape (categorical columns, rows)
+    values : array of shape (numeric columns, rows)
+        Standardized, 0 where missing.
+    missing : array of shape (numeric columns, rows)
+    weight, keys : arrays of shape (rows,)
+    held : array of shape (folds + 1, rows) or None
+        The weight that each fold holds out, where folds are not dealt by the rows' values.
+    """
+
+    slots: NDArray[np.uint16]
+    values: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+    keys: NDArray[np.uint64]
+    held: NDArray[np.float64] | None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.keys)
+
+
+class Prepared(NamedTuple):
+    """What is known of a record's rows beside them, given all rows: fields of `EMRows`."""
+
+    gap: NDArray[np.intp]
+    present: NDArray[np.float64]
+    cells: NDArray[np.uint16]
+    held: NDArray[np.float64]
+
+    def rows(self, record: DistinctRows) -> EMRows:
+        """The record's rows, ready for EM."""
+        return EMRows(record.values, self.gap, self.present, self.cells, record.weight, self.held)
+
+
+class _Facts(NamedTuple):
+    """What must be known of all rows before the first step; two of them add up."""
+
+    n_rows: int  # distinct ones
+    weight: float
+    missing: NDArray[np.int64]  # how many values of each numeric column are,
+    filled: NDArray[np.float64]  # and what the rows that have one weigh
+    slots: NDArray[np.float64]  # weights of all slots, column after column
+    dealt: tuple[tuple[int, float], ...]  # of each record: its first place, rows that are dealt
+
+    def add(self, other: _Facts) -> _Facts:
+        pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
+        return _Facts(*(a + b for a, b in pairs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Latent:
+    """A table ready for EM.
+
+    Attributes
+    ----------
+    records : Records of DistinctRows
+        Their states are `Prepared`.
+    packs : Packs
+    shares : array
+        How frequent the value of each slot is in its column.
+    n_numbers, n_rows, weight : int, int, float
+        How many numeric columns vary; how many distinct rows there are, and what they weigh.
+    trained : array of shape (folds + 1, 2)
+        What the rows weigh that each fold trains on, and how many there are.
+    offset : float
+        Log-likelihood of all rows in the units of the columns, less that of standardized values.
+    """
+
+    records: Records[DistinctRows]
+    packs: Packs
+    shares: NDArray[np.float64]
+    n_numbers: int
+    n_rows: int
+    weight: float
+    trained: NDArray[np.float64]
+    offset: float
+
+    @property
+    def n_folds(self) -> int:
+        """Folds that hold something out; one more holds out nothing."""
+        return len(self.trained) - 1
 
 
 def read_rows(
@@ -92,48 +149,149 @@ def read_rows(
     """Encode the rows once: every step of EM then only adds and multiplies.
 
     ``cv`` says what is held out: a number of folds, dealt by the rows' values; anything else that
-    `assign_folds` reads; or None, nothing.
+    `assign_folds` reads; or None, nothing. Splitters and positions name rows by their places: with
+    them all rows come here, as they do where the source says so.
     """
     coded = {j: coder for j, coder in enumerate(coders) if coder is not None}
 
-    def read(block: Block) -> _Values:
+    def read(block: Block) -> _Read:
         slots = [column_slots(block, j, coder, unseen=False) for j, coder in coded.items()]
         values = [block.numeric(j) for j in scale.columns]
-        return _Values(slots, values, block.weight, block.row_ids)
+        keys = value_keys([*slots, *values], block.n_rows)
+        return _Read(slots, values, block.weight, block.row_ids, keys)
 
-    read_values, room = join(source, read, n_rows), source.storage
-    columns = [*read_values.slots, *read_values.values]
-    keys = value_keys(columns, n_rows, room)
-    first, place = _distinct(keys, columns, room)
-    n = len(first)
-    held = room.zeros(((cv if isinstance(cv, int) else 0) + 1, n))
-    if cv is not None and not isinstance(cv, int):
-        folds, n_folds = assign_folds(cv, seed, read_values.row_ids, None)
+    dealt = cv is None or isinstance(cv, int)
+    make = partial(_make_distinct, scale, factor, None if dealt else cv, seed)
+    records = keep_together(source, read, make, partial(_places, seed), n_rows, here=not dealt)
+    try:
+        widths = np.array([coder.size + 1 for coder in coded.values()], np.intp)
+        return _prepare_all(records, widths, scale, cv if dealt else None, seed)
+    except BaseException:
+        records.release()
+        raise
+
+
+def _prepare_all(
+    records: Records[DistinctRows],
+    widths: NDArray[np.intp],
+    scale: Standardization,
+    n_folds: int | None,
+    seed: int,
+) -> Latent:
+    """What is known of all rows, and what must be known of each."""
+    facts = records.reduce(partial(_facts, widths, seed), _Facts.add, "looking at rows")
+    packs = _plan_packs(widths, facts.n_rows)
+    gap = np.where(facts.missing > 0, np.cumsum(facts.missing > 0) - 1, -1).astype(np.intp)
+    starts, before = {}, 0.0
+    for place, dealt in sorted(facts.dealt):
+        starts[place] = before
+        before += dealt
+    prepare = partial(_prepare, packs, gap, n_folds, seed, starts, records.storage)
+    trained = records.advance(prepare, np.add, "dealing folds")
+    return Latent(
+        records,
+        packs,
+        _shares(facts.slots, widths),
+        len(scale.columns),
+        facts.n_rows,
+        facts.weight,
+        trained,
+        -float((np.log(scale.deviation) * facts.filled).sum()),
+    )
+
+
+# What passes do with a record, on whatever machine it is ----------------------------------------
+
+
+def _places(seed: int, rows: _Read) -> NDArray[np.uint64]:
+    """Where rows stand when they are dealt to folds."""
+    return row_bits(seed, rows.keys.view(np.int64))
+
+
+def _make_distinct(
+    scale: Standardization, factor: float, cv: Any, seed: int, rows: _Read, room: Storage
+) -> DistinctRows:
+    """Equal rows as one, with their weight; ``cv`` assigns folds by the rows' places.
+
+    Rows stand in the order of their keys.
+    """
+    n_rows = len(rows.keys)
+    first, place = _distinct(rows.keys, [*rows.slots, *rows.values], room)
+    n, held, nobody = len(first), None, np.empty(0, np.int64)
+    if cv is not None:
+        folds, n_folds = assign_folds(cv, seed, rows.row_ids, None)
         held = room.zeros((n_folds + 1, n))
-    weight, nobody = room.zeros(n), np.empty(0, np.int64)
+    weight = room.zeros(n)
     for part in stretches(n_rows):
         each = np.full(part.stop - part.start, factor)
-        if read_values.weight is not None:
-            each = factor * read_values.weight[part]
+        if rows.weight is not None:
+            each = factor * rows.weight[part]
         kernels.add_weights(place[part], each, nobody, weight[None])
-        if cv is not None and not isinstance(cv, int):
+        if held is not None:
             kernels.add_weights(place[part], each, folds[part], held)
-    keys = room.take(keys, first)
-    if isinstance(cv, int):
-        hold_out(seed, keys, weight, cv, held, room)
-    widths = np.array([coder.size + 1 for coder in coded.values()], np.intp)
-    packs, picked, cells = _pack(read_values.slots, first, widths, room)
-    values, gap, present = _standardize(read_values.values, first, scale, room)
-    filled = np.array([weight @ present[g] if g >= 0 else weight.sum() for g in gap])
-    return Latent(
-        EMRows(values, gap, present, cells, weight, held),
-        packs,
-        picked,
-        _shares(picked, weight, packs.width),
-        keys,
-        -float((np.log(scale.deviation) * filled).sum()),
-        room,
+    slots = room.empty((len(rows.slots), n), np.uint16)
+    values = room.empty((len(rows.values), n), np.float64)
+    missing = room.empty(values.shape, np.bool_)
+    for part in stretches(n):
+        for c, codes in enumerate(rows.slots):
+            slots[c, part] = codes[first[part]]
+        for k, column in enumerate(rows.values):
+            standardized = (column[first[part]] - scale.mean[k]) / scale.deviation[k]
+            missing[k, part] = np.isnan(standardized)
+            values[k, part] = np.where(missing[k, part], 0.0, standardized)
+    return DistinctRows(slots, values, missing, weight, room.take(rows.keys, first), held)
+
+
+def _facts(widths: NDArray[np.intp], seed: int, record: DistinctRows, _state: Any) -> _Facts:
+    weight, missing = record.weight, record.missing
+    filled, dealt = np.zeros(len(missing)), 0.0
+    for part in stretches(record.n_rows):
+        filled += ~missing[:, part] @ weight[part]
+        dealt += float(np.ceil(weight[part]).sum())
+    return _Facts(
+        record.n_rows,
+        float(weight.sum()),
+        missing.sum(axis=1),
+        filled,
+        np.concatenate([np.zeros(0), *_slot_weights(record.slots, weight, widths)]),
+        ((_first_place(seed, record.keys), dealt),),
     )
+
+
+def _first_place(seed: int, keys: NDArray[np.uint64]) -> int:
+    """Where the first of some rows stands when they are dealt."""
+    ids = keys.view(np.int64)
+    return min(int(row_bits(seed, ids[part]).min()) for part in stretches(len(ids)))
+
+
+def _prepare(
+    packs: Packs,
+    gap: NDArray[np.intp],
+    n_folds: int | None,
+    seed: int,
+    starts: dict[int, float],
+    room: Storage,
+    record: DistinctRows,
+    _state: Any,
+) -> tuple[Prepared, NDArray[np.float64]]:
+    """What EM needs of a record beside it; what each fold trains on, and how many rows."""
+    n, held = record.n_rows, record.held
+    if held is None:
+        held = room.zeros(((n_folds or 0) + 1, n))
+    if n_folds is not None:
+        before = starts[_first_place(seed, record.keys)]
+        hold_out(seed, record.keys, record.weight, n_folds, held, room, before)
+    cells = room.zeros((len(packs.start) - 1, n), np.uint16)
+    present = room.empty((gap.max(initial=-1) + 1, n), np.float64)
+    for part in stretches(n):
+        for c, codes in enumerate(record.slots):
+            cells[packs.pack[c], part] += codes[part] * np.uint16(packs.divisor[c])
+        for k in np.flatnonzero(gap >= 0):
+            present[gap[k], part] = ~record.missing[k, part]
+    rest = room.empty(n, np.float64)
+    trained = [np.subtract(record.weight, out, out=rest).sum() for out in held]
+    counted = [np.count_nonzero(record.weight > out) for out in held]
+    return Prepared(gap, present, cells, held), np.array([trained, counted], np.float64).T
 
 
 def _distinct(
@@ -158,38 +316,9 @@ def _distinct(
     return room.take(order, room.where(lambda part: new[part], n)), place
 
 
-def _standardize(
-    columns: Sequence[NDArray[np.float64]],
-    rows: NDArray[np.intp],
-    scale: Standardization,
-    room: Storage,
-) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
-    """`values`, `gap` and `present` of `EMRows`."""
-    n = len(rows)
-    gap = np.full(len(columns), -1, dtype=np.intp)
-    with_gaps = [k for k, column in enumerate(columns) if kernels.any_missing(column)]
-    gap[with_gaps] = np.arange(len(with_gaps))
-    values, present = room.empty((len(columns), n), float), room.empty((len(with_gaps), n), float)
-    for part in stretches(n):
-        for k, column in enumerate(columns):
-            standardized = (column[rows[part]] - scale.mean[k]) / scale.deviation[k]
-            if gap[k] >= 0:
-                missing = np.isnan(standardized)
-                standardized[missing] = 0.0
-                present[gap[k], part] = ~missing
-            values[k, part] = standardized
-    return values, gap, present
-
-
-def _pack(
-    columns: Sequence[NDArray[Any]], rows: NDArray[np.intp], widths: NDArray[np.intp], room: Storage
-) -> tuple[Packs, NDArray[np.uint16], NDArray[np.uint16]]:
-    """Neighbouring columns as one, while the cells of their combinations are few.
-
-    Answers the slots of the rows (columns x rows) and their cells (packs x rows) as well.
-    """
-    n = len(rows)
-    most = min(MOST_CELLS, n // 8)
+def _plan_packs(widths: NDArray[np.intp], n_rows: int) -> Packs:
+    """Neighbouring columns as one, while the cells of their combinations are few."""
+    most = min(MOST_CELLS, n_rows // 8)
     pack, divisor = np.zeros(len(widths), np.intp), np.ones(len(widths), np.intp)
     sizes: list[int] = []
     for c, width in enumerate(widths.tolist()):
@@ -199,29 +328,28 @@ def _pack(
         else:
             sizes.append(width)
         pack[c] = len(sizes) - 1
-    slots, cells = room.empty((len(widths), n), np.uint16), room.zeros((len(sizes), n), np.uint16)
-    for part in stretches(n):
-        for c, column in enumerate(columns):
-            slots[c, part] = column[rows[part]]
-            cells[pack[c], part] += slots[c, part] * np.uint16(divisor[c])
-    return Packs(_edges(sizes), pack, divisor, widths, _edges(widths)), slots, cells
+    return Packs(_edges(sizes), pack, divisor, widths, _edges(widths))
 
 
 def _edges(sizes: Sequence[int] | NDArray[np.intp]) -> NDArray[np.intp]:
     return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.intp)))).astype(np.intp)
 
 
-def _shares(
+def _slot_weights(
     slots: NDArray[np.uint16], weight: NDArray[np.float64], widths: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Missing (no share), then the values of each column."""
-    parts = [np.zeros(0)]
+) -> Iterator[NDArray[np.float64]]:
+    """Weights of the slots of each column; missing ones count nothing."""
     for codes, width in zip(slots, widths.tolist(), strict=True):
         weights = np.zeros(width)
         kernels.add_weights(codes, weight, np.empty(0, np.int64), weights[None])
         weights[0] = 0.0
-        parts.append(weights / weights.sum())
-    return np.concatenate(parts)
+        yield weights
+
+
+def _shares(weights: NDArray[np.float64], widths: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Missing (no share), then the values of each column."""
+    columns = np.split(weights, np.cumsum(widths)[:-1]) if len(widths) else [weights]
+    return np.concatenate([column / column.sum() for column in columns])
 
 
 def column_scale(summary: Summary) -> Standardization:

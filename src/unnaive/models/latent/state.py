@@ -46,7 +46,22 @@ class Sums(NamedTuple):
     share: NDArray[np.int64]  # mixtures x components
     moments: NDArray[np.int64]  # mixtures x components x columns x (weight, sum, squares)
     cells: NDArray[np.float64]  # mixtures x components x cells
-    fit: NDArray[np.float64]  # mixtures x (rows trained on, rows held out)
+    fit: NDArray[np.int64]  # mixtures x (rows trained on, held out) x (whole numbers, parts of one)
+
+
+class Centres(NamedTuple):
+    """Rows that mixtures start from: mixtures x components x columns."""
+
+    values: NDArray[np.float64]  # standardized
+    slots: NDArray[np.uint16]
+
+
+class Grains(NamedTuple):
+    """To what terms of sums are rounded, so that these do not depend on order."""
+
+    rounding: float  # what rounds to a whole number of a unit,
+    unit: float  # that unit,
+    fine: float  # and how many parts one has in sums of log-likelihoods
 
 
 class Prior(NamedTuple):

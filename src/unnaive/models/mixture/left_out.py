@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+import operator
+from functools import partial
+from typing import Any
+
 from unnaive.answer import Answer
-from unnaive.models._calibration import JudgedRows, calibrate_answer, take_logs
-from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions
+from unnaive.bayes.calibrate import fit_visited
+from unnaive.models._calibration import (
+    CALIBRATING,
+    JudgedRows,
+    calibrate_answer,
+    judged_visit,
+    take_logs,
+)
+from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, TrainingRows
+from unnaive.table.storage import Storage
 
 
 def calibrate_mixture(
     answer: Answer,
     counters: Counters,
-    rows: SlotRows,
+    rows: TrainingRows,
     options: TrainingOptions,
     n_jobs: int | None = None,
 ) -> Answer:
     """The answer of trained counters, calibrated."""
-    scores = counters.answer_left_out(rows, options, n_jobs)
+    judge = partial(_judge, counters, options, rows.weight, rows.records.storage, n_jobs)
+    rows.records.advance(judge, operator.add, CALIBRATING)
+    visit = judged_visit(rows.records)
+    return calibrate_answer(answer, fit_visited(visit, counters.shape.n_classes, n_jobs))
+
+
+def _judge(
+    counters: Counters,
+    options: TrainingOptions,
+    weight: float,
+    storage: Storage,
+    n_jobs: int | None,
+    rows: SlotRows,
+    _state: Any,
+) -> tuple[JudgedRows, int]:
+    """Log probabilities of rows, each as if it had not been counted."""
+    scores = counters.answer_left_out(rows, options, weight, storage, n_jobs)
     take_logs(scores)
-    return calibrate_answer(answer, JudgedRows(scores, rows.groups, rows.weight).fit(n_jobs))
+    return JudgedRows(scores, rows.groups, rows.weight), rows.n_rows
