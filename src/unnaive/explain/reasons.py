@@ -240,7 +240,8 @@ def _texts(
         if j < len(schema):
             texts = _value_texts(block, j, rows)
             term = part.scorer.terms[j]
-            coder = term.coder if isinstance(term, TableTerm) else None
+            listed = isinstance(term, TableTerm) and part.role != "pool"  # by one list of values
+            coder = term.coder if listed else None
             phrases = _phrases(block, schema, j, rows, coder, texts)
         elif isinstance(bar := extra[j - len(schema)], str):  # a member of a pool
             texts = phrases = np.zeros(len(rows), np.intp), [bar]
@@ -284,7 +285,7 @@ def _value_texts(block: KeptBlock, j: int, rows: NDArray[np.intp]) -> Texts:
         if column.family == "number":
             present = [f"{value:.{DIGITS}g}" for value in distinct.tolist()]
         else:
-            present = cut_names(distinct, column.family)
+            present = cut_names(distinct, column)
         return number, ["missing", *present]
     if column.kind == "empty":
         return np.zeros(len(rows), np.intp), ["missing"]

@@ -313,7 +313,7 @@ def _texts(block: Block) -> tuple[list[list[str]], NDArray[np.bool_]]:
         if column.kind == "numeric":
             values = block.numeric(j)
             gone[:, j] = np.isnan(values)
-            names = iter(cut_names(values[~gone[:, j]], column.family, 6))
+            names = iter(cut_names(values[~gone[:, j]], column, 6))
             texts.append(["missing" if absent else next(names) for absent in gone[:, j]])
             continue
         raw = block.categorical(j)
