@@ -22,19 +22,34 @@ def interval_words(cuts: NDArray[np.float64], column: Column) -> list[str]:
     """
     if not len(cuts):
         return ["any value"]
+    if column.family == "level":
+        return _level_words(cuts, list(map(str, column.order or ())))
     whole = whole_edges(cuts, column)
     if whole is not None:
         last, first = whole
         inner = [a if a == b else f"{a} to {b}" for a, b in zip(first, last[1:], strict=False)]
-        low, high = f"at most {last[0]}", f"{first[-1]} or more"
-        if column.order:  # nothing is below the first level, or above the last
-            low = last[0] if cuts[0] < 1.0 else low
-            high = first[-1] if cuts[-1] >= len(column.order) - 2 else high
-        return [low, *inner, high]
+        return [f"at most {last[0]}", *inner, f"{first[-1]} or more"]
     edges = cut_names(cuts, column)
     low, high = ("until", "after") if column.family == "time" else ("at most", "above")
     between = [f"{high} {a}, {low} {b}" for a, b in pairwise(edges)]
     return [f"{low} {edges[0]}", *between, f"{high} {edges[-1]}"]
+
+
+def _level_words(cuts: NDArray[np.float64], levels: list[str]) -> list[str]:
+    """Intervals between cuts by the levels in them."""
+    top = len(levels) - 1
+    ends = np.clip(np.floor(cuts), 0, top).astype(int).tolist()
+    words = []
+    for first, last in zip([0, *(end + 1 for end in ends)], [*ends, top], strict=True):
+        if first == last:
+            words.append(levels[first])
+        elif first > last:  # cut twice between two levels
+            words.append(f"between {levels[last]} and {levels[min(first, top)]}")
+        elif first == 0:
+            words.append(f"at most {levels[last]}")
+        else:
+            words.append(f"{levels[first]} {'or more' if last == top else f'to {levels[last]}'}")
+    return words
 
 
 def whole_edges(cuts: NDArray[np.float64], column: Column) -> tuple[list[str], list[str]] | None:

@@ -241,7 +241,8 @@ def _as_numbers(column: Native) -> Native:
     if array.dtype.subtype.kind not in "iuf":
         return np.asarray(array.mid)
     left, right = (np.asarray(end, dtype=np.float64) for end in (array.left, array.right))
-    middle = left + (right - left) / 2
+    with np.errstate(invalid="ignore"):  # of both infinite ends
+        middle = left + (right - left) / 2
     return np.where(np.isinf(left), right, np.where(np.isinf(right), left, middle))
 
 
