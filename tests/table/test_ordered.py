@@ -273,6 +273,7 @@ def test_periods_are_the_moments_when_they_begin_and_intervals_their_middles():
     model = NaiveBayesClassifier().fit(X, y)
     assert_same_model(model, NaiveBayesClassifier().fit(numbers, y))
     assert [c.family for c in model.schema_] == ["time", "number", "number", "time"]
+    assert_same_model(model, NaiveBayesClassifier().fit(pa.Table.from_pandas(X), y))
     names = NaiveBayesClassifier(categorical_features=["month", "span"]).fit(X, y)
     for name in ("month", "span"):
         ordered = [str(v) for v in sorted(X[name].dropna().unique())]
