@@ -121,8 +121,8 @@ def adult_like(n: int) -> tuple[pd.DataFrame, np.ndarray]:
         "age": np.clip(rng.gamma(9, 4, n) + 5 * y, 17, 90).round(),
         "weight": rng.integers(12_000, 1_500_000, n).astype(float),
         "years": np.clip(rng.normal(10, 2.5, n) + 1.5 * y, 1, 16).round(),
-        "gain": np.where(rng.random(n) < 0.05 + 0.15 * y, rng.integers(100, 99_999, n), 0.0),
-        "loss": np.where(rng.random(n) < 0.04 + 0.05 * y, rng.integers(100, 4_000, n), 0.0),
+        "gain": np.where(rng.random(n) < 0.05 + 0.15 * y, 840.0 * rng.integers(1, 120, n), 0.0),
+        "loss": np.where(rng.random(n) < 0.04 + 0.05 * y, 43.0 * rng.integers(1, 92, n), 0.0),
         "hours": np.clip(rng.normal(40, 12, n) + 5 * y, 1, 99).round(),
     }
     for size in (9, 16, 7, 15, 6, 5, 2, 42):

@@ -162,10 +162,8 @@ def _strengths(
             each = np.take_along_axis(bars, labels[:, None, None], axis=2)[:, :, 0].T
             out[:, one.rows] += share * each
             continue
-        n_labels = len(part.labels)
-        at = np.arange(0, rows.n_rows * n_labels, n_labels) + labels
         for j in range(n_bars):
-            bar = _bar(part, rows, j, labels, at, tables(one.part, j))
+            bar = _bar(part, rows, j, labels, tables(one.part, j))
             if bar is not None and alone:
                 out[j] = bar
             elif bar is not None:
@@ -200,24 +198,25 @@ def _bar(
     block: KeptBlock,
     j: int,
     labels: NDArray[np.intp],
-    at: NDArray[np.intp],
     weights: TableTerm | NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """Evidence of one bar for each row's label; ``at`` is its place in a table rows x labels."""
+    """Evidence of one bar for each row's label."""
     scorer = part.scorer
     if isinstance(weights, np.ndarray):
         pair = scorer.pairs[j - len(scorer.terms)]
         first, second = (column_slots(block, i, coder) for i, coder in pair.columns)
         slots = first.astype(np.intp) * pair.logs.shape[1] + second
         return weights.ravel().take(slots * weights.shape[1] + labels)
-    term = scorer.terms[j] if weights is None else weights
+    if weights is not None:
+        out = np.empty(block.n_rows)
+        kernels.pick_table(*weights.look_up(block, j), labels, out)
+        return out
+    term = scorer.terms[j]
     if term is None:
         return None
-    each = np.zeros((block.n_rows, len(scorer.log_prior)))
+    each = np.zeros((block.n_rows, len(scorer.log_prior)))  # densities
     term.adder(block, j)(slice(0, block.n_rows), each)
-    if weights is None:  # densities
-        each = weigh(each, scorer.log_prior)
-    return each.ravel().take(at)
+    return np.take_along_axis(weigh(each, scorer.log_prior), labels[:, None], axis=1)[:, 0]
 
 
 # Words -------------------------------------------------------------------------------------------
