@@ -349,7 +349,7 @@ def test_columns_whose_names_are_tuples_can_be_named():
     ("table", "error", "words"),
     [
         (pl.DataFrame({"a": [1, 2]}).lazy(), TypeError, "y must be the name of a column"),
-        (pl.Series([1, 2]), ValueError, "X is a single column"),
+        (pl.Series([1, 2]), ValueError, "a single column or row.*table.iloc"),
         (pd.DataFrame({"a": [(1, 2), (3, 4)]}), TypeError, "column 'a' holds values of type tuple"),
         ([[10**400], [1]], ValueError, "column 0 holds a number too large"),
         (
