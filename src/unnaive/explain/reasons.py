@@ -239,8 +239,9 @@ def _texts(
         if j < len(schema):
             texts = _value_texts(block, j, rows)
             term = part.scorer.terms[j]
-            listed = isinstance(term, TableTerm) and part.role != "pool"  # by one list of values
-            coder = term.coder if listed else None
+            coder = term.coder if isinstance(term, TableTerm) else None
+            if part.role == "pool":  # no list of values is that of all members
+                coder = None
             phrases = _phrases(block, schema, j, rows, coder, texts)
         elif isinstance(bar := extra[j - len(schema)], str):  # a member of a pool
             texts = phrases = np.zeros(len(rows), np.intp), [bar]

@@ -236,7 +236,7 @@ def _as_numbers(column: Native) -> Native:
     native = column.to_native()
     if getattr(getattr(native, "type", None), "extension_name", "").startswith("pandas."):
         native = native.to_pandas()  # in a table of Arrow, as pandas writes them to files
-    array = getattr(native, "array", None)
+    array: Any = getattr(native, "array", None)
     if hasattr(array, "start_time"):
         return np.asarray(array.start_time)
     if not hasattr(array, "mid"):

@@ -90,8 +90,8 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         raise TypeError("X is a lazy table; call .collect() on it first.")
     if isinstance(frame, nw.Series):
         raise ValueError(
-            "X is a single column or row. Expected 2D array or table: pass a table, as X.to_frame() "
-            "makes of a column, and table.iloc[[0]] or table.head(1) of a row."
+            "X is a single column or row. Expected 2D array or table: pass a table, which "
+            "X.to_frame() makes of a column, and table.iloc[[0]] or table.head(1) of a row."
         )
     if hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
