@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import sqlite3
+from contextlib import closing
 
 import duckdb
 import numpy as np
@@ -133,7 +135,7 @@ def test_files_and_sql_answer_as_the_model_in_memory(tmp_path):
     assert_same_model(unnaive.merge(parts), whole)
     assert_same_model(parts[0].partial_fit(X[1::3], y[1::3]).partial_fit(X[2::3], y[2::3]), whole)
     assert_same_model(clone(whole).fit(X, y).partial_fit(X[:9], y[:9]).forget(X[:9], y[:9]), whole)
-    given = pd.DataFrame({"size": sizes, "id": range(len(X))})  # noqa: F841
+    given = pd.DataFrame({"size": sizes, "id": range(len(X))})
     for own in (whole, NaiveBayesClassifier(numeric="kernel"), C45Classifier(), NBTreeClassifier()):
         fitted = own if own is whole else own.fit(X, y)
         file = io.BytesIO()
@@ -145,6 +147,10 @@ def test_files_and_sql_answer_as_the_model_in_memory(tmp_path):
         expected = fitted.predict_proba(X)
         assert np.array_equal(loaded.predict_proba(X), expected)
         assert np.allclose(found["probability_yes"], expected[:, 1], rtol=0, atol=1e-9)
+        with closing(sqlite3.connect(":memory:")) as base:
+            given.to_sql("given", base)
+            lite = base.execute(unnaive.to_sql(loaded, "given", "sqlite", keep="id")).fetchall()
+        assert np.allclose([row[2] for row in sorted(lite)], expected[:, 1], rtol=0, atol=1e-9)
 
 
 def test_trees_rows_reasons_and_discretizers_name_levels():
