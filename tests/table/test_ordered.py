@@ -78,9 +78,7 @@ def first_of_each_class(estimators):
     return list({type(estimator): estimator for estimator in reversed(estimators)}.values())
 
 
-@pytest.mark.parametrize(
-    "estimator", first_of_each_class([*registry.ESTIMATORS, *registry.AROUND]), ids=kind
-)
+@pytest.mark.parametrize("estimator", first_of_each_class(registry.ESTIMATORS), ids=kind)
 @pytest.mark.filterwarnings("ignore::unnaive.UnnaiveWarning")
 def test_the_model_of_ordered_categories_is_that_of_their_places(estimator):
     X, numbers, y = mixed()
