@@ -27,7 +27,8 @@ from benchmarks.speed.harness import (
     seconds,
     slope,
 )
-from unnaive import Discretizer, NaiveBayesClassifier
+from unnaive import Discretizer, NaiveBayesClassifier, UnnaiveBayesClassifier
+from unnaive.explain import explain_rows
 
 warnings.filterwarnings("ignore", category=FutureWarning, module="optbinning")
 
@@ -62,6 +63,7 @@ def rows() -> Iterator[Row]:
     """Every row of the table, measured as it is asked for."""
     yield from categorical_rows()
     yield from numeric_rows()
+    yield from reason_rows()
     yield from memory_rows()
     yield from growth_rows()
     yield from small_rows()
@@ -109,6 +111,37 @@ def numeric_rows() -> Iterator[Row]:
     yield faster(f"MDL fit_transform, {size} floats", ours, peer, "optbinning.MDLP", 10, runs=2)
     sort = lambda: [np.sort(c) for c in columns]  # noqa: E731
     yield at_most(f"MDL fit_transform, {size} floats", ours, sort, "np.sort of columns", 4)
+
+
+def adult_like(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Columns of the kinds and sizes of the adult set: people, and who earns much."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(n) < 0.24).astype(np.intp)
+    table = {
+        "age": np.clip(rng.gamma(9, 4, n) + 5 * y, 17, 90).round(),
+        "weight": rng.integers(12_000, 1_500_000, n).astype(float),
+        "years": np.clip(rng.normal(10, 2.5, n) + 1.5 * y, 1, 16).round(),
+        "gain": np.where(rng.random(n) < 0.05 + 0.15 * y, 840.0 * rng.integers(1, 120, n), 0.0),
+        "loss": np.where(rng.random(n) < 0.04 + 0.05 * y, 43.0 * rng.integers(1, 92, n), 0.0),
+        "hours": np.clip(rng.normal(40, 12, n) + 5 * y, 1, 99).round(),
+    }
+    for size in (9, 16, 7, 15, 6, 5, 2, 42):
+        shares = rng.dirichlet(np.ones(size), 2)
+        codes = np.where(y == 0, *(rng.choice(size, n, p=share) for share in shares))
+        names = [f"value {k}" for k in range(size)]
+        table[f"c{len(table)}"] = pd.Categorical.from_codes(codes, names)
+    return pd.DataFrame(table), y
+
+
+def reason_rows() -> Iterator[Row]:
+    X, y = adult_like(ROWS)
+    for name, model in (("NB", nb()), ("unnaive Bayes", UnnaiveBayesClassifier(random_state=0))):
+        model.fit(X[:20_000], y[:20_000])
+        yield at_most(
+            f"{name}, 3 reason codes each, {ROWS:,} adult-like rows",
+            lambda: explain_rows(model, X, top=3), lambda: model.predict_proba(X),
+            "predict_proba", 5, runs=3,
+        )  # fmt: skip
 
 
 def growth_rows() -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,9 +20,13 @@ from unnaive import (
     NaiveBayesClassifier,
     PooledClassifier,
     RandomForestClassifier,
+    evidence_of,
+    explain_rows,
 )
 from unnaive.answer import Pool
 from unnaive.choose.pooling import DOUBT, weigh_logs, weigh_shares
+from unnaive.cli.running import run
+from unnaive.explain.attributes import BY_ROW
 
 MEMBERS = [
     ("nb", NaiveBayesClassifier()),
@@ -102,6 +107,43 @@ def test_a_pool_is_the_weighted_sum_of_its_members(combine):
     else:
         expected = (0.7 * said[0] + 0.9 * said[1]) / 1.6
     np.testing.assert_allclose(pool.predict_proba(X), expected, atol=1e-9)
+
+
+def test_a_pool_shows_members_by_weight_and_none_of_weight_0(capsys, tmp_path):
+    X, y = mixed_table(200)
+    members = [
+        ("forest", RandomForestClassifier(n_estimators=3)), ("nb", NaiveBayesClassifier()),
+        ("gone", C45Classifier()), ("gaussian", NaiveBayesClassifier(numeric="gaussian")),
+    ]  # fmt: skip
+    pool = PooledClassifier(members, weights=[0.4, 0.2, 0, 0.5], random_state=0).fit(X, y)
+    single = evidence_of(NaiveBayesClassifier().fit(X, y))
+    assert evidence_of(pool, "nb")["plan"].weights.tolist() == single["plan"].weights.tolist()
+    assert evidence_of(pool).part == "gaussian"
+    assert evidence_of(pool, "pool")["plan"].reason == BY_ROW
+    with pytest.raises(ValueError, match="'gone' is not in this PooledClassifier"):
+        evidence_of(pool, "gone")
+    assert not any("gone" in bar for bar in explain_rows(pool, X[:5], top=9).to_frame()["column"])
+    page = unnaive.report(pool, X, y).html
+    assert "A pool of 3 models" in page
+    assert "gaussian, weight 0.50 in the pool" in page
+    unnaive.save(pool, tmp_path / "pool.unv")
+    assert run(["show", str(tmp_path / "pool.unv"), "-n", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "3 members by weight: gaussian 0.50, forest 0.40, nb 0.20\n" in shown
+    assert "left out, with weight 0: gone\n" in shown
+    assert "columns by importance: " in shown
+    assert shown.index("evidence in gaussian") < shown.index("evidence in nb")
+    assert "treated alike" not in shown.split("evidence in gaussian")[0]
+
+
+def test_a_pool_in_which_no_member_counts_answers_by_its_intercept():
+    X, y = mixed_table(60)
+    pool = PooledClassifier([("nb", NaiveBayesClassifier())], weights=[1.0]).fit(X, y)
+    root = replace(pool.answer_.root, weights=np.zeros(1))
+    pool.answer_ = replace(pool.answer_, root=root)
+    assert (pool.predict_proba(X) == pool.predict_proba(X)[0]).all()
+    assert not pool.feature_importances_.any()
+    assert not pool.evidence(X[:3]).bars.any()
 
 
 def test_rows_that_weights_are_fitted_on_were_not_learned_from():

@@ -151,6 +151,22 @@ def test_controls_of_the_what_if_panel_move_the_probability(browser, nb_page):
         np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
 
 
+def test_levels_of_ordered_categories_are_chosen_by_name(browser, tmp_path):
+    sizes = ["</script> s", "__proto__", "big", "never"]
+    place = np.arange(200) % 3
+    table = pd.DataFrame({"size": pd.Categorical.from_codes(place, sizes, ordered=True)})
+    y = np.where((place > 1) ^ (np.arange(200) % 9 == 0), "a", "b")
+    model = NaiveBayesClassifier(missing="value").fit(table, y)
+    report(model, table, y, path=tmp_path / "levels.html")
+    with opened(browser, tmp_path / "levels.html") as page:
+        menu = input_of(page, "size").locator("select")
+        assert menu.locator("option").all_inner_texts() == ["missing", *sizes]
+        for value in (*sizes, None):
+            menu.select_option(label="missing" if value is None else value)
+            row = pd.DataFrame({"size": [value]}, dtype=object)
+            np.testing.assert_allclose(shown(page), model.predict_proba(row)[0], atol=1e-9)
+
+
 def test_the_what_if_panel_starts_from_any_row_and_works_by_keyboard(browser, nb_page):
     model, path = nb_page
     with opened(browser, path) as page:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from scipy.spatial.distance import jensenshannon
-from scipy.stats import chi2_contingency, kstest
+from scipy.stats import chi2, chi2_contingency, kstest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
@@ -73,8 +73,16 @@ def test_figures_are_those_of_their_definitions():
     assert jensen_shannon(before, after) == pytest.approx(jensenshannon(before, after, base=2))
     table = np.stack((before, after))
     wanted = chi2_contingency(table, correction=False, lambda_="log-likelihood")
-    assert g_test(before, after) == pytest.approx((wanted.statistic, wanted.dof, wanted.pvalue))
+    n, inverse = table.sum(), [(1 / table.sum(axis=axis)).sum() for axis in (0, 1)]
+    williams = 1 + (n * inverse[0] - 1) * (n * inverse[1] - 1) / (6 * n * wanted.dof)
+    found = g_test(before, after)
+    assert found[:2] == pytest.approx((wanted.statistic / williams, wanted.dof))
+    assert found.p_value == pytest.approx(chi2.sf(found.statistic, wanted.dof))
     assert g_test(before[:1], after[:1]).p_value == 1.0
+    # Values with few rows are tested as one.
+    sparse = g_test(np.append(before, [1.0, 0, 1]), np.append(after, [0.0, 1, 0]))
+    assert sparse == pytest.approx(g_test(np.append(before, 2.0), np.append(after, 1.0)))
+    assert g_test(np.array([1.0, 0]), np.array([0.0, 1])).freedom == 0
 
 
 def test_holms_correction_multiplies_by_the_number_of_hypotheses_left():
@@ -99,8 +107,8 @@ def test_changed_evidence_is_what_logistic_regression_without_an_interaction_mis
     statistic = 0.0
     for (period, *value), c, w, p in zip(design, labels, weights, fitted, strict=True):
         statistic += 2 * w * np.log(observed[4 * int(period) + int(np.argmax(value))][c] / p[c])
-    found = interaction_test(before, after)
-    assert found.statistic == pytest.approx(statistic, rel=1e-4)
+    found = interaction_test(1e6 * before, 1e6 * after)  # so many rows need no correction
+    assert found.statistic == pytest.approx(1e6 * statistic, rel=1e-4)
     assert found.freedom == 3
 
 
@@ -123,6 +131,34 @@ def test_p_values_of_the_tests_are_uniform_when_nothing_changes():
         normal.append(normal_test(*(Normal(100, s.mean(), s.var()) for s in sides)).p_value)
     for found in (values, evidence, normal):
         assert kstest(found, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("sizes", [(20, 20), (1000, 20)])
+def test_tests_of_few_rows_are_not_too_often_wrong(sizes):
+    rng = np.random.default_rng(sum(sizes))
+    shares = [np.full(10, 0.1), 0.6 ** np.arange(10)]
+    for share in shares:
+        p_values = np.array(
+            [
+                g_test(*(rng.multinomial(n, share / share.sum()) * 1.0 for n in sizes)).p_value
+                for _ in range(500)
+            ]
+        )
+        assert (p_values < 0.05).mean() < 0.08  # by three standard errors; it was up to 0.134
+        assert (p_values < 0.01).mean() < 0.0225
+
+
+def test_tests_of_few_numbers_and_small_tables_are_not_too_often_wrong():
+    rng = np.random.default_rng(0)
+    normal, evidence = [], []
+    for _ in range(300):
+        sides = [rng.normal(size=n) for n in (4, 8)]
+        normal.append(normal_test(*(Normal(len(s), s.mean(), s.var()) for s in sides)).p_value)
+        tables = [rng.multinomial(n, np.full(8, 1 / 8)).reshape(2, 4) * 1.0 for n in (40, 60)]
+        evidence.append(interaction_test(*tables).p_value)
+    for p_values in map(np.array, (normal, evidence)):
+        assert (p_values < 0.05).mean() < 0.08
+        assert (p_values < 0.01).mean() < 0.024
 
 
 def test_the_index_of_normal_densities_is_that_of_fine_bins():

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
+from helpers import assert_same_model
 from unnaive import NaiveBayesClassifier, merge
 from unnaive.living import Plan, private, total_privacy
 from unnaive.living.noise import discrete_gaussian, discrete_laplace
@@ -117,6 +118,22 @@ def test_a_plan_lists_values_only_where_asked(tmp_path):
     assert (again.classes, again.values) == (plan.classes, plan.values)
     with pytest.raises(ValueError, match="the plan does not list classes and values"):
         private(Plan.read(tmp_path / "bare.json"), X, Y, epsilon=1.0)
+
+
+def test_a_plan_has_levels_in_their_order_and_columns_without_a_value(tmp_path):
+    sizes = pd.Categorical.from_codes(np.arange(4000) % 3, ["s", "m", "l"], ordered=True)
+    wide = X.assign(size=sizes, nothing=np.nan)
+    model = NaiveBayesClassifier().fit(wide, Y)
+    plan = Plan.of(model, "outcome", values=True)
+    plan.write(tmp_path / "wide.json")
+    again = Plan.read(tmp_path / "wide.json")
+    assert again.schema.columns[2:] == plan.schema.columns[2:]
+    assert again.values[2:] == (Range(-0.5, 2.5, 3), ())
+    noisy, _ = private(again, wide, Y, epsilon=50.0)
+    assert noisy.summary_.coders[2].low.tolist() == [0.0, 1.0, 2.0]
+    assert noisy.score(wide, Y) > model.score(wide, Y) - 0.05
+    some = again.summarize(wide.astype({"size": str}), Y)  # levels are found by name
+    assert_same_model(some, model)
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def test_scores_of_labels_that_no_model_knows_raise_and_few_count_as_wrong(tmp_p
     X.assign(y=np.arange(len(X)) % 2, known=strange).to_parquet(path)
     assert model.score(path, "known") == pytest.approx(model.score(X, strange))
     for judge in (model.score, lambda *rows: quality_of(model, *rows)):
-        with pytest.raises(ValueError, match="no row has a label that the model knows"):
+        with pytest.raises(ValueError, match="that the model knows: y has 0, 1, but the"):
             judge(X, np.arange(len(X)) % 2)
         with pytest.raises(ValueError, match="give labels as they were in fitting"):
             judge(path, "y")

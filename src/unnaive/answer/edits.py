@@ -20,7 +20,8 @@ from unnaive.common.wording import printable
 from unnaive.counts import CountTable
 from unnaive.encode import Bins
 from unnaive.table import Column, Schema
-from unnaive.table.codes import is_missing
+from unnaive.table.codes import as_objects, is_missing
+from unnaive.table.columns import read_numeric
 
 LONGEST = 1000  # letters of a name or reason
 STRONGEST = 1e6  # nats
@@ -127,12 +128,16 @@ def position(schema: Schema, column: Any) -> int | None:
 
 
 def slot_of(term: TableTerm, column: Column, value: Value) -> int | None:
-    """The slot of a value; None of a category that has none of its own."""
+    """The slot of a value; None of a category that has none of its own, or of no level."""
     if value is None or is_missing(value):
         return 0
     if not isinstance(term.coder, Bins):
         return term.coder.index.get(value)
-    if column.family == "time":
+    if column.family == "level":
+        number = float(read_numeric(as_objects([value]), column)[0])
+        if math.isnan(number):
+            return None
+    elif column.family == "time":
         number = float(np.datetime64(str(value), "us").astype(np.int64))
     else:
         number = float(value)

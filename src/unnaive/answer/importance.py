@@ -141,7 +141,7 @@ def _of_scorer(scorer: Scorer, counts: CountTable | None, schema: Schema) -> NDA
             logs = term.logs
             shares = slot_shares(slot_counts(counts, j, len(logs), logs.shape[1]), logs)
         else:
-            points = logs_at(term, schema[j], points_of(term, schema[j].family))
+            points = logs_at(term, schema[j], points_of(term, schema[j]))
             logs = np.vstack((term.missing, points))
             missing = np.zeros(len(prior))
             if counts is not None:

@@ -269,8 +269,8 @@ class Pool:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Weights that sum to 1, of a mean."""
-        return self.weights / self.weights.sum()
+        """Weights that sum to 1, of a mean; all 0 where no member counts."""
+        return self.weights / (self.weights.sum() or 1.0)
 
     @property
     def itemized(self) -> list[bool]:

@@ -53,15 +53,19 @@ class TableTerm:
         """The same evidence times a factor."""
         return TableTerm(self.coder, scale_logs(self.logs, factor))
 
-    def adder(self, block: Block, j: int) -> Adder:
-        """How to add this attribute's evidence to a stretch of rows."""
+    def look_up(self, block: Block, j: int) -> tuple[NDArray[Any], int, int, NDArray[np.float64]]:
+        """The rows' codes, how they become slots, (code + wrap) & mask, and what these say."""
         if isinstance(self.coder, Bins):
             codes, logs, wrap = self.coder.codes(block.numeric(j), block.schema[j]), self.logs, 0
         else:
             raw = block.categorical(j)
             # Move the small table to the block's own codes, not the rows to ours.
             codes, logs, wrap = raw.codes, self.logs[self.coder.slots(raw.values)], 1
-        mask, codes = np.iinfo(codes.dtype).max, read_only(codes)
+        return read_only(codes), wrap, np.iinfo(codes.dtype).max, logs
+
+    def adder(self, block: Block, j: int) -> Adder:
+        """How to add this attribute's evidence to a stretch of rows."""
+        codes, wrap, mask, logs = self.look_up(block, j)
 
         def add(rows: slice, joint: NDArray[np.float64]) -> None:
             kernels.add_table(codes[rows], wrap, mask, logs, joint)

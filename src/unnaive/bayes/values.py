@@ -20,7 +20,8 @@ SPREAD = 3.0  # standard deviations around the means where normal densities are 
 def logs_at(term: Term, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Evidence of a term for numbers: values x labels."""
     assert isinstance(term, (GaussianTerm, KernelTerm))
-    block = Block(Schema((column,), False), [values], n_rows=len(values))
+    numbers = Column(column.name, "numeric", "number")  # not the values they stand for
+    block = Block(Schema((numbers,), False), [values], n_rows=len(values))
     out = np.zeros((len(values), len(term.log_weight)))
     term.adder(block, 0)(slice(0, len(values)), out)
     return out
@@ -39,7 +40,7 @@ def slot_counts(counts: CountTable | None, j: int, n_slots: int, n_labels: int) 
     return slots.T
 
 
-def points_of(term: GaussianTerm | KernelTerm, family: str) -> NDArray[np.float64]:
+def points_of(term: GaussianTerm | KernelTerm, column: Column) -> NDArray[np.float64]:
     """Points at which to take a density: over the range of the rows, or around the means."""
     if isinstance(term, KernelTerm):
         scale = term.densities.scale
@@ -48,7 +49,11 @@ def points_of(term: GaussianTerm | KernelTerm, family: str) -> NDArray[np.float6
     else:
         reach = SPREAD * np.sqrt(term.variance)
         low, high = float((term.mean - reach).min()), float((term.mean + reach).max())
-    return _round_points(low, high, family)
+    if column.family == "level":
+        last = len(column.order or ()) - 1
+        low, high = max(np.ceil(low), 0.0), min(np.floor(high), last)
+        return np.arange(low, high + 1, max(1.0, np.ceil((high - low) / POINTS)))
+    return _round_points(low, high, column.family)
 
 
 def _round_points(low: float, high: float, family: str) -> NDArray[np.float64]:

@@ -124,6 +124,8 @@ def _read_value(value: str | None, column: Column | None) -> Any:
     """A value as the column holds it: text that looks like a number is one in numeric columns."""
     if value is None or column is None:
         return value
+    if column.family == "level":
+        return next((level for level in column.order or () if str(level) == value), value)
     if column.family == "bool":
         return {"true": True, "false": False}.get(value.lower(), value)
     if column.family == "number":

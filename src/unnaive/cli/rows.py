@@ -20,6 +20,7 @@ from unnaive.common.wording import counted, listed
 from unnaive.encode.draws import draw_uniform
 from unnaive.table import Schema
 from unnaive.table.batches import open_batches
+from unnaive.table.columns import as_categories
 from unnaive.table.scan import Scan, scan
 from unnaive.table.schema import refuse_duplicates
 
@@ -193,7 +194,7 @@ def read_pieces(
             "the model was fitted on a table without column names; use it from Python."
         )
     names = [str(name) for name in schema.names]
-    types = {c.name: TYPES.get(c.family) for c in schema} | {
+    types = {c.name: TYPES.get(as_categories(c).family) for c in schema} | {
         name: None for name in others if name not in set(names)
     }
     batches = open_batches(text.scan(paths, columns=types))
@@ -253,7 +254,7 @@ def update_scan(
     schema: Schema, paths: list[str], target: str | None, weight: str | None, text: CsvText = PLAIN
 ) -> Scan:
     """Rows as a fitted model knows them, to update it with or to compare."""
-    types = {str(c.name): TYPES.get(c.family) for c in schema}
+    types = {str(c.name): TYPES.get(as_categories(c).family) for c in schema}
     others = list(filter(None, (target, weight)))
     names = open_batches(scan(paths)).names
     _check_columns(names, others, paths)

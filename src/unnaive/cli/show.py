@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -49,9 +50,11 @@ def show(
 
 
 def _show(model: Path, columns: int, depth: int | None) -> None:
+    from unnaive.answer import Pool
     from unnaive.cli.console import show_table
     from unnaive.cli.models import load_model
     from unnaive.common.wording import counted, shortened, size_words
+    from unnaive.explain.attributes import BY_ROW
     from unnaive.explain.tree_text import export_text
 
     fitted = load_model(model)
@@ -76,27 +79,66 @@ def _show(model: Path, columns: int, depth: int | None) -> None:
         say(f"corrected: {edit}")
     if fitted.answer_.tree is not None:
         say(f"\n{export_text(fitted, max_depth=depth)}")
-    evidence = find_evidence(fitted)
-    if evidence is None:
+    for line in members_of(fitted):
+        say(line)
+    parts = find_evidence(fitted)
+    if fitted.answer_.find(Pool) is not None or any(BY_ROW in part.reasons() for part in parts):
+        say(f"columns by importance: {importance_words(fitted, columns)}")
+    for evidence in parts:
+        heads, rows, title = evidence_rows(evidence, columns)
+        if rows:
+            say()
+            show_table(heads, rows, title)
+        for reason, without in evidence.reasons().items():
+            if reason == BY_ROW:  # trees, which were shown, and forests
+                continue
+            some = ", ".join(shortened(name, LONGEST) for name in without[:20])
+            others = f" and {len(without) - 20} more" if len(without) > 20 else ""
+            say(f"no evidence of {printable(some)}{others}: {reason}")
+
+
+def members_of(model: Any) -> Iterator[str]:
+    """The members of a pool with their weights, those that count most first; what was left out."""
+    from unnaive.answer import Pool
+    from unnaive.common.wording import counted
+
+    pool = model.answer_.core
+    if not isinstance(pool, Pool):
         return
-    heads, rows, title = evidence_rows(evidence, columns)
-    if rows:
-        say()
-        show_table(heads, rows, title)
-    for reason, without in evidence.reasons().items():
-        some = ", ".join(shortened(name, LONGEST) for name in without[:20])
-        others = f" and {len(without) - 20} more" if len(without) > 20 else ""
-        say(f"no evidence of {printable(some)}{others}: {reason}")
+    weights = pool.shares if pool.join == "arithmetic" else pool.weights
+    members = sorted(zip(weights.tolist(), pool.names, strict=True), key=lambda both: -both[0])
+    some = ", ".join(f"{printable(name)} {weight:.2f}" for weight, name in members[:20])
+    more = f" and {len(members) - 20} more" if len(members) > 20 else ""
+    yield f"{counted(len(members), 'member')} by weight: {some}{more}"
+    gone = [name for name in getattr(model, "names_", ()) if name not in pool.names]
+    if gone:
+        yield f"left out, with weight 0: {', '.join(map(printable, gone))}"
 
 
-def find_evidence(model: Any) -> PartEvidence | None:
-    """The evidence of a model; None of one without naive Bayes in it."""
-    from unnaive.explain import evidence_of
+def importance_words(model: Any, most: int) -> str:
+    """The most important columns and how much they say."""
+    import numpy as np
+
+    from unnaive.common.wording import shortened
+
+    sizes = model.feature_importances_
+    order = np.argsort(-sizes, kind="stable")[:most].tolist()
+    names = (shortened(model.schema_.label(j), LONGEST) for j in order)
+    return ", ".join(f"{printable(n)} {sizes[j]:.3f}" for n, j in zip(names, order, strict=True))
+
+
+def find_evidence(model: Any) -> list[PartEvidence]:
+    """The evidence of a model, of a pool that of its members; none where it has no such parts."""
+    from unnaive.explain import evidence_of, read_model
 
     try:
-        return evidence_of(model)
+        reading = read_model(model)
+        members = reading.names[1:] if reading.names[0] == "pool" else ()
+        return [evidence_of(reading, k) for k in range(1, len(members) + 1)] or [
+            evidence_of(reading)
+        ]
     except (TypeError, ValueError):
-        return None
+        return []
 
 
 def evidence_rows(evidence: PartEvidence, most: int) -> tuple[list[str], list[list[str]], str]:

@@ -89,10 +89,10 @@ def summarize_block(
 def own_order(block: Block) -> Schema:
     """The columns with the order that these rows have for their categories."""
     columns = block.schema.columns
-    orders = [block.order(j) if c.kind == "categorical" else () for j, c in enumerate(columns)]
-    if not any(orders) and not any(c.order != () for c in columns):
+    orders = [block.order(j) if c.kind == "categorical" else c.order for j, c in enumerate(columns)]
+    if all(c.order == order for c, order in zip(columns, orders, strict=True)):
         return block.schema
-    ordered = (replace(c, order=own) for c, own in zip(columns, orders, strict=True))
+    ordered = (replace(c, order=order) for c, order in zip(columns, orders, strict=True))
     return Schema(tuple(ordered), block.schema.named)
 
 

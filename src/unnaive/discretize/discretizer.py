@@ -20,7 +20,7 @@ from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders
 from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.table import Block, Schema, scan_of
+from unnaive.table import Block, Column, Schema, scan_of
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 
@@ -219,7 +219,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         assert cuts is not None
         names = np.concatenate(([np.nan], np.arange(len(cuts) + 1)))
         if self.encode == "interval":
-            names = np.array([None, *interval_names(cuts, column.family)], dtype=object)
+            names = np.array([None, *interval_names(cuts, column)], dtype=object)
         if column.kind == "empty":  # nothing is known of it
             return np.full(block.n_rows, names[0])
         return names[Bins(cuts).codes(block.numeric(j), column)]
@@ -230,16 +230,29 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, Additi
         return tags
 
 
-def interval_names(cuts: NDArray[np.float64], family: str = "number") -> list[str]:
+def interval_names(cuts: NDArray[np.float64], column: Column) -> list[str]:
     """Intervals between cuts, as text in which different cuts look different."""
-    edges = ["-inf", *cut_names(cuts, family), "inf"]
+    edges = ["-inf", *cut_names(cuts, column), "inf"]
     names = [f"({a}, {b}]" for a, b in pairwise(edges)]
     names[-1] = names[-1][:-1] + ")"
     return names
 
 
-def cut_names(cuts: NDArray[np.float64], family: str, digits: int = 6) -> list[str]:
-    """Cuts as text in which different ones look different; dates and times as such."""
+def levels_at(numbers: NDArray[np.float64], column: Column) -> list[Any]:
+    """The levels of a column at these places in their order, or the last ones before them."""
+    assert column.order
+    places = np.clip(np.floor(numbers), 0, len(column.order) - 1).astype(np.intp)
+    return [column.order[k] for k in places.tolist()]
+
+
+def cut_names(cuts: NDArray[np.float64], column: Column, digits: int = 6) -> list[str]:
+    """Cuts as text in which different ones look different; dates and times as such.
+
+    A cut between two levels is called by the first: "at most small" is all up to it.
+    """
+    family = column.family
+    if family == "level":
+        return list(map(str, levels_at(cuts, column)))
     if family == "time":
         moments = np.asarray(cuts, dtype=np.int64).astype("datetime64[us]")
         for unit in ("D", "m", "s", "us"):  # no digits that are zero in all of them

@@ -232,7 +232,10 @@ def refuse_strange_labels(any_known: Any, labels: Labels, given: Sequence[Any]) 
     """Raise if no row is of a class that a model knows: its labels are of another kind."""
     if np.any(any_known):
         return
-    each = [", ".join(map(repr, list(values)[:4])) for values in (given, labels.classes.tolist())]
+    each = [
+        ", ".join(list(dict.fromkeys(map(repr, list(values)[:1000])))[:4])
+        for values in (given, labels.classes.tolist())
+    ]
     raise ValueError(
         f"no row has a label that the model knows: y has {each[0]}, but the classes are {each[1]}; "
         "give labels as they were in fitting."

@@ -21,7 +21,7 @@ from unnaive.bayes.values import (
 )
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
-from unnaive.discretize.discretizer import cut_names
+from unnaive.discretize.discretizer import cut_names, levels_at
 from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins
 from unnaive.explain.intervals import density_reach, normal_reach, table_reach
@@ -38,6 +38,10 @@ UNCUT = (
     "UnnaiveBayesClassifier finds weak effects and those of two columns together"
 )
 ALIKE = "all values are treated alike"
+BY_ROW = (
+    "what a value says depends on the other values of its row; explain_rows shows it row by row, "
+    "importance_of how much the column counts"
+)
 LAST_TIME = 9.2e18  # microseconds, within 64 bits
 
 
@@ -169,15 +173,17 @@ def attribute_evidence(
             high=zeros,
             counts=counts,
             shares=slot_shares(counts, zeros),
-            reason=_reason(column, term),
+            reason=_reason(part, column, term),
         )
     return make(**_table(part, column, j, term, level))
 
 
-def _reason(column: Column, term: TableTerm | None) -> str:
+def _reason(part: Part, column: Column, term: TableTerm | None) -> str:
     """Why a column has no evidence."""
     if column.kind == "empty":
         return NO_VALUE
+    if not part.by_value:
+        return BY_ROW
     uncut = term is not None and isinstance(term.coder, Bins) and term.coder.size == 1
     return UNCUT if uncut else ALIKE
 
@@ -188,7 +194,7 @@ def _table(part: Part, column: Column, j: int, term: TableTerm, level: float) ->
     counts = slot_counts(part.counts, j, len(logs), logs.shape[1])
     raw: tuple[Any, ...]
     if isinstance(coder, Bins):  # a number always lies in some interval
-        raw, kept = (None, *_inside(coder.cuts, column.family)), coder.size + 1
+        raw, kept = (None, *_inside(coder.cuts, column)), coder.size + 1
         states: list[State] = ["missing", *([VALUE] * coder.size)]
     else:
         kept = coder.size + 2
@@ -239,7 +245,7 @@ def _density(
     part: Part, column: Column, j: int, term: GaussianTerm | KernelTerm, level: float
 ) -> dict[str, Any]:
     """Fields of an attribute whose evidence is by densities: taken at points."""
-    points = points_of(term, column.family)
+    points = points_of(term, column)
     logs = np.vstack((term.missing, logs_at(term, column, points)))
     counts = slot_counts(part.counts, j, 3, logs.shape[1])
     prior = part.scorer.log_prior
@@ -258,9 +264,9 @@ def _density(
         density[0] = normalized(counts[:2])[0]
     return {
         "form": "density",
-        "values": ("missing", *cut_names(points, column.family, 4)),
+        "values": ("missing", *cut_names(points, column, 4)),
         "states": ("missing",) + ("value",) * len(points),
-        "raw": (None, *_natural(points, column.family)),
+        "raw": (None, *_natural(points, column)),
         "cuts": np.empty(0),
         "logs": logs,
         "weights": weights,
@@ -271,17 +277,22 @@ def _density(
     }
 
 
-def _inside(cuts: NDArray[np.float64], family: str) -> tuple[Any, ...]:
+def _inside(cuts: NDArray[np.float64], column: Column) -> tuple[Any, ...]:
     """A value inside each interval between cuts."""
     if len(cuts) == 0:
-        return _natural(np.zeros(1), family)
+        return _natural(np.zeros(1), column)
+    if column.family == "level":  # the one before the first cut, then those after the cuts
+        return _natural(np.append(cuts[:1], cuts + 1.0), column)
     step = max(float(np.diff(cuts).mean()) if len(cuts) > 1 else abs(float(cuts[0])), 1.0)
     middle = 0.5 * cuts[:-1] + 0.5 * cuts[1:]
-    return _natural(np.concatenate((cuts[:1], middle, cuts[-1:] + 0.5 * step)), family)
+    return _natural(np.concatenate((cuts[:1], middle, cuts[-1:] + 0.5 * step)), column)
 
 
-def _natural(numbers: NDArray[np.float64], family: str) -> tuple[Any, ...]:
+def _natural(numbers: NDArray[np.float64], column: Column) -> tuple[Any, ...]:
     """Numbers as values of the column: dates and durations as such, up to the last there is."""
+    family = column.family
+    if family == "level":
+        return tuple(levels_at(numbers, column))
     if family in ("time", "duration"):
         numbers = np.clip(numbers, -LAST_TIME, LAST_TIME)  # points beyond a density's ends
     if family == "time":

@@ -22,27 +22,26 @@ def strongest(strength: Any, bars: Any, evidence: Any) -> None:
         first is kept.
     """
     n_bars, n_rows = strength.shape
-    top = bars.shape[1]
+    row = np.empty(n_bars)
     for i in range(n_rows):
-        kept, least = 0, 0.0
         for j in range(n_bars):
-            value = strength[j, i]
-            if value <= least:
-                continue
-            at = kept if kept < top else top - 1
-            while at > 0 and evidence[i, at - 1] < value:
-                bars[i, at] = bars[i, at - 1]
-                evidence[i, at] = evidence[i, at - 1]
-                at -= 1
-            bars[i, at] = j
-            evidence[i, at] = value
-            if kept < top:
-                kept += 1
-            if kept == top:
-                least = evidence[i, top - 1]
-        for k in range(kept, top):
-            bars[i, k] = -1
-            evidence[i, k] = 0.0
+            row[j] = strength[j, i]
+        for k in range(bars.shape[1]):  # few: looking for each is quicker than sorting
+            most, at = 0.0, -1
+            for j in range(n_bars):
+                more = row[j] > most
+                most = row[j] if more else most
+                at = j if more else at
+            bars[i, k], evidence[i, k] = at, most
+            if at >= 0:
+                row[at] = 0.0
+
+
+@kernel
+def pick_table(codes: Any, wrap: int, mask: int, weights: Any, labels: Any, out: Any) -> None:
+    """The evidence (OUT) of each row's slot (IN, slots x labels) for its label (IN)."""
+    for i in range(len(codes)):
+        out[i] = weights[(np.int64(codes[i]) + wrap) & mask, labels[i]]
 
 
 @kernel

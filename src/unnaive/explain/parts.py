@@ -67,6 +67,11 @@ class Part:
         """Factor of the evidence of an attribute."""
         return self.votes if self.columns is None else self.votes * float(self.columns[j])
 
+    @property
+    def by_value(self) -> bool:
+        """Whether its evidence is that of values, the same in all rows that have them."""
+        return self.counts is not None or any(term is not None for term in self.scorer.terms)
+
     def __repr__(self) -> str:
         return f"Part {self.name!r}: {len(self.labels)} labels, {len(self.scorer.terms)} attributes"
 

@@ -222,10 +222,27 @@ def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
 
 @parts_of.register
 def _(node: Pool, labels: NDArray[Any]) -> Parts:
-    """Of a mean the parts of all members, where it divides into them; else one part: what members
-    say about columns and pairs, and what others say as a whole.
+    """Of a mean the parts of all members, where it divides into them; else one part that answers:
+    what members say about columns and pairs, and what others say as a whole. Members whose evidence
+    is a table are shown beside it, the one with most weight by default.
     """
-    return _member_parts(node, labels) if node.divides else _one_part("pool", node, labels)
+    if node.divides:
+        return _member_parts(node, labels)
+    whole = _one_part("pool", node, labels)
+    tables = [
+        m
+        for m in np.argsort(-node.weights, kind="stable").tolist()
+        if node.itemized[m] and isinstance(node.members[m], EvidenceTable)
+    ]
+    names = ("pool", *(node.names[m] for m in tables))
+
+    def part(k: int) -> Part:
+        if k == 0:
+            return whole.part(0)
+        member = parts_of(node.members[tables[k - 1]], labels).part(0)
+        return replace(member, name=names[k], role="pool")
+
+    return Parts(names, cache(part), min(1, len(tables)), whole.active_parts)
 
 
 def _member_parts(node: Pool, labels: NDArray[Any]) -> Parts:

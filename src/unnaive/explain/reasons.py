@@ -26,7 +26,7 @@ from unnaive.explain import kernels
 from unnaive.explain.pairs import pair_name
 from unnaive.explain.parts import Part, Reading, label_names
 from unnaive.explain.readings import RowEvidence
-from unnaive.table import Block, Schema
+from unnaive.table import Block, Column, Schema
 from unnaive.table.answers import Lines
 from unnaive.table.kept import KeptBlock
 
@@ -192,10 +192,8 @@ def _strengths(
             each = np.take_along_axis(bars, labels[:, None, None], axis=2)[:, :, 0].T
             out[:, one.rows] += share * each
             continue
-        n_labels = len(part.labels)
-        at = np.arange(0, rows.n_rows * n_labels, n_labels) + labels
         for j in range(n_bars):
-            bar = _bar(part, rows, j, labels, at, tables(one.part, j))
+            bar = _bar(part, rows, j, labels, tables(one.part, j))
             if bar is not None and alone:
                 out[j] = bar
             elif bar is not None:
@@ -230,24 +228,25 @@ def _bar(
     block: KeptBlock,
     j: int,
     labels: NDArray[np.intp],
-    at: NDArray[np.intp],
     weights: TableTerm | NDArray[np.float64] | None,
 ) -> NDArray[np.float64] | None:
-    """Evidence of one bar for each row's label; ``at`` is its place in a table rows x labels."""
+    """Evidence of one bar for each row's label."""
     scorer = part.scorer
     if isinstance(weights, np.ndarray):
         pair = scorer.pairs[j - len(scorer.terms)]
         first, second = (column_slots(block, i, coder) for i, coder in pair.columns)
         slots = first.astype(np.intp) * pair.logs.shape[1] + second
         return weights.ravel().take(slots * weights.shape[1] + labels)
-    term = scorer.terms[j] if weights is None else weights
+    if weights is not None:
+        out = np.empty(block.n_rows)
+        kernels.pick_table(*weights.look_up(block, j), labels, out)
+        return out
+    term = scorer.terms[j]
     if term is None:
         return None
-    each = np.zeros((block.n_rows, len(scorer.log_prior)))
+    each = np.zeros((block.n_rows, len(scorer.log_prior)))  # densities
     term.adder(block, j)(slice(0, block.n_rows), each)
-    if weights is None:  # densities
-        each = weigh(each, scorer.log_prior)
-    return each.ravel().take(at)
+    return np.take_along_axis(weigh(each, scorer.log_prior), labels[:, None], axis=1)[:, 0]
 
 
 # Words -------------------------------------------------------------------------------------------
@@ -271,6 +270,8 @@ def _texts(
             texts = _value_texts(block, j, rows)
             term = part.scorer.terms[j]
             coder = term.coder if isinstance(term, TableTerm) else None
+            if part.role == "pool":  # no list of values is that of all members
+                coder = None
             phrases = _phrases(block, schema, j, rows, coder, texts)
         elif isinstance(bar := extra[j - len(schema)], str):  # a member of a pool
             texts = phrases = np.zeros(len(rows), np.intp), [bar]
@@ -321,18 +322,18 @@ def _value_texts(block: KeptBlock, j: int, rows: NDArray[np.intp]) -> Texts:
     column = block.schema[j]
     if column.kind == "numeric":
         distinct, number = _distinct(block.numeric(j)[rows])
-        return number, ["missing", *value_names(distinct, column.family, DIGITS)]
+        return number, ["missing", *value_names(distinct, column, DIGITS)]
     if column.kind == "empty":
         return np.zeros(len(rows), np.intp), ["missing"]
     raw = block.take(rows).categorical(j)
     return raw.slots.astype(np.intp), ["missing", *map(str, raw.values)]
 
 
-def value_names(values: NDArray[np.float64], family: str, digits: int) -> list[str]:
-    """Numbers, dates and times as text, each by itself: other rows do not change it."""
-    if family == "number":
+def value_names(values: NDArray[np.float64], column: Column, digits: int) -> list[str]:
+    """Numbers, levels, dates and times as text, each by itself: other rows do not change it."""
+    if column.family == "number":
         return [f"{value:.{digits}g}" for value in values.tolist()]
-    return [cut_names(values[k : k + 1], family)[0] for k in range(len(values))]
+    return [cut_names(values[k : k + 1], column)[0] for k in range(len(values))]
 
 
 def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

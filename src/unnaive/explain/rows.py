@@ -347,7 +347,7 @@ def _texts(block: Block) -> tuple[list[list[str]], NDArray[np.bool_]]:
         if column.kind == "numeric":
             values = block.numeric(j)
             gone[:, j] = np.isnan(values)
-            names = iter(value_names(values[~gone[:, j]], column.family, DIGITS))
+            names = iter(value_names(values[~gone[:, j]], column, DIGITS))
             texts.append(["missing" if absent else next(names) for absent in gone[:, j]])
             continue
         raw = block.categorical(j)

@@ -93,7 +93,7 @@ def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
     whole = whole_edges(cuts, column)
     if whole is not None:
         return _whole_test(name, place, *whole)
-    edges = cut_names(cuts, column.family, decimals)
+    edges = cut_names(cuts, column, decimals)
     if place == 0:
         return f"{name} <= {edges[0]}"
     if place == len(edges):
@@ -101,8 +101,8 @@ def condition(tree: Tree, node: int, schema: Schema, decimals: int = 6) -> str:
     return f"{edges[place - 1]} < {name} <= {edges[place]}"
 
 
-def _whole_test(name: str, place: int, last: list[int], first: list[int]) -> str:
-    """The test of a column of whole numbers, by the first and last of them."""
+def _whole_test(name: str, place: int, last: list[str], first: list[str]) -> str:
+    """The test of a column of whole numbers or levels, by the first and last of them."""
     if place == 0:
         return f"{name} <= {last[0]}"
     if place == len(last):

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import digamma, xlogy
 from scipy.stats import chi2
 
+SPARSE = 1.0  # expected rows of a value in the smaller sample; those with fewer are tested together
 PSEUDO = 0.5  # rows added to every value, so that an empty one has no infinite distance
 SWEEPS = 200  # of fitting expected counts to margins
 CLOSE = 1e-9  # of a margin: then expected counts are fitted
 
 
 class Likelihood(NamedTuple):
-    """Likelihood-ratio statistic, its degrees of freedom, and how often chance exceeds it."""
+    """Likelihood-ratio statistic, its degrees of freedom, and how often chance exceeds it.
+
+    The statistic is divided by what makes its mean that of chi-squared (Bartlett's correction), for
+    in small samples it is larger by chance than chi-squared is.
+    """
 
     statistic: float
     freedom: int
@@ -32,10 +38,11 @@ class Normal(NamedTuple):
     variance: float
 
 
-def _test(statistic: float, freedom: int) -> Likelihood:
+def _test(statistic: float, freedom: int, excess: float = 0.0) -> Likelihood:
+    """A statistic whose mean is ``excess`` above its degrees of freedom when nothing differs."""
     if freedom < 1:
         return Likelihood(0.0, 0, 1.0)
-    statistic = max(0.0, float(statistic))
+    statistic = max(0.0, float(statistic)) * freedom / (freedom + max(0.0, excess))
     return Likelihood(statistic, freedom, float(chi2.sf(statistic, freedom)))
 
 
@@ -63,13 +70,43 @@ def jensen_shannon(before: NDArray[np.float64], after: NDArray[np.float64]) -> f
 
 
 def g_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihood:
-    """G-test that two samples of counts are of one distribution."""
+    """G-test that two samples of counts are of one distribution, with Williams' correction.
+
+    Values of which the smaller sample is expected to have few rows are tested as one.
+    """
     table = np.stack((before, after))
     table = table[:, table.sum(axis=0) > 0]
     if table.shape[1] < 2 or not (table.sum(axis=1) > 0).all():
         return _test(0.0, 0)
+    table = _join_sparse(table)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    return _test(2 * xlogy(table, table / expected).sum(), table.shape[1] - 1)
+    statistic = 2 * xlogy(table, table / expected).sum()
+    return _test(statistic, table.shape[1] - 1, _excess(expected))
+
+
+def _join_sparse(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The values with fewest rows as one, which has as many as are needed."""
+    expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
+    order = np.argsort(expected, kind="stable")
+    n_sparse = int((expected < SPARSE).sum())
+    enough = 1 + int(np.searchsorted(np.cumsum(expected[order]), SPARSE))
+    joined = min(max(n_sparse, enough), len(order)) if n_sparse else 0
+    rest = table[:, order[joined:]]
+    return np.column_stack((table[:, order[:joined]].sum(axis=1), rest)) if joined else table
+
+
+def _excess(expected: NDArray[np.float64]) -> float:
+    """How far the mean of G lies above its degrees of freedom, to the order of 1 / rows.
+
+    The sum of 1 / (6 x expected) over cells, less that of the margins, plus that of their margins,
+    and so on: Williams' correction of a table of two axes, and nearly so of three.
+    """
+    total = 0.0
+    for n_gone in range(expected.ndim + 1):
+        for gone in combinations(range(expected.ndim), n_gone):
+            margin = np.maximum(expected.sum(axis=gone), PSEUDO)  # an empty cell has no excess
+            total += (-1) ** n_gone * float((1.0 / margin).sum())
+    return total / 6.0
 
 
 def interaction_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihood:
@@ -86,7 +123,7 @@ def interaction_test(before: NDArray[np.float64], after: NDArray[np.float64]) ->
     expected = with_margins(np.ones(table.shape), table)
     known = (table > 0) & (expected > 0)
     statistic = 2 * (table[known] * np.log(table[known] / expected[known])).sum()
-    return _test(statistic, (n_classes - 1) * (n_values - 1))
+    return _test(statistic, (n_classes - 1) * (n_values - 1), _excess(expected))
 
 
 def with_margins(start: NDArray[np.float64], table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,7 +161,13 @@ def normal_test(before: Normal, after: Normal) -> Likelihood:
         return Likelihood(math.inf, 2, 0.0) if variance > 0 else _test(0.0, 2)
     logs = weight * math.log(variance)
     logs -= sum(side.weight * math.log(side.variance) for side in (before, after))
-    return _test(logs, 2)
+    mean_logs = _mean_log(weight) - sum(_mean_log(side.weight) for side in (before, after))
+    return _test(logs, 2, mean_logs - 2.0)
+
+
+def _mean_log(weight: float) -> float:
+    """Rows times the mean of the log of the variance of so many normal numbers."""
+    return weight * (float(digamma((weight - 1.0) / 2.0)) - math.log(weight / 2.0))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

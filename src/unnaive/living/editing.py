@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from unnaive.answer import Answer, EvidenceTable
 from unnaive.answer.edits import Edit, Kind, Value, position, slot_of
 from unnaive.bayes.scoring import TableTerm
-from unnaive.encode import Bins, Categories
+from unnaive.common.wording import listed
+from unnaive.encode import Bins
 from unnaive.estimator.about import moment_text
 from unnaive.models.wrapped import look_inside
 
@@ -80,10 +81,10 @@ def edit(
             f"{answer.schema[j]} holds numbers; {value!r} is none, so it has no interval."
         ) from None
     if slot is None:
-        assert isinstance(term.coder, Categories)
-        some = ", ".join(map(repr, term.coder.values[:8]))
+        known = answer.schema[j].order if isinstance(term.coder, Bins) else term.coder.values
         raise ValueError(
-            f"{answer.schema[j]} has no category {value!r} that the model knows; it knows {some}."
+            f"{answer.schema[j]} has no category {value!r} that the model knows; it knows "
+            f"{listed(known or ())}."
         )
     given = {"value": plain, "label": answer.classes.tolist()[number], "evidence": float(evidence)}
     return _with_edit(model, answer, j, "evidence", by, reason, **given)

@@ -138,7 +138,9 @@ class Plan:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the plan, whole or not at all."""
         columns: list[dict[str, Any]] = [
-            {"name": c.name, "kind": c.kind, "family": c.family} for c in self.schema
+            {"name": c.name, "kind": c.kind, "family": c.family}
+            | ({"order": list(c.order or ())} if c.family == "level" else {})
+            for c in self.schema
         ]
         for node, values in zip(columns, self.values or (), strict=False):
             if isinstance(values, Range):
@@ -157,7 +159,8 @@ class Plan:
         try:
             text = json.dumps(content, indent=1)
         except TypeError as error:
-            raise ValueError(f"a parameter cannot be written as JSON: {error}.") from error
+            what = "a parameter, category or level"
+            raise ValueError(f"{what} cannot be written as JSON: {error}.") from error
         with replacing(path) as file:
             file.write(text.encode() + b"\n")
 
@@ -184,7 +187,12 @@ class Plan:
 
 
 def _values_of(column: Column, coder: Any) -> Range | tuple[Any, ...]:
-    """The values of a column of rows that are no secret."""
+    """The values of a column of rows that are no secret; none where all were missing."""
+    if column.kind == "empty":
+        return ()
+    if column.family == "level":  # each in a cell of its own
+        n = len(column.order or ())
+        return Range(-0.5, max(n, 2) - 0.5, min(max(n, 2), MOST_CELLS))
     if isinstance(coder, Categories):
         return coder.values
     if not isinstance(coder, Grid) or not coder.size:
@@ -196,6 +204,8 @@ def _values_of(column: Column, coder: Any) -> Range | tuple[Any, ...]:
 def _column(node: Any, listed: bool) -> Column:
     fields = {"name", "kind", "family"}
     numbers = isinstance(node, dict) and node.get("kind") == "numeric"
+    if isinstance(node, dict) and node.get("family") == "level":
+        fields.add("order")
     if listed:
         fields |= {"range", "cells"} if numbers else {"categories"}
     if not isinstance(node, dict) or node.keys() != fields:
@@ -206,7 +216,7 @@ def _column(node: Any, listed: bool) -> Column:
         if node[key] not in known:
             choices = ", ".join(known)
             raise ValueError(f"{key} of column {node['name']!r} must be one of {choices}.")
-    column = Column(node["name"], node["kind"], node["family"])
+    column = Column(node["name"], node["kind"], node["family"], tuple(node.get("order", ())))
     column.check()
     return column
 

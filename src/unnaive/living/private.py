@@ -17,7 +17,7 @@ from unnaive.counts.moments import Moments
 from unnaive.counts.summary import mark_whole
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.categories import order_values
-from unnaive.encode.coding import column_slots
+from unnaive.encode.coding import coder_sizes, column_slots
 from unnaive.encode.labels import known_groups, label_groups, read_target
 from unnaive.living.noise import discrete_gaussian, discrete_laplace
 from unnaive.living.plan import Plan, Range
@@ -161,7 +161,7 @@ def private(
             "columns or more rows."
         )
     parts = [_occurring(c, table) for c, table in zip(coders, noisy, strict=True)]
-    out = CountTable.empty(len(labels), [0 if c is None else c.size for c, _ in parts])
+    out = CountTable.empty(len(labels), coder_sizes([c for c, _ in parts]))
     for j, (_, column_counts) in enumerate(parts):
         out.attribute(j)[:] = column_counts
     kept = tuple(c for c, _ in parts)
@@ -215,7 +215,7 @@ def _with_noise(table: NDArray[np.int64], noise: Privacy) -> NDArray[np.int64]:
     return np.where(noisy < max(1, noise.min_count), 0, noisy)
 
 
-def _public(plan: Plan) -> tuple[Labels, list[Bins | Categories]]:
+def _public(plan: Plan) -> tuple[Labels, list[Bins | Categories | None]]:
     """Classes and values of the plan as what rows are counted by."""
     if plan.classes is None or plan.values is None:
         raise ValueError(
@@ -224,15 +224,19 @@ def _public(plan: Plan) -> tuple[Labels, list[Bins | Categories]]:
         )
     # Each twice: numbers of which none comes twice would look like measurements.
     labels, _ = label_groups(read_target([*plan.classes, *plan.classes]))
-    coders: list[Bins | Categories] = [
-        Bins(v.cuts) if isinstance(v, Range) else Categories(order_values(v, column.order))
+    coders: list[Bins | Categories | None] = [
+        Bins(v.cuts)
+        if isinstance(v, Range)
+        else Categories(order_values(v, column.order))
+        if column.kind != "empty"
+        else None
         for column, v in zip(plan.schema, plan.values, strict=True)
     ]
     return labels, coders
 
 
 def _count(
-    block: Block, labels: Labels, coders: list[Bins | Categories]
+    block: Block, labels: Labels, coders: list[Bins | Categories | None]
 ) -> list[NDArray[np.int64]]:
     """Rows by class and slot of each column, in the plan's own values; then those of the classes.
 
@@ -242,9 +246,9 @@ def _count(
     groups = known_groups(labels, block.target)
     known, n = groups < len(labels), len(labels)
     tables = []
-    for j, coder in enumerate(coders):
+    for j, (coder, size) in enumerate(zip(coders, coder_sizes(coders), strict=True)):
         slots = column_slots(block, j, coder, unseen=False)[known].astype(np.int64)
-        width = coder.size + 2
+        width = size + 2
         table = np.bincount(groups[known] * width + slots, minlength=n * width)
         tables.append(table.reshape(n, width)[:, :-1])
     return [*tables, np.bincount(groups[known], minlength=n)[:, None]]
@@ -255,8 +259,8 @@ def _add(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _occurring(
-    coder: Bins | Categories, table: NDArray[np.int64]
-) -> tuple[Grid | Categories, NDArray[np.int64]]:
+    coder: Bins | Categories | None, table: NDArray[np.int64]
+) -> tuple[Grid | Categories | None, NDArray[np.int64]]:
     """The values that still have rows, as a pass over such rows would have numbered them."""
     kept = table[:, 1:].sum(axis=0) > 0
     counts = np.concatenate(
@@ -265,5 +269,7 @@ def _occurring(
     if isinstance(coder, Categories):
         values = tuple(v for v, here in zip(coder.values, kept, strict=True) if here)
         return Categories(values), counts
+    if coder is None:
+        return None, counts
     middles = Range.middles(coder.cuts)[kept]
     return Grid(0, middles, middles), counts

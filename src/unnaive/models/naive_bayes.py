@@ -91,7 +91,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         spread of the class's values over n**(1/5).
     categorical_features : "from_dtype" or array-like, default="from_dtype"
         Which columns are categories: by their type (text, true/false, pandas and polars
-        categories), or those named, numbered or masked here, and these too.
+        categories without an order), or those named, numbered or masked here, and these too.
     max_categories : int or None, default=None
         Group the rarest categories of a column so that no more than this many remain.
     grid_limit : int, default=65534

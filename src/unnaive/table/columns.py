@@ -1,7 +1,8 @@
 """What a column holds, and its numbers as float64, whatever library holds it.
 
 Numeric columns become float64 with NaN for missing; dates and durations count microseconds, so
-that every engine and time unit gives the same numbers.
+that every engine and time unit gives the same numbers. Categories whose type orders them become
+their places in that order.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -23,9 +25,11 @@ from unnaive.table.codes import (
     count_missing,
     in_microseconds,
     is_missing,
+    order_of,
+    read_categorical,
     read_dictionary,
 )
-from unnaive.table.schema import FAMILY_WORDS, Column, Family
+from unnaive.table.schema import FAMILY_WORDS, Column, Family, natural_kind
 
 # ---------------------------------------------------------------------------------------------
 # Families
@@ -43,6 +47,29 @@ FAMILY_OF_KIND: dict[str, Family] = {
     "T": "text",
     "S": "text",
 }
+
+
+def describe_column(
+    column: Native, name: Any, *, forced: bool = False, coded: bool = False
+) -> Column:
+    """What a column holds, and how it is used: by its type, unless it is ``forced`` to be
+    categories. That it is ``coded`` does not declare it to be categories.
+    """
+    order = () if forced or coded else order_of(column)
+    if order and not has_no_value(column):
+        return Column(name, "numeric", "level", order)
+    if forced or (is_declared_categorical(column) and not coded and not order):
+        return Column(name, "categorical", family_of(column, name))
+    family = "empty" if order else family_of(_as_numbers(column), name)
+    return Column(name, natural_kind(family), family)
+
+
+def as_categories(spec: Column) -> Column:
+    """Ordered categories as plain ones, of the family of their values; others as they are."""
+    if spec.family != "level":
+        return spec
+    family = _family_of_objects(as_objects(spec.order or ()), spec.name)
+    return replace(spec, kind="categorical", family=family)
 
 
 def family_of(column: Native, name: str | int) -> Family:
@@ -163,7 +190,7 @@ def _family_of_type(t: type) -> Family | None:
         return "time"
     if issubclass(t, (numbers.Real, decimal.Decimal)):
         return "number"
-    # Intervals and periods of pandas have no number, but a name.
+    # Intervals and periods of pandas that are categories have no number, but a name.
     named = issubclass(t, (str, bytes)) or t.__module__.startswith("pandas")
     return "text" if named else "object"
 
@@ -175,6 +202,9 @@ def _family_of_type(t: type) -> Family | None:
 
 def read_numeric(column: Native, spec: Column) -> NDArray[np.float64]:
     """Values as contiguous float64, NaN where missing."""
+    if spec.family == "level":
+        return _read_levels(column, spec)
+    column = _as_numbers(column)
     try:
         if isinstance(column, nw.Series):
             values = _numeric_series(column, spec)
@@ -187,6 +217,36 @@ def read_numeric(column: Native, spec: Column) -> NDArray[np.float64]:
     except OverflowError:
         raise beyond_time(spec) from None
     return read_only(np.ascontiguousarray(values, dtype=np.float64))
+
+
+def _read_levels(column: Native, spec: Column) -> NDArray[np.float64]:
+    """Places of values in their order; values that it does not list count as missing."""
+    place = {value: k for k, value in enumerate(spec.order or ())}
+    raw = read_categorical(column, spec)
+    places = np.array([np.nan, *(place.get(value, np.nan) for value in raw.values)])
+    return read_only(places[raw.slots])
+
+
+def _as_numbers(column: Native) -> Native:
+    """Periods of pandas as the moments when they begin, intervals as their middles, or the end
+    that they have; other columns as they are.
+    """
+    if not isinstance(column, nw.Series) or column.dtype != nw.Unknown:
+        return column
+    native = column.to_native()
+    if getattr(getattr(native, "type", None), "extension_name", "").startswith("pandas."):
+        native = native.to_pandas()  # in a table of Arrow, as pandas writes them to files
+    array: Any = getattr(native, "array", None)
+    if hasattr(array, "start_time"):
+        return np.asarray(array.start_time)
+    if not hasattr(array, "mid"):
+        return column
+    if array.dtype.subtype.kind not in "iuf":
+        return np.asarray(array.mid)
+    left, right = (np.asarray(end, dtype=np.float64) for end in (array.left, array.right))
+    with np.errstate(invalid="ignore"):  # of both infinite ends
+        middle = left + (right - left) / 2
+    return np.where(np.isinf(left), right, np.where(np.isinf(right), left, middle))
 
 
 def _numeric_series(column: nw.Series[Any], spec: Column) -> NDArray[Any]:

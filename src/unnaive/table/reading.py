@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from unnaive.table.codes import Native
-from unnaive.table.columns import family_of, has_no_value, is_declared_categorical
+from unnaive.table.columns import as_categories, describe_column, has_no_value
 from unnaive.table.fingerprint import CheckedSource
 from unnaive.table.picking import PickedSource
 from unnaive.table.scan import ENGINES, FILES, Scan
@@ -21,9 +21,8 @@ from unnaive.table.schema import (
     FAMILY_WORDS,
     Column,
     Schema,
-    natural_kind,
+    chosen_as_categorical,
     refuse_duplicates,
-    resolve_kinds,
 )
 from unnaive.table.source import Block, MemorySource, Source, column_of, keep_rows
 
@@ -91,7 +90,8 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         raise TypeError("X is a lazy table; call .collect() on it first.")
     if isinstance(frame, nw.Series):
         raise ValueError(
-            "X is a single column. Expected 2D array or table: pass a table, as X.to_frame() makes."
+            "X is a single column or row. Expected 2D array or table: pass a table, which "
+            "X.to_frame() makes of a column, and table.iloc[[0]] or table.head(1) of a row."
         )
     if hasattr(X, "__arrow_c_stream__"):
         import pyarrow as pa
@@ -196,13 +196,12 @@ def new_schema(
     coded: frozenset[str] = frozenset(),
 ) -> Schema:
     """What the columns hold; those that are ``coded`` are not declared categorical by that."""
-    each = [column_of(columns, j) for j in range(len(names))]
-    families = [family_of(column, name) for column, name in zip(each, names, strict=True)]
-    declared = [
-        is_declared_categorical(column) and name not in coded
-        for column, name in zip(each, names, strict=True)
-    ]
-    return Schema(resolve_kinds(names, families, declared, categorical_features), named)
+    chosen = chosen_as_categorical(names, categorical_features)
+    each = (
+        describe_column(column_of(columns, j), name, forced=chosen[j], coded=name in coded)
+        for j, name in enumerate(names)
+    )
+    return Schema(tuple(each), named)
 
 
 def check_against(fitted: Schema, columns: Sequence[Native] | NDArray[Any]) -> Schema:
@@ -216,12 +215,13 @@ def check_against(fitted: Schema, columns: Sequence[Native] | NDArray[Any]) -> S
 
 
 def _check_column(spec: Column, column: Native) -> Column:
-    family = family_of(column, spec.name)
-    if family in ("empty", spec.family) or has_no_value(column):
+    plain = as_categories(spec)
+    described = describe_column(column, spec.name, forced=plain.kind == "categorical")
+    family = described.family
+    if family in ("empty", plain.family) or has_no_value(column):
         return spec
     if spec.family == "empty":
-        forced = spec.kind == "categorical" or is_declared_categorical(column)
-        return Column(spec.name, "categorical" if forced else natural_kind(family), family)
+        return described
     if spec.kind == "numeric" and spec.family == "number" and family == "bool":
         return spec
     raise ValueError(

@@ -13,20 +13,21 @@ from unnaive.common.checks import check_hashes, expect
 from unnaive.common.wording import listed
 
 Kind = Literal["numeric", "categorical", "empty"]
-Family = Literal["number", "time", "duration", "bool", "text", "object", "empty"]
+Family = Literal["number", "time", "duration", "level", "bool", "text", "object", "empty"]
 
 FAMILY_WORDS: dict[Family, str] = {
     "number": "numbers",
     "time": "dates or times",
     "duration": "durations",
+    "level": "ordered categories",
     "bool": "true/false values",
     "text": "text",
     "object": "objects",
     "empty": "only missing values",
 }
 
-# Families whose values have a distance; the others can only be categories.
-NUMERIC_FAMILIES: frozenset[Family] = frozenset({"number", "time", "duration"})
+# Families whose values can be cut; the others can only be categories.
+NUMERIC_FAMILIES: frozenset[Family] = frozenset({"number", "time", "duration", "level"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,12 @@ class Column:
     numbers may be used as categories. A column without a single value is ``"empty"`` and takes
     the kind of the first part of the table that has values.
 
-    ``order`` lists the categories of a type that orders them; it is empty where none does, and
-    None where parts of the data have different orders, which counts as no order. ``whole`` says
-    that every number the model was fitted on is a whole one.
+    ``order`` lists the categories of a type that orders them. A column of the family ``"level"``
+    is read as numbers, the places of its values in that list, from 0 on. Where such a column is
+    used as categories, the list says how they are sorted; it is empty where no type orders them,
+    and None where parts of the data have different orders, which counts as no order.
+
+    ``whole`` says that every number the model was fitted on is a whole one.
     """
 
     name: Any
@@ -54,11 +58,14 @@ class Column:
     def check(self) -> None:
         """Refuse a column that no table has."""
         hash(self.name)  # names are looked up
-        allowed = {"categorical", natural_kind(self.family)}
+        level = self.family == "level"
+        allowed = {natural_kind(self.family), "numeric" if level else "categorical"}
         expect(
             self.kind in allowed, f"{self} holds {FAMILY_WORDS[self.family]}, but is {self.kind}."
         )
-        expect(not self.order or self.kind == "categorical", f"{self} is {self.kind}, but ordered.")
+        expect(self.order or not level, f"{self} has no levels.")
+        sorts = level or self.kind == "categorical"
+        expect(not self.order or sorts, f"{self} is {self.kind}, but ordered.")
         distinct = len(set(self.order or ())) == len(self.order or ())
         expect(distinct, f"{self} lists a category twice in its order.")
 
@@ -73,6 +80,12 @@ class Column:
             raise ValueError(
                 f"{self} holds {FAMILY_WORDS[self.family]} in one part of the data and "
                 f"{FAMILY_WORDS[other.family]} in another; convert it to one type."
+            )
+        if self.family == "level" and self.order != other.order:
+            raise ValueError(
+                f"{self} has the levels {listed(self.order or ())} in one part of the data and "
+                f"{listed(other.order or ())} in another; give all parts one list of categories, "
+                "or name the column in categorical_features."
             )
         return Column(self.name, self.kind, self.family, _common_order(self, other))
 
@@ -151,22 +164,6 @@ def join_schemas(schemas: Sequence[Schema]) -> Schema:
     return Schema(tuple(joined), schemas[0].named)
 
 
-def resolve_kinds(
-    names: Sequence[Any],
-    families: Sequence[Family],
-    declared: Sequence[bool],
-    categorical_features: Any,
-) -> tuple[Column, ...]:
-    """Each column's kind, from its family, whether its type declares it categorical, and the
-    ``categorical_features`` parameter.
-    """
-    chosen = _chosen_as_categorical(names, categorical_features)
-    return tuple(
-        Column(name, "categorical" if forced or is_declared else natural_kind(family), family)
-        for name, family, is_declared, forced in zip(names, families, declared, chosen, strict=True)
-    )
-
-
 def natural_kind(family: Family) -> Kind:
     """How a column is used unless something else is said."""
     if family == "empty":
@@ -174,7 +171,8 @@ def natural_kind(family: Family) -> Kind:
     return "numeric" if family in NUMERIC_FAMILIES else "categorical"
 
 
-def _chosen_as_categorical(names: Sequence[Any], parameter: Any) -> list[bool]:
+def chosen_as_categorical(names: Sequence[Any], parameter: Any) -> list[bool]:
+    """Which columns the ``categorical_features`` parameter names."""
     n = len(names)
     if parameter is None or (isinstance(parameter, str) and parameter == "from_dtype"):
         return [False] * n

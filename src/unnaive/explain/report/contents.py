@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from unnaive.answer import Answer, ClassTree, Folded, Foreign, Scorecard, scorecard
+from unnaive.answer import Answer, ClassTree, Folded, Foreign, Pool, Scorecard, scorecard
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
@@ -111,7 +111,12 @@ class Contents:
         return parts if informative else []
 
     def _titles(self) -> dict[int, str]:
-        """Titles of the nodes of a tree."""
+        """Titles of the nodes of a tree, and of the members of a pool."""
+        core = self.answer.core
+        if isinstance(core, Pool) and self.reading is not None and core.join == "geometric":
+            weights = dict(zip(core.names, core.weights.tolist(), strict=True))
+            named = enumerate(self.reading.names)
+            return {k: f"{n}, weight {weights[n]:.2f} in the pool" for k, n in named if k}
         return {
             node.node: f"{'node' if node.children else 'leaf'} {node.node}: {node.condition}"
             if node.condition

@@ -44,6 +44,7 @@ class PageRows:
                 "family": column.family,
                 **_coder(coder),
                 **(_range(values, coder) if column.kind == "numeric" else {}),
+                **({"levels": [*map(str, column.order or ())]} if column.family == "level" else {}),
             }
             for name, column, coder, values in zip(
                 names, block.schema, coders, self.values, strict=True

@@ -13,7 +13,7 @@ from unnaive.store.sql.dialects import Dialect, case, is_null, ref, text, whole
 from unnaive.store.sql.statement import MOST_BRANCHES, Statement, Step
 from unnaive.table import Column, Schema
 from unnaive.table.codes import as_objects
-from unnaive.table.columns import read_numeric
+from unnaive.table.columns import as_categories, read_numeric
 
 TABLE = "t"  # what the user's table is called inside the first step
 FEW_CUTS = 8  # compared one after the other; more are halved
@@ -62,6 +62,8 @@ class Columns:
         self.statement, self.schema, self.names = statement, schema, names
         self.dialect: Dialect = statement.dialect
         self._read = statement.step("values")
+        ordered = any(column.family == "level" for column in schema)
+        self._levels = statement.step("levels") if ordered else self._read
         self._number = statement.step("slots")
         self._values: dict[int, str] = {}
         self._slots: dict[tuple[int, Any], str] = {}
@@ -73,8 +75,13 @@ class Columns:
     def value(self, j: int) -> str:
         """Column j as the model reads it: a float, or a category."""
         if j not in self._values:
-            read = self.dialect.read(self.schema[j], self.names[j], TABLE)
+            column = self.schema[j]
+            read = self.dialect.read(as_categories(column), self.names[j], TABLE)
             self._values[j] = self._read.define("x", read)
+            if column.family == "level":
+                places = {v: self.dialect.double(k) for k, v in enumerate(column.order or ())}
+                place = self._look_up(self._levels, self._values[j], column, places)
+                self._values[j] = self._levels.define("x", place)
         return self._values[j]
 
     def slot(self, j: int, coder: CoarseCoder) -> str:
@@ -121,18 +128,26 @@ class Columns:
     def _category(
         self, step: Step, column_value: str, column: Column, coder: Categories
     ) -> exp.Expr:
-        unseen = whole(coder.size + 1)
-        literals = [(self._literal(column, v), slot) for v, slot in coder.index.items()]
-        self.statement.count(len(literals))
-        if len(literals) <= MOST_BRANCHES:
-            slot_of = case(
-                [(value, whole(slot)) for value, slot in literals], unseen, ref(column_value)
-            )
-        else:
-            rows = [[value, whole(slot)] for value, slot in literals]
-            joined = step.join(ref(column_value), rows)[0]
-            slot_of = exp.Coalesce(this=joined, expressions=[unseen])
+        slots = {value: whole(slot) for value, slot in coder.index.items()}
+        slot_of = self._look_up(step, column_value, column, slots, whole(coder.size + 1))
         return case([(is_null(ref(column_value)), whole(0))], slot_of)
+
+    def _look_up(
+        self,
+        step: Step,
+        column_value: str,
+        column: Column,
+        table: Mapping[Any, exp.Expr],
+        otherwise: exp.Expr | None = None,
+    ) -> exp.Expr:
+        """What a table says of a category; ``otherwise``, or NULL, where it does not list it."""
+        column = as_categories(column)
+        rows = [(self._literal(column, value), entry) for value, entry in table.items()]
+        self.statement.count(len(rows))
+        if len(rows) <= MOST_BRANCHES:
+            return case(rows, otherwise, ref(column_value))
+        joined = step.join(ref(column_value), [list(row) for row in rows])[0]
+        return joined if otherwise is None else exp.Coalesce(this=joined, expressions=[otherwise])
 
     def _literal(self, column: Column, value: Any) -> exp.Expr:
         """A category as the database would hold it."""

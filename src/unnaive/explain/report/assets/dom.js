@@ -107,6 +107,7 @@ U.moment = (microseconds, family) => {
 
 // A value of a column as text.
 U.value = (column, value) => {
+  if (column.levels) return column.levels[value] ?? "missing";
   if (column.kind === "numeric") {
     return column.family === "number" ? U.number(value, 6) : U.moment(value, column.family);
   }

@@ -31,6 +31,7 @@ U.whatIf = (place, data, model) => {
     if (column.kind === "categorical" && column.names) {
       return column.names.slice(0, 60).map((_, k) => k + 1);
     }
+    if (column.levels) return column.levels.slice(0, 60).map((_, k) => k);
     if (column.kind !== "numeric" || !(column.high >= column.low)) return [];
     const inside = column.cuts && Array.from(column.cuts).filter((c) => c >= column.low && c < column.high);
     if (inside && inside.length && inside.length <= 40) {
@@ -83,7 +84,11 @@ U.whatIf = (place, data, model) => {
     const onPath = U.el("small", { hidden: true }, " on the path");
     let show = () => {};
     let reader = "";
-    if (column.kind === "numeric") [reader, show] = numberControl(j, column, control, label);
+    if (column.levels) {
+      const box = U.select(["missing", ...column.levels], 0, (k) => set(j, k ? k - 1 : NaN), { id: label });
+      control.append(box);
+      show = () => { box.value = Number.isNaN(state.row[j]) ? 0 : state.row[j] + 1; };
+    } else if (column.kind === "numeric") [reader, show] = numberControl(j, column, control, label);
     else if (column.names) {
       const options = ["missing", ...column.names, "a value never seen"];
       const box = U.select(options, 0, (slot) => set(j, slot), { id: label });
