@@ -196,7 +196,7 @@ def _scores(root: Any, row: pd.DataFrame) -> np.ndarray | None:
 
 
 def _forest(root: ClassForest, block: Any) -> np.ndarray:
-    """The mean of the leaves, found node by node, raised to a power."""
+    """The mean of the leaves, found node by node, raised to a power; a factor for each class."""
     mean, after = np.zeros(root.n_outputs), 0
     for start, end in zip(root.start, root.start[1:], strict=False):
         attribute, leaf = root.attribute[start:end], 0
@@ -219,7 +219,7 @@ def _forest(root: ClassForest, block: Any) -> np.ndarray:
             weight[root.entry_class[k]] += root.entry_weight[k]
         mean += weight / weight.sum() / root.n_trees
         after += int(root.n_entries[start:end].sum())
-    raised = mean**root.power
+    raised = mean**root.power * np.exp(0.0 if root.intercept is None else root.intercept)
     return raised / raised.sum()
 
 

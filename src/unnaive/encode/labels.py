@@ -233,8 +233,8 @@ def refuse_strange_labels(any_known: Any, labels: Labels, given: Sequence[Any]) 
     if np.any(any_known):
         return
     each = [
-        ", ".join(list(dict.fromkeys(map(repr, list(values)[:1000])))[:4])
-        for values in (given, labels.classes.tolist())
+        ", ".join(list(dict.fromkeys(map(repr, values[:1000].tolist())))[:4])
+        for values in (np.asarray(given, dtype=object), labels.classes)
     ]
     raise ValueError(
         f"no row has a label that the model knows: y has {each[0]}, but the classes are {each[1]}; "

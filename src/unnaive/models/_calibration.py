@@ -36,7 +36,7 @@ from unnaive.table.storage import Storage, join, join_records, stretches
 CALIBRATING = "calibrating"
 # Evidence by column that is kept, rows x columns x classes: 256 MiB
 MOST_NUMBERS = 1 << 25
-PART = 1 << 18  # numbers of rows whose evidence is taken at a time: all at once would be held twice
+PART = 1 << 16  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
 def check_calibration(model: Any, *more: str) -> None:
