@@ -9,19 +9,17 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
-    KILLED,
     QUICK,
     awkward_table,
     dies_once,
     features,
-    few_are_many,
     kill_once,
     many_numbers,
     only_labels,
 )
 from helpers import assert_same_model
 from recording import Record
-from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, META, MIXTURES, TREES, UNNAIVE
+from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, MIXTURES, TREES, UNNAIVE
 from unnaive import (
     Discretizer,
     NaiveBayesClassifier,
@@ -34,6 +32,7 @@ from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
+# Dask has class decomposition too, which takes many passes.
 FAMILIES = [
     NaiveBayesClassifier(),
     NaiveBayesClassifier(numeric="gaussian"),
@@ -50,7 +49,6 @@ FAMILIES = [
     FORESTS[0],
     clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2),
     CLUSTERERS[0],
-    clone(META[0]).set_params(cv=2, max_clusters=2),  # every number tried is several passes
 ]
 
 
@@ -87,17 +85,15 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
 def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     table, seven, monkeypatch, tmp_path, spark
 ):
-    few_are_many(monkeypatch)
     seven.count()
     before = cached(spark)
     monkeypatch.setattr(SparkSource, "each", only_labels(SparkSource.each))
-    first, *others = (model for model, *_ in KILLED)
     with monkeypatch.context() as patched:
         marker = kill_once(patched, SparkRecords, "advance", 3, tmp_path)
-        assert_same_model(*both(first, table, seven, weight="weight", where="workers"))
+        assert_same_model(*both(QUICK[0], table, seven, weight="weight", where="workers"))
     assert marker.exists()
-    for estimator in others:  # which lose workers on Dask
-        assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
+    # Equal rows come together by a shuffle of Spark's own; what else there is, Dask has too.
+    assert_same_model(*both(QUICK[3], table, seven, weight="weight", where="workers"))
     assert cached(spark) == before
 
 
