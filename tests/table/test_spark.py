@@ -19,7 +19,7 @@ from clusters import (
 )
 from helpers import assert_same_model
 from recording import Record
-from registry import BAGGED, BOOSTED, CHOOSERS, CLUSTERERS, FORESTS, MIXTURES, TREES, UNNAIVE
+from registry import CHOOSERS, CLUSTERERS, TREES, UNNAIVE
 from unnaive import (
     Discretizer,
     NaiveBayesClassifier,
@@ -32,21 +32,14 @@ from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
-# Dask has class decomposition too, which takes many passes.
+# Of each way of reading: tables of counts, moments, rows that come again, with labels or not. Dask
+# and files have all models.
 FAMILIES = [
-    NaiveBayesClassifier(),
     NaiveBayesClassifier(numeric="gaussian"),
-    NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
     NaiveBayesClassifier(grid_limit=8, n_jobs=2),
     Discretizer("sigma"),
     TREES[0],
-    TREES[2],
-    TREES[4],
-    BOOSTED[1],
-    BAGGED[0],
-    MIXTURES[0],
     UNNAIVE[0],
-    FORESTS[0],
     clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2),
     CLUSTERERS[0],
 ]
