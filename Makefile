@@ -12,7 +12,7 @@ MACHINE_CODE := src/unnaive/machine_code
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
 		($(PYTHON) -m pip install --user virtualenv && $(PYTHON) -m virtualenv $(VENV))
-	@UNNAIVE_MACHINE_CODE=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(1)]" $(2)
+	@UNNAIVE_MACHINE_CODE=0 $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable ".[$(1)]" $(2)
 	@touch $@
 endef
 

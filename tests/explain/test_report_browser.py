@@ -41,7 +41,9 @@ from unnaive.explain.report.rows import PageRows
 from unnaive.table import open_table
 
 MODELS = [
-    *CLASSIFIERS,
+    *{type(e): e for e in reversed(CLASSIFIERS)}.values(),  # the first of every class
+    NaiveBayesClassifier(numeric="gaussian"),
+    NaiveBayesClassifier(numeric="kernel", missing="value"),
     *META,
     CHOOSERS[1],
     ClassDecompositionClassifier(UNNAIVE[1], random_state=0),

@@ -69,15 +69,7 @@ MODELS = {
     ),
 }
 # Spark takes seconds to plan a statement: one model of each kind.
-ON_SPARK = [
-    "mdl",
-    "kernel of one column",
-    "nbtree, every split",
-    "c45",
-    "bagged, hard votes",
-    "mixture of mixtures",
-    "decomposition",
-]
+ON_SPARK = ["kernel of one column", "nbtree, every split", "bagged, hard votes", "decomposition"]
 
 
 @pytest.fixture(scope="module")

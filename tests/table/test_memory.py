@@ -13,7 +13,7 @@ import pytest
 # Bytes of memory for each row that the fitted model itself has: labels, out-of-bag votes, and
 # tables of densities, which do not grow with rows (so few as here make them look large).
 KEPT = {
-    "nbtree": 0, "nbtree_global": 0, "flexible": 3, "c45": 0, "boosted": 0,
+    "nbtree": 0, "flexible": 3, "c45": 0, "boosted": 0,
     "bagged": 32, "mixture": 0, "mixture_batch": 0, "latent": 8, "decomposition": 8,
 }  # fmt: skip
 MOST = {name: 10.0 + own for name, own in KEPT.items()}  # more: some array is not in a file
@@ -35,7 +35,6 @@ own = {**seed, **coarse}
 MODELS = {
     "nb": u.NaiveBayesClassifier(**coarse),
     "nbtree": u.NBTreeClassifier(max_depth=1, cv=2, **own),
-    "nbtree_global": u.NBTreeClassifier(max_depth=1, cv=2, discretize="global", **own),
     "flexible": u.FlexibleNBTreeClassifier(max_depth=1, cv=2, bandwidth=0.1, **own),
     "c45": u.C45Classifier(max_depth=6, **coarse),
     "boosted": u.BoostedNaiveBayesClassifier(
