@@ -83,6 +83,7 @@ def _has_glyph(letter: str) -> bool:
 @lru_cache(maxsize=1)
 def _fonts() -> list[Any]:
     """The fonts that text is drawn with."""
+    pyplot()  # or the error that says how to install it
     from matplotlib import font_manager, rcParams
 
     fonts = []
