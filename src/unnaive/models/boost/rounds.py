@@ -44,7 +44,7 @@ SETTLED = 0.1
 RIDGE = 1.0  # four rows that are as likely as not
 LEAST_ROWS = 4.0
 # Leaves of a step of a single column: one cut is smoother, three reach single values in few rounds.
-SMOOTH, FINE = 2, 4
+FEW_LEAVES, MANY_LEAVES = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def step_rule(heaviest: float, rate: float, missing: str) -> Rule:
     """How steps are taken, where no row weighs more than this."""
     unit = max(1.0 / kernels.FINE, 2.0 ** (math.ceil(math.log2(heaviest)) - 30))  # 32-bit numbers
     lowest = 0 if missing == "value" else 1
-    return Rule(float(rate), RIDGE, LEAST_ROWS, together(rate), lowest, unit, SMOOTH)
+    return Rule(float(rate), RIDGE, LEAST_ROWS, together(rate), lowest, unit, FEW_LEAVES)
 
 
 def together(rate: float) -> int:

@@ -9,7 +9,7 @@ from unnaive.bayes.estimate import log_likelihood
 from unnaive.common.threads import in_threads
 from unnaive.models.boost import kernels
 from unnaive.models.boost.coding import Numbering
-from unnaive.models.boost.rounds import FINE, SMOOTH, Bag, Booster
+from unnaive.models.boost.rounds import FEW_LEAVES, MANY_LEAVES, Bag, Booster
 
 SHARES = (0.2, 0.4, 0.6, 0.8)
 ALPHA = 0.5  # pseudo-count of every value
@@ -62,16 +62,16 @@ def _boost_by_leaves(booster: Booster) -> list[float]:
     neighbours, as amounts of money do, two a little better where evidence is smooth.
     """
     rule = booster.rule
-    booster.rule = rule._replace(leaves=FINE)
+    booster.rule = rule._replace(leaves=MANY_LEAVES)
     fine = booster.run()
     tables = [bag.tables for bag in booster.bags]
-    booster.rule = rule._replace(leaves=SMOOTH)
+    booster.rule = rule._replace(leaves=FEW_LEAVES)
     for bag in booster.bags:
         bag.tables = np.zeros_like(bag.tables)
     smooth = booster.run(most=PATIENCE * booster.bags[0].n_rounds)
     if min(fine) >= (1.0 - WORTH) * min(smooth):
         return smooth
-    booster.rule = rule._replace(leaves=FINE)
+    booster.rule = rule._replace(leaves=MANY_LEAVES)
     for bag, evidence in zip(booster.bags, tables, strict=True):
         bag.tables = evidence
     return fine
