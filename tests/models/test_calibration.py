@@ -24,7 +24,7 @@ from unnaive import (
     merge,
 )
 from unnaive.answer import Calibrated
-from unnaive.bayes.calibrate import LEAST_SLOPE, RIDGE, SHIFT_RIDGE, fit_calibration
+from unnaive.bayes.calibrate import LEAST_SLOPE, RIDGE, SHIFT_RIDGE, fit_calibration, fit_columns
 from unnaive.estimator.registry import family
 
 FAMILY = family()
@@ -98,6 +98,19 @@ def test_calibration_knows_neither_order_nor_threads_and_weight_is_repetition():
     other = fit_calibration(scores[order], groups[order], n_jobs=2)
     assert one.slope == other.slope
     assert (one.intercept == other.intercept).all()
+
+
+def test_more_columns_than_rows_can_tell_apart_share_the_slope():
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 2, 60)
+    logs = rng.normal(size=(60, 80, 2)) + 0.2 * np.eye(2)[groups][:, None]
+    shared = fit_calibration(logs, groups)
+    many = fit_columns(logs, groups, np.ones(60))
+    assert many.slope == shared.slope
+    assert (many.columns == shared.slope).all()
+    np.testing.assert_array_equal(many.intercept, shared.intercept)
+    few = fit_columns(logs[:, :20], groups, np.ones(60))
+    assert len(np.unique(few.columns)) == 19
 
 
 def test_evidence_against_the_classes_is_nearly_switched_off():

@@ -8,7 +8,7 @@ are convex, and fitted by Newton's method.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -33,6 +33,9 @@ RIDGE, SHIFT_RIDGE = 1.0, 0.01
 # The same for the factors of columns, which start from the slope: the least log loss within the
 # training rows of 15 data sets, of 1, 4, 16 and 64.
 COLUMN_RIDGE = 16.0
+# More columns than these, or than rows, share the slope: a factor each would cost their square in
+# every row, and rows could not tell them apart.
+MOST_FACTORS = 512
 # More classes than these are taken to move one by one: a row costs their number, not its square.
 MOST_TOGETHER = 64
 STEPS = 100
@@ -229,7 +232,7 @@ def fit_columns(
 ) -> Calibration:
     """A factor for each column and the intercepts under which the classes are most probable.
 
-    Factors are pulled to the slope that all of them would share.
+    Factors are pulled to the slope that all of them would share, which very many columns do.
 
     Parameters
     ----------
@@ -243,6 +246,8 @@ def fit_columns(
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
     shared = fit_calibration(logs, groups, weight, n_jobs, storage=storage)
     factors = np.full(n_factors, shared.slope)
+    if n_factors > min(MOST_FACTORS, whole):
+        return replace(shared, columns=factors[1:])
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
     start = np.concatenate((factors, shared.intercept - (1.0 - shared.slope) * base))
