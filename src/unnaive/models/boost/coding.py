@@ -155,7 +155,7 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stripes:
+class LocalStripes:
     """Coded rows that are here: all of them, or where there are many, stripes that part them at
     random.
 
@@ -245,6 +245,14 @@ def code_block(
     return Coded(slots, groups, weight)
 
 
+def slots_of_pairs(slots: NDArray[Any], places: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """The coarser slots that pairs use."""
+    out = np.empty(slots.shape, np.uint8)
+    for j, place in enumerate(places):
+        out[j] = place[slots[j]]
+    return out
+
+
 def row_keys(
     slots: NDArray[Any], weight: NDArray[np.float64], storage: Storage | None = None
 ) -> NDArray[np.int64]:
@@ -261,7 +269,7 @@ def code_rows(
     n_rows: int,
     n_folds: int,
     seed: int,
-) -> Stripes:
+) -> LocalStripes:
     """All rows, coded in one pass, and the fold that holds each of them out (none: no folds).
 
     Folds are dealt by the rows' values, class by class: equal rows take each other's place, so that
@@ -272,8 +280,7 @@ def code_rows(
     room = source.storage
     pair_slots = room.empty(coded.slots.shape, np.uint8)
     for part in stretches(n_rows):
-        for j, place in enumerate(numbering.places):
-            pair_slots[j, part] = place[coded.slots[j, part]]
+        pair_slots[:, part] = slots_of_pairs(coded.slots[:, part], numbering.places)
     weight = np.empty(0) if coded.weight is None else coded.weight
     folds = np.empty(0, np.uint8)
     if n_folds:
@@ -283,10 +290,10 @@ def code_rows(
             bits = room.take(row_bits(seed, keys, room), order)
             order = room.take(order, room.argsort(bits))
             whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-            return Stripes(_part(whole, order, n_folds), order, room)
+            return LocalStripes(_part(whole, order, n_folds), order, room)
         folds = deal_folds(seed, keys, coded.groups, n_folds).astype(np.uint8)
     whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-    return Stripes([whole], np.empty(0, np.intp), room)
+    return LocalStripes([whole], np.empty(0, np.intp), room)
 
 
 def stripe_edges(n_rows: int, n_folds: int) -> NDArray[np.intp]:
