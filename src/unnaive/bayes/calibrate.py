@@ -272,10 +272,7 @@ def _base(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | No
 
 
 def _row_weights(
-    n_classes: int,
-    _scores: NDArray[np.float64],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
+    n_classes: int, _scores: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Weight of the rows of each class, and of all."""
     totals = np.zeros(n_classes)

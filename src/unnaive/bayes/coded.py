@@ -44,10 +44,7 @@ def coded_scores(rows: CodedRows, scorer: Scorer, n_jobs: int | None = None) -> 
 
 
 def own_probabilities(
-    rows: CodedRows,
-    scorer: Scorer,
-    n_jobs: int | None = None,
-    storage: Storage | None = None,
+    rows: CodedRows, scorer: Scorer, n_jobs: int | None = None, storage: Storage | None = None
 ) -> NDArray[np.float64]:
     """Probability of its own class for each row."""
     own = (storage or Storage()).empty(rows.n_rows, np.float64)

@@ -87,11 +87,7 @@ def refit_pool(pool: PooledClassifier, rows: LabelledRows) -> PooledClassifier:
 
 
 def _fit_members(
-    model: PooledClassifier,
-    names: Sequence[str],
-    weights: Weights,
-    loss: float,
-    rows: LabelledRows,
+    model: PooledClassifier, names: Sequence[str], weights: Weights, loss: float, rows: LabelledRows
 ) -> PooledClassifier:
     """A pool of those members that have a weight, each fitted on all rows."""
     fitted = {

@@ -137,10 +137,7 @@ def _estimate_costs(
 
 
 def _probe(
-    estimator: Any,
-    rows: LabelledRows,
-    budget: TimeBudget,
-    allowed: float,
+    estimator: Any, rows: LabelledRows, budget: TimeBudget, allowed: float
 ) -> dict[int, float]:
     """Seconds of fits on the first rows, by their number, as long as they are few enough."""
     seconds: dict[int, float] = {}

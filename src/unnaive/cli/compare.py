@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from unnaive.cli.console import say
 from unnaive.cli.options import (
     Categorical,
@@ -19,41 +17,31 @@ from unnaive.cli.options import (
     Seed,
     Target,
     Weight,
+    option,
 )
 
-Models = Annotated[
-    str,
-    typer.Option("--models", "-m", metavar="NAMES", help="Models to compare, separated by commas."),
-]
+Models = Annotated[str, option("--models -m", "NAMES", "Models to compare, separated by commas.")]
 TimeLimit = Annotated[
-    float | None,
-    typer.Option("--time", metavar="SECONDS", help="Time budget; the cheapest models come first."),
+    float | None, option("--time", "SECONDS", "Time budget; the cheapest models come first.")
 ]
 Criterion = Annotated[
     str,
-    typer.Option(
+    option(
         "--by",
-        metavar="MEASURE",
-        help="Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
+        "MEASURE",
+        "Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
         "average_precision, f1 or ks (Kolmogorov-Smirnov).",
     ),
 ]
-Folds = Annotated[
-    int, typer.Option("--cv", metavar="NUMBER", help="Number of cross-validation folds.", min=2)
-]
+Folds = Annotated[int, option("--cv", "NUMBER", "Number of cross-validation folds.", min=2)]
 Repeats = Annotated[
-    int,
-    typer.Option(
-        "--repeats", metavar="NUMBER", help="Number of times rows are dealt into folds.", min=1
-    ),
+    int, option("--repeats", "NUMBER", "Number of times rows are dealt into folds.", min=1)
 ]
 BestModelFile = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write the best model to this file."),
+    Path | None, option("--out -o", "FILE", "Write the best model to this file.")
 ]
 ResultsFile = Annotated[
-    Path | None,
-    typer.Option("--results", metavar="FILE", help="Write the table to this CSV or Parquet file."),
+    Path | None, option("--results", "FILE", "Write the table to this CSV or Parquet file.")
 ]
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from unnaive.cli.console import say
-from unnaive.cli.options import Quiet, argument
+from unnaive.cli.options import Quiet, argument, option
 
 SAMPLES = {
     "credit": "german credit: 1,000 real loans, mixed columns, classes good and bad",
@@ -28,20 +26,16 @@ def data(
     name: Annotated[str, argument(help="Name of the table; without it, they are listed.")] = "",
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV or Parquet file; - is standard output. Default: NAME.csv, never replaced.",
+        option(
+            "--out -o",
+            "FILE",
+            "CSV or Parquet file; - is standard output. Default: NAME.csv, never replaced.",
         ),
     ] = None,
     rows: Annotated[
-        int | None,
-        typer.Option(
-            "--rows", "-n", metavar="NUMBER", help="Number of rows of a generated table.", min=1
-        ),
+        int | None, option("--rows -n", "NUMBER", "Number of rows of a generated table.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Random seed.", min=0)] = 0,
+    seed: Annotated[int, option("--seed", "NUMBER", "Random seed.", min=0)] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Write a sample table to a file.

@@ -17,6 +17,7 @@ from unnaive.cli.options import (
     Positive,
     Quiet,
     Threshold,
+    option,
 )
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
@@ -24,10 +25,7 @@ MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sampl
 
 def explain(
     model: ModelFile,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.", show_default=False),
-    ],
+    out: Annotated[Path, option("--out -o", "FILE", "HTML file to write.")],
     data: Annotated[
         list[str] | None,
         typer.Argument(
@@ -36,9 +34,7 @@ def explain(
         ),
     ] = None,
     target: OptionalTarget = None,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
-    ] = None,
+    title: Annotated[str | None, option("--title", "TEXT", "Heading of the page.")] = None,
     decimal: Decimal = None,
     na_values: NaValues = None,
     threshold: Threshold = None,

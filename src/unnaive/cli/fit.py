@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from unnaive.cli.console import say
 from unnaive.cli.options import (
     Categorical,
@@ -24,6 +22,8 @@ from unnaive.cli.options import (
     Target,
     Threshold,
     Weight,
+    flag,
+    option,
 )
 from unnaive.common.wording import printable
 
@@ -33,38 +33,34 @@ if TYPE_CHECKING:
 
 ModelName = Annotated[
     str,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="NAME",
-        help="One of the models below; pool: unnaive and forest together; or auto: the best of "
+    option(
+        "--model -m",
+        "NAME",
+        "One of the models below; pool: unnaive and forest together; or auto: the best of "
         "all, or their pool, by cross-validation within 120 s (--set time_budget=SECONDS).",
     ),
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the model; repeatable."),
+    list[str] | None, option("--set", "NAME=VALUE", "Set a parameter of the model; repeatable.")
 ]
 Folds = Annotated[
     int | None,
-    typer.Option(
+    option(
         "--cv",
-        metavar="NUMBER",
-        help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
-        show_default=False,
+        "NUMBER",
+        "Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
         min=0,
     ),
 ]
 CheckpointFile = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--checkpoint",
-        metavar="FILE",
-        help="File to resume from if the command is killed (unnaive, nbtree, flexible, boosted).",
-        show_default=False,
+        "FILE",
+        "File to resume from if the command is killed (unnaive, nbtree, flexible, boosted).",
     ),
 ]
-Compact = Annotated[bool, typer.Option("--compact", help="Omit what only update and merge need.")]
+Compact = Annotated[bool, flag("--compact", "Omit what only update and merge need.")]
 
 
 def fit(

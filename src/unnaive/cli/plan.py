@@ -5,35 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from unnaive.cli.console import say
-from unnaive.cli.options import Categorical, Data, Decimal, Drop, NaValues, Quiet, Target, Weight
+from unnaive.cli.options import (
+    Categorical,
+    Data,
+    Decimal,
+    Drop,
+    NaValues,
+    Quiet,
+    Target,
+    Weight,
+    flag,
+    option,
+)
 
 
 def plan(
     data: Data,
     target: Target,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="Plan to write.", show_default=False),
-    ],
+    out: Annotated[Path, option("--out -o", "FILE", "Plan to write.")],
     weight: Weight = None,
     drop: Drop = None,
     categorical: Categorical = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Parameter of the naive Bayes model; repeatable."
-        ),
+        option("--set", "NAME=VALUE", "Parameter of the naive Bayes model; repeatable."),
     ] = None,
     values: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--values",
-            help="List the classes, categories and ranges of the rows too, which summarize "
+            "List the classes, categories and ranges of the rows too, which summarize "
             "--private needs. They are then public.",
-            show_default=False,
         ),
     ] = False,
     decimal: Decimal = None,

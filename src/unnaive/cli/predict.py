@@ -7,8 +7,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from unnaive.cli.console import say
 from unnaive.cli.options import (
     Cost,
@@ -21,6 +19,8 @@ from unnaive.cli.options import (
     Positive,
     Quiet,
     Threshold,
+    flag,
+    option,
 )
 
 if TYPE_CHECKING:
@@ -33,23 +33,15 @@ def predict(
     model: ModelFile,
     data: Data,
     out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV or Parquet file; - writes CSV to standard output.",
-        ),
+        str, option("--out -o", "FILE", "CSV or Parquet file; - writes CSV to standard output.")
     ] = "-",
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Also write the probability of every class.")
-    ] = False,
+    proba: Annotated[bool, flag("--proba", "Also write the probability of every class.")] = False,
     reasons: Annotated[
         int,
-        typer.Option(
+        option(
             "--reasons",
-            metavar="N",
-            help="Also write the N strongest reasons for the predicted class, in words.",
+            "N",
+            "Also write the N strongest reasons for the predicted class, in words.",
             min=0,
             show_default=False,
         ),

@@ -8,10 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from unnaive.cli.console import say
-from unnaive.cli.options import ModelFile
+from unnaive.cli.options import ModelFile, option
 from unnaive.common.wording import printable
 
 if TYPE_CHECKING:
@@ -24,18 +22,10 @@ SMALL = 1 << 20  # bytes of a file whose evidence is there before Numba could be
 def show(
     model: ModelFile,
     columns: Annotated[
-        int,
-        typer.Option(
-            "--columns",
-            "-n",
-            metavar="NUMBER",
-            help="Number of columns whose evidence is shown.",
-            min=0,
-        ),
+        int, option("--columns -n", "NUMBER", "Number of columns whose evidence is shown.", min=0)
     ] = 10,
     depth: Annotated[
-        int | None,
-        typer.Option("--depth", metavar="NUMBER", help="Maximum depth of the tree shown.", min=0),
+        int | None, option("--depth", "NUMBER", "Maximum depth of the tree shown.", min=0)
     ] = None,
 ) -> None:
     """Print a model: its parameters, columns, classes, tree and evidence.

@@ -5,19 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from unnaive.cli.console import say
-from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, OptionalTarget, Quiet, Weight
+from unnaive.cli.options import (
+    Data,
+    Decimal,
+    ModelFile,
+    NaValues,
+    OptionalTarget,
+    Quiet,
+    Weight,
+    option,
+)
 
 if TYPE_CHECKING:
     from unnaive.cli.rows import CsvText
 
 ChangedModel = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", "-o", metavar="FILE", help="Model file to write; by default MODEL is replaced."
-    ),
+    Path | None, option("--out -o", "FILE", "Model file to write; by default MODEL is replaced.")
 ]
 
 
