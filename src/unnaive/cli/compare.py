@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from unnaive.cli.console import say
+from unnaive.cli.console import progress, say
 from unnaive.cli.options import (
     Categorical,
     Data,
@@ -71,7 +71,6 @@ def compare(
     import pyarrow as pa
 
     from unnaive.choose import compare as run
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, save_model
     from unnaive.cli.predict import check_out, writing
     from unnaive.cli.rows import CsvText, paths_of, read_rows

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from unnaive.cli.console import say
+from unnaive.cli.console import say, show_table
 from unnaive.cli.options import Quiet, argument, option
+from unnaive.common.wording import counted
 
 SAMPLES = {
     "credit": "german credit: 1,000 real loans, mixed columns, classes good and bad",
@@ -44,8 +45,6 @@ def data(
     """
     from pathlib import Path
 
-    from unnaive.cli.console import show_table
-
     if not name:
         show_table(["name", "table"], [[key, text] for key, text in SAMPLES.items()], left=2)
         return
@@ -56,7 +55,6 @@ def data(
         if Path(out).exists():
             raise FileExistsError(f"{out!r} exists already; replace it with -o {out}.")
     from unnaive.cli.predict import check_out, writing
-    from unnaive.common.wording import counted
 
     check_out(out)
     table, target = make(name, rows, seed)

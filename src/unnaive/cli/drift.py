@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.cli.console import say
+from unnaive.cli.console import progress, say
 from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, Quiet, Weight, column, option
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ def drift(
 
     [bold]Example:[/] unnaive drift loans.unv march.parquet -o drift.html --fail-above 0.2
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, load_model
     from unnaive.cli.rows import CsvText, known_target, paths_of, update_scan
     from unnaive.living import drift as find_drift

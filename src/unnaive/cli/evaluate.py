@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unnaive.cli.console import say
+from unnaive.cli.console import progress, say, show_table
 from unnaive.cli.options import (
     Cost,
     Data,
@@ -17,6 +17,7 @@ from unnaive.cli.options import (
     Threshold,
     Weight,
 )
+from unnaive.common.wording import amount, counted
 
 if TYPE_CHECKING:
     from unnaive.cli.rows import CsvText
@@ -44,10 +45,8 @@ def evaluate(
 
     [bold]Example:[/] unnaive evaluate loans.unv new-loans.csv --target outcome --threshold 0.3
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import decide, load_model
     from unnaive.cli.rows import CsvText, find_target, paths_of
-    from unnaive.common.wording import counted
 
     fitted = decide(load_model(model), threshold, positive, cost)
     with paths_of(data) as paths, progress(quiet) as bar:
@@ -90,9 +89,6 @@ def print_figures(quality: Quality) -> None:
 
 def print_tables(quality: Quality) -> None:
     """Print the confusion matrix, figures by class and, of two classes, gains and calibration."""
-    from unnaive.cli.console import show_table
-    from unnaive.common.wording import amount
-
     names = [str(c) for c in quality.classes]
     if len(names) <= MOST_CLASSES:
         cells = [[n, *map(amount, quality.confusion[i])] for i, n in enumerate(names)]
@@ -115,8 +111,6 @@ def print_tables(quality: Quality) -> None:
 
 def print_ranking(quality: Quality, c: int, name: str) -> None:
     """Print gain and lift of the rows with the highest probability of a class."""
-    from unnaive.cli.console import show_table
-
     curve = quality.curves[c]
     if not curve.positives:
         return
@@ -131,9 +125,6 @@ def print_ranking(quality: Quality, c: int, name: str) -> None:
 
 def print_calibration(quality: Quality, c: int, name: str) -> None:
     """Print predicted and observed frequencies of a class, with intervals."""
-    from unnaive.cli.console import show_table
-    from unnaive.common.wording import amount
-
     bins = quality.calibration
     columns = (bins.predicted[c], bins.observed[c], bins.low[c], bins.high[c], bins.weight[c])
     cells = [

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.console import say
+from unnaive.cli.console import progress, say
 from unnaive.cli.options import (
     Cost,
     Decimal,
@@ -19,6 +19,7 @@ from unnaive.cli.options import (
     Threshold,
     option,
 )
+from unnaive.common.wording import counted
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
 
@@ -49,10 +50,8 @@ def explain(
 
     [bold]Example:[/] unnaive explain loans.unv new-loans.csv --target outcome -o report.html
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.cli.rows import CsvText, empty_row, find_target, paths_of, read_sample
-    from unnaive.common.wording import counted
     from unnaive.explain.report import report
 
     check_writable(out)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from unnaive.cli.console import say
+from unnaive.cli.console import bar_callback, collect_advice, progress, say, show_table
 from unnaive.cli.options import (
     Categorical,
     Cost,
@@ -25,7 +25,7 @@ from unnaive.cli.options import (
     flag,
     option,
 )
-from unnaive.common.wording import printable
+from unnaive.common.wording import counted, printable, size_words
 
 if TYPE_CHECKING:
     from unnaive.choose import Comparison
@@ -95,7 +95,6 @@ def fit(
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv
     """
-    from unnaive.cli.console import collect_advice, progress
     from unnaive.cli.models import check_writable, decide, make_estimator, save_model
     from unnaive.cli.rows import CsvText, paths_of, read_rows
     from unnaive.cli.running import print_error
@@ -120,7 +119,6 @@ def fit(
     size = save_model(fitted, out, target)
     if not quiet:
         print_report(fitted, rows, comparison, seconds)
-        from unnaive.common.wording import size_words
 
         say(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
         for text in advice:
@@ -176,8 +174,6 @@ def fit_again(comparison: Comparison, rows: TrainingRows, bar: Any) -> Any:
 
 def fit_best(model: Any, rows: TrainingRows, bar: Any) -> Any:
     """The model, fitted on all rows."""
-    from unnaive.cli.console import bar_callback
-
     bar("fitting")
     model.set_callbacks(bar_callback(bar))
     try:
@@ -195,8 +191,6 @@ def print_report(
     from collections import Counter
 
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.console import show_table
-    from unnaive.common.wording import counted
 
     cells = [
         [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from unnaive.cli.console import say
+from unnaive.cli.console import collect_advice, say
 from unnaive.cli.options import (
     Categorical,
     Data,
@@ -18,6 +18,7 @@ from unnaive.cli.options import (
     flag,
     option,
 )
+from unnaive.common.wording import counted
 
 
 def plan(
@@ -50,11 +51,9 @@ def plan(
 
     [bold]Example:[/] unnaive plan example.csv --target outcome -o plan.json
     """
-    from unnaive.cli.console import collect_advice
     from unnaive.cli.models import check_writable, make_estimator
     from unnaive.cli.rows import CsvText, paths_of, read_rows
     from unnaive.cli.running import print_error
-    from unnaive.common.wording import counted
     from unnaive.living.plan import Plan
 
     check_writable(out)

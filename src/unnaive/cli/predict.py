@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from unnaive.cli.console import say
+from unnaive.cli.console import SafeTerminal, progress, say
 from unnaive.cli.options import (
     Cost,
     Data,
@@ -22,6 +22,7 @@ from unnaive.cli.options import (
     flag,
     option,
 )
+from unnaive.common.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,10 +67,8 @@ def predict(
 
     cat new-loans.csv | unnaive predict loans.unv - > answers.csv
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import decide, load_model
     from unnaive.cli.rows import CsvText, paths_of, read_pieces
-    from unnaive.common.wording import counted
 
     check_out(out)
     fitted = decide(load_model(model), threshold, positive, cost)
@@ -142,7 +141,6 @@ def writing(out: str) -> Iterator[Any]:
     import pyarrow.csv
     import pyarrow.parquet
 
-    from unnaive.cli.console import SafeTerminal
     from unnaive.common.atomic import replacing
 
     with ExitStack() as stack:

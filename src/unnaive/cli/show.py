@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from unnaive.cli.console import say
+from unnaive.cli.console import say, show_table
 from unnaive.cli.options import ModelFile, option
-from unnaive.common.wording import printable
+from unnaive.common.wording import counted, printable, shortened, size_words
 
 if TYPE_CHECKING:
     from unnaive.explain.evidence import PartEvidence
@@ -41,9 +41,7 @@ def show(
 
 def _show(model: Path, columns: int, depth: int | None) -> None:
     from unnaive.answer import Pool
-    from unnaive.cli.console import show_table
     from unnaive.cli.models import load_model
-    from unnaive.common.wording import counted, shortened, size_words
     from unnaive.explain.attributes import BY_ROW
     from unnaive.explain.tree_text import export_text
 
@@ -90,7 +88,6 @@ def _show(model: Path, columns: int, depth: int | None) -> None:
 def members_of(model: Any) -> Iterator[str]:
     """The members of a pool with their weights, those that count most first; what was left out."""
     from unnaive.answer import Pool
-    from unnaive.common.wording import counted
 
     pool = model.answer_.core
     if not isinstance(pool, Pool):
@@ -108,8 +105,6 @@ def members_of(model: Any) -> Iterator[str]:
 def importance_words(model: Any, most: int) -> str:
     """The most important columns and how much they say."""
     import numpy as np
-
-    from unnaive.common.wording import shortened
 
     sizes = model.feature_importances_
     order = np.argsort(-sizes, kind="stable")[:most].tolist()
@@ -134,8 +129,6 @@ def find_evidence(model: Any) -> list[PartEvidence]:
 def evidence_rows(evidence: PartEvidence, most: int) -> tuple[list[str], list[list[str]], str]:
     """The most important columns, and for each class the value that favours it most."""
     import numpy as np
-
-    from unnaive.common.wording import shortened
 
     rows = []
     names = evidence.names[:6]

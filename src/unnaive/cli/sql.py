@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from unnaive.cli.console import SafeTerminal
 from unnaive.cli.options import Cost, Keep, ModelFile, Positive, Threshold, option
 
 
@@ -31,7 +32,6 @@ def sql(
 
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
-    from unnaive.cli.console import SafeTerminal
     from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.common.atomic import replacing
     from unnaive.store import to_sql

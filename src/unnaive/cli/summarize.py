@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from unnaive.cli.console import say
+from unnaive.cli.console import progress, say
 from unnaive.cli.options import Data, Decimal, NaValues, NewModelFile, Quiet, option
+from unnaive.common.wording import counted, size_words
 
 
 def summarize(
@@ -38,10 +39,8 @@ def summarize(
 
     [bold]Example:[/] unnaive summarize north.parquet --schema plan.json -o north.unv
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, save_model
     from unnaive.cli.rows import CsvText, paths_of, update_scan
-    from unnaive.common.wording import counted, size_words
     from unnaive.living.plan import Plan
     from unnaive.living.private import private
 

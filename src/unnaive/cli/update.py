@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from unnaive.cli.console import say
+from unnaive.cli.console import bar_callback, progress, say
 from unnaive.cli.options import (
     Data,
     Decimal,
@@ -59,7 +59,6 @@ def change_model(
     quiet: bool,
 ) -> None:
     """Let a model learn or forget rows, and write it; what it decides by stays."""
-    from unnaive.cli.console import bar_callback, progress
     from unnaive.cli.models import check_writable, load_model, save_model
     from unnaive.cli.rows import find_target, paths_of, update_scan
 
