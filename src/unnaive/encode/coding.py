@@ -34,6 +34,19 @@ def coder_sizes(coders: Sequence[AnyCoder]) -> list[int]:
     return [0 if coder is None else coder.size for coder in coders]
 
 
+def row_slots(block: Block, coders: Sequence[AnyCoder]) -> NDArray[np.uint16]:
+    """Slots of all columns: rows x columns."""
+    slots = np.empty((block.n_rows, len(coders)), dtype=np.uint16)
+    for j, coder in enumerate(coders):
+        slots[:, j] = column_slots(block, j, coder)
+    return slots
+
+
+def numeric_columns(coders: Sequence[AnyCoder]) -> NDArray[np.bool_]:
+    """Which columns are cut into intervals."""
+    return np.array([isinstance(coder, Bins) for coder in coders], dtype=bool)
+
+
 def column_slots(block: Block, j: int, coder: AnyCoder, *, unseen: bool = True) -> NDArray[Any]:
     """Slot of each row in column j: 0 missing, then the coder's values, then unseen.
 
