@@ -35,6 +35,11 @@ class _Kinds(NamedTuple):
     labels: Labels
     schema: Schema
 
+    @classmethod
+    def of(cls, block: Block) -> _Kinds:
+        assert block.target is not None
+        return cls(block.n_rows, label_groups(block.target)[0], block.schema)
+
     def join(self, other: _Kinds) -> _Kinds:
         refuse_mixed(self.labels, other.labels)
         labels, _ = merge_labels([self.labels, other.labels])
@@ -129,7 +134,7 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
     if scan.check is None:
         scan = replace(scan, check=RowCheck(scan))
     source = open_table(BaseEstimator(), scan, categorical_features=categorical_features)
-    kinds = source.reduce(_kinds, _Kinds.join, "looking at classes")
+    kinds = source.reduce(_Kinds.of, _Kinds.join, "looking at classes")
     refuse_few(kinds.n_rows)
     start = time.perf_counter()
     labels = kinds.labels
@@ -140,11 +145,6 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
         kinds.schema, labels, rows.groups, rows.weight, rows.row_ids, source.storage,
         _picked(scan, source, rows.row_ids), n_jobs, seconds,
     )  # fmt: skip
-
-
-def _kinds(block: Block) -> _Kinds:
-    assert block.target is not None
-    return _Kinds(block.n_rows, label_groups(block.target)[0], block.schema)
 
 
 def _sorted(rows: RowLabels, room: Storage) -> RowLabels:

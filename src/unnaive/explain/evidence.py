@@ -72,11 +72,11 @@ class PartEvidence(Facts):
 
     def reasons(self) -> dict[str, list[str]]:
         """Names of the attributes without evidence, by why they have none."""
-        found: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for attribute in self.attributes:
             if attribute.reason:
-                found.setdefault(attribute.reason, []).append(attribute.name)
-        return found
+                names.setdefault(attribute.reason, []).append(attribute.name)
+        return names
 
     def ranked(self) -> list[AttributeEvidence]:
         """The attributes, the most important first."""

@@ -52,8 +52,8 @@ class DriftOverTime(Facts):
     def _columns(self) -> Columns:
         rows = [(p, c) for p, d in zip(self.periods, self.drifts, strict=True) for c in d.columns]
         facts = ("column", "index", "p_value", "evidence_loss", "evidence_p_value", "drifted")
-        found: Columns = {"period": [period for period, _ in rows]}
-        return found | {name: [getattr(c, name) for _, c in rows] for name in facts}
+        columns: Columns = {"period": [period for period, _ in rows]}
+        return columns | {name: [getattr(c, name) for _, c in rows] for name in facts}
 
     def _title(self) -> str:
         alarms = self.alarms

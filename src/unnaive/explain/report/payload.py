@@ -46,8 +46,7 @@ def coders_of(node: Any) -> Coders:
     return [term.coder if isinstance(term, TableTerm) else None for term in node.scorer.terms]
 
 
-@coders_of.register(Tree)
-@coders_of.register(ClassForest)
+@coders_of.register
 def _(node: Tree | ClassForest) -> Coders:
     return node.coders
 
