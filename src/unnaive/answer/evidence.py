@@ -191,8 +191,7 @@ def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None
         for member in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
     )
     scale: Literal["log", "probability"] = "log" if node.join == "softmax" else "probability"
-    weights = node.weights if node.join == "softmax" else node.weights / node.weights.sum()
-    shares = np.tile(weights, (block.n_rows, 1))
+    shares = np.tile(node.shares, (block.n_rows, 1))
     names = [f"{node.member} {k}" for k in range(n)]
     baseline = np.zeros((block.n_rows, outputs))
     return Evidence(baseline, votes, names, classes, scale, parts, shares)

@@ -47,6 +47,20 @@ def numeric_columns(coders: Sequence[AnyCoder]) -> NDArray[np.bool_]:
     return np.array([isinstance(coder, Bins) for coder in coders], dtype=bool)
 
 
+def slots_in(coarse: Bins | Categories, fine: Bins | Categories) -> NDArray[np.int64]:
+    """The slot in a coarser numbering of each slot of a column's own."""
+    last = coarse.size + 1
+    slots = np.full(fine.size + 2, last, dtype=np.int64)
+    slots[0] = 0
+    if isinstance(coarse, Bins) and isinstance(fine, Bins):
+        # An interval lies where its upper end does.
+        slots[1:-1] = 1 + np.searchsorted(coarse.cuts, np.append(fine.cuts, np.inf))
+    elif isinstance(coarse, Categories) and isinstance(fine, Categories):
+        for value, slot in fine.index.items():
+            slots[slot] = coarse.index.get(value, last)
+    return slots
+
+
 def column_slots(block: Block, j: int, coder: AnyCoder, *, unseen: bool = True) -> NDArray[Any]:
     """Slot of each row in column j: 0 missing, then the coder's values, then unseen.
 

@@ -118,8 +118,7 @@ def _factors(
 def _(node: Vote, labels: NDArray[Any]) -> Parts:
     """Members all answer for every row; their mean evidence is a summary."""
     n, n_classes, role = node.weights.size, node.n_outputs, node.member
-    mean = node.join == "mean"
-    shares = node.weights / node.weights.sum() if mean else node.weights
+    shares = node.shares
     names = (*_numbered(role, n), "all together")
     weight = np.nan if node.counts is None else float(node.counts.totals.sum())
 
