@@ -18,7 +18,7 @@ from unnaive.bayes.curves import ScoreCounts, ScoreCurve, score_curves
 from unnaive.bayes.quality import NAN, Quality, QualitySums
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.encode import Labels
-from unnaive.encode.draws import deal_folds
+from unnaive.encode.draws import check_folds, deal_folds
 from unnaive.encode.labels import groups_of, label_groups, read_target
 from unnaive.table import Block, Schema, open_table
 from unnaive.table.reading import as_frame
@@ -218,8 +218,7 @@ def make_splits(
     """
     room, n = rows.storage, len(rows)
     if isinstance(cv, (int, np.integer)) and groups is None:
-        if cv < 2:
-            raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
+        check_folds(cv)
         n_folds = min(int(cv), n)
         deals = [
             deal_folds(seed + r, rows.row_ids, rows.groups, n_folds, room) for r in range(repeats)

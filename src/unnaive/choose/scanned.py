@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from unnaive.choose.reading import LabelledRows, LabelledTable, read_table, refuse_few
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of, label_groups, merge_labels, refuse_mixed
+from unnaive.estimator.base import need_target
 from unnaive.models._base import leaves_answer
 from unnaive.models.decompose.relabel import RowLabels
 from unnaive.table import Block, Schema, Source, open_table, scan_of
@@ -126,11 +127,7 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
         raise ValueError(
             "a comparison and a pool keep no checkpoint; leave checkpoint= out of the scan."
         )
-    if scan.target is None and scan.picked is None:
-        raise ValueError(
-            "requires y to be passed, but the target y is None: name the column with the labels, "
-            "as in fit(data, 'column') or scan(data, target='column')."
-        )
+    need_target(scan)
     if scan.check is None:
         scan = replace(scan, check=RowCheck(scan))
     source = open_table(BaseEstimator(), scan, categorical_features=categorical_features)

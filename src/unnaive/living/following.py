@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_level
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
 from unnaive.living.comparing import MIN_INDEX, MIN_LOSS, compare_periods
@@ -110,8 +111,7 @@ def follow_drift(
     start, stop = timeline._places(since, until)
     if stop - start < 2:
         raise ValueError(f"drift needs two periods; the window has {counted(stop - start, 'one')}.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    check_level(level)
     options = {"min_index": min_index, "min_loss": min_loss, "n_bins": n_bins}
     drifts = []
     for k in range(start + 1, stop):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibrate import Visit
 from unnaive.counts import CountTable, Summary
+from unnaive.counts.coded import weigh_classes
 from unnaive.discretize import CoarseCoder
 from unnaive.discretize.coarse import NO_MOMENTS, group_rare
 from unnaive.discretize.cuts import between
@@ -239,10 +240,7 @@ def code_block(
     slots = np.empty((len(numbering.coders), block.n_rows), np.uint16)
     for j, coder in enumerate(numbering.coders):
         slots[j] = column_slots(block, j, coder)
-    weight = block.weight
-    if (factor != 1).any():
-        weight = factor[groups] if weight is None else weight * factor[groups]
-    return Coded(slots, groups, weight)
+    return Coded(slots, groups, weigh_classes(block.weight, groups, factor))
 
 
 def slots_of_pairs(slots: NDArray[Any], places: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
