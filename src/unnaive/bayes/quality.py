@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.curves import ScoreCurve
+from unnaive.common.additive import Additive
 
 LEAST = float(np.finfo(np.float64).eps)  # what a probability of 0 counts as, under a logarithm
 N_BINS = 15
@@ -101,7 +102,7 @@ def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QualitySums:
+class QualitySums(Additive):
     """What `Quality` is computed from; the sums of parts of the rows add up to those of all.
 
     Attributes
@@ -145,14 +146,6 @@ class QualitySums:
         loss = float(w @ log_losses(p, groups))
         return cls(confusion.reshape(k, k), loss, float(w @ squares), np.stack(bins))
 
-    def __add__(self, other: QualitySums) -> QualitySums:
-        return QualitySums(
-            self.confusion + other.confusion,
-            self.loss + other.loss,
-            self.squares + other.squares,
-            self.bins + other.bins,
-        )
-
     @property
     def quality(self) -> Quality:
         """The measures of all rows."""
@@ -169,7 +162,7 @@ class QualitySums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibrationSums:
+class CalibrationSums(Additive):
     """Rows by bins of the probability of each class; those of parts of the rows add up.
 
     Attributes
@@ -198,8 +191,3 @@ class CalibrationSums:
             for k, each in enumerate((w, w * column, w * (groups == c))):
                 sums[k, c] = np.bincount(bins, each, n_bins)
         return cls(*sums)
-
-    def __add__(self, other: CalibrationSums) -> CalibrationSums:
-        return CalibrationSums(
-            self.total + other.total, self.predicted + other.predicted, self.hits + other.hits
-        )

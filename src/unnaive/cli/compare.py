@@ -5,64 +5,54 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from unnaive.cli import options as opt
 from unnaive.cli.console import progress, say
-from unnaive.cli.options import (
-    Categorical,
-    Data,
-    Decimal,
-    Drop,
-    Jobs,
-    NaValues,
-    Quiet,
-    Seed,
-    Target,
-    Weight,
-    option,
-)
 
-Models = Annotated[str, option("--models -m", "NAMES", "Models to compare, separated by commas.")]
+Models = Annotated[
+    str, opt.option("--models -m", "NAMES", "Models to compare, separated by commas.")
+]
 TimeLimit = Annotated[
-    float | None, option("--time", "SECONDS", "Time budget; the cheapest models come first.")
+    float | None, opt.option("--time", "SECONDS", "Time budget; the cheapest models come first.")
 ]
 Criterion = Annotated[
     str,
-    option(
+    opt.option(
         "--by",
         "MEASURE",
         "Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
         "average_precision, f1 or ks (Kolmogorov-Smirnov).",
     ),
 ]
-Folds = Annotated[int, option("--cv", "NUMBER", "Number of cross-validation folds.", min=2)]
+Folds = Annotated[int, opt.option("--cv", "NUMBER", "Number of cross-validation folds.", min=2)]
 Repeats = Annotated[
-    int, option("--repeats", "NUMBER", "Number of times rows are dealt into folds.", min=1)
+    int, opt.option("--repeats", "NUMBER", "Number of times rows are dealt into folds.", min=1)
 ]
 BestModelFile = Annotated[
-    Path | None, option("--out -o", "FILE", "Write the best model to this file.")
+    Path | None, opt.option("--out -o", "FILE", "Write the best model to this file.")
 ]
 ResultsFile = Annotated[
-    Path | None, option("--results", "FILE", "Write the table to this CSV or Parquet file.")
+    Path | None, opt.option("--results", "FILE", "Write the table to this CSV or Parquet file.")
 ]
 
 
 def compare(
-    data: Data,
-    target: Target,
+    data: opt.Data,
+    target: opt.Target,
     models: Models = "all",
     time_budget: TimeLimit = None,
     by: Criterion = "log_loss",
     cv: Folds = 5,
     repeats: Repeats = 1,
-    weight: Weight = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
+    weight: opt.Weight = None,
+    drop: opt.Drop = None,
+    categorical: opt.Categorical = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
     out: BestModelFile = None,
     results: ResultsFile = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Cross-validate models side by side on the same folds.
 

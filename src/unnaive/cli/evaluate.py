@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from unnaive.cli import options as opt
 from unnaive.cli.console import progress, say, show_table
-from unnaive.cli.options import (
-    Cost,
-    Data,
-    Decimal,
-    ModelFile,
-    NaValues,
-    OptionalTarget,
-    Positive,
-    Quiet,
-    Threshold,
-    Weight,
-)
 from unnaive.common.wording import amount, counted
 
 if TYPE_CHECKING:
@@ -28,16 +17,16 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the rows, in the table of gains
 
 
 def evaluate(
-    model: ModelFile,
-    data: Data,
-    target: OptionalTarget = None,
-    weight: Weight = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    cost: Cost = None,
-    quiet: Quiet = False,
+    model: opt.ModelFile,
+    data: opt.Data,
+    target: opt.OptionalTarget = None,
+    weight: opt.Weight = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
+    threshold: opt.Threshold = None,
+    positive: opt.Positive = None,
+    cost: opt.Cost = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Measure the quality of a model on labelled rows.
 

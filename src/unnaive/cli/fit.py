@@ -6,25 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from unnaive.cli import options as opt
 from unnaive.cli.console import bar_callback, collect_advice, progress, say, show_table
-from unnaive.cli.options import (
-    Categorical,
-    Cost,
-    Data,
-    Decimal,
-    Drop,
-    Jobs,
-    NaValues,
-    NewModelFile,
-    Positive,
-    Quiet,
-    Seed,
-    Target,
-    Threshold,
-    Weight,
-    flag,
-    option,
-)
 from unnaive.common.wording import counted, printable, size_words
 
 if TYPE_CHECKING:
@@ -33,7 +16,7 @@ if TYPE_CHECKING:
 
 ModelName = Annotated[
     str,
-    option(
+    opt.option(
         "--model -m",
         "NAME",
         "One of the models below; pool: unnaive and forest together; or auto: the best of "
@@ -41,11 +24,11 @@ ModelName = Annotated[
     ),
 ]
 Settings = Annotated[
-    list[str] | None, option("--set", "NAME=VALUE", "Set a parameter of the model; repeatable.")
+    list[str] | None, opt.option("--set", "NAME=VALUE", "Set a parameter of the model; repeatable.")
 ]
 Folds = Annotated[
     int | None,
-    option(
+    opt.option(
         "--cv",
         "NUMBER",
         "Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
@@ -54,35 +37,35 @@ Folds = Annotated[
 ]
 CheckpointFile = Annotated[
     Path | None,
-    option(
+    opt.option(
         "--checkpoint",
         "FILE",
         "File to resume from if the command is killed (unnaive, nbtree, flexible, boosted).",
     ),
 ]
-Compact = Annotated[bool, flag("--compact", "Omit what only update and merge need.")]
+Compact = Annotated[bool, opt.flag("--compact", "Omit what only update and merge need.")]
 
 
 def fit(
-    data: Data,
-    target: Target,
-    out: NewModelFile,
+    data: opt.Data,
+    target: opt.Target,
+    out: opt.NewModelFile,
     model: ModelName = "unnaive",
     settings: Settings = None,
-    weight: Weight = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
+    weight: opt.Weight = None,
+    drop: opt.Drop = None,
+    categorical: opt.Categorical = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
     cv: Folds = None,
     checkpoint: CheckpointFile = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    cost: Cost = None,
+    threshold: opt.Threshold = None,
+    positive: opt.Positive = None,
+    cost: opt.Cost = None,
     compact: Compact = False,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Learn a model from files and write it to a file.
 

@@ -5,44 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+from unnaive.cli import options as opt
 from unnaive.cli.console import collect_advice, say
-from unnaive.cli.options import (
-    Categorical,
-    Data,
-    Decimal,
-    Drop,
-    NaValues,
-    Quiet,
-    Target,
-    Weight,
-    flag,
-    option,
-)
 from unnaive.common.wording import counted
 
 
 def plan(
-    data: Data,
-    target: Target,
-    out: Annotated[Path, option("--out -o", "FILE", "Plan to write.")],
-    weight: Weight = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
+    data: opt.Data,
+    target: opt.Target,
+    out: Annotated[Path, opt.option("--out -o", "FILE", "Plan to write.")],
+    weight: opt.Weight = None,
+    drop: opt.Drop = None,
+    categorical: opt.Categorical = None,
     settings: Annotated[
         list[str] | None,
-        option("--set", "NAME=VALUE", "Parameter of the naive Bayes model; repeatable."),
+        opt.option("--set", "NAME=VALUE", "Parameter of the naive Bayes model; repeatable."),
     ] = None,
     values: Annotated[
         bool,
-        flag(
+        opt.flag(
             "--values",
             "List the classes, categories and ranges of the rows too, which summarize "
             "--private needs. They are then public.",
         ),
     ] = False,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
-    quiet: Quiet = False,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write the plan by which several sites count their rows: columns, kinds, parameters.
 

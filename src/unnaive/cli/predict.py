@@ -7,21 +7,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from unnaive.cli import options as opt
 from unnaive.cli.console import SafeTerminal, progress, say
-from unnaive.cli.options import (
-    Cost,
-    Data,
-    Decimal,
-    Jobs,
-    Keep,
-    ModelFile,
-    NaValues,
-    Positive,
-    Quiet,
-    Threshold,
-    flag,
-    option,
-)
 from unnaive.common.wording import counted
 
 if TYPE_CHECKING:
@@ -31,15 +18,17 @@ ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 
 
 def predict(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     out: Annotated[
-        str, option("--out -o", "FILE", "CSV or Parquet file; - writes CSV to standard output.")
+        str, opt.option("--out -o", "FILE", "CSV or Parquet file; - writes CSV to standard output.")
     ] = "-",
-    proba: Annotated[bool, flag("--proba", "Also write the probability of every class.")] = False,
+    proba: Annotated[
+        bool, opt.flag("--proba", "Also write the probability of every class.")
+    ] = False,
     reasons: Annotated[
         int,
-        option(
+        opt.option(
             "--reasons",
             "N",
             "Also write the N strongest reasons for the predicted class, in words.",
@@ -47,14 +36,14 @@ def predict(
             show_default=False,
         ),
     ] = 0,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    cost: Cost = None,
-    keep: Keep = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
+    threshold: opt.Threshold = None,
+    positive: opt.Positive = None,
+    cost: opt.Cost = None,
+    keep: opt.Keep = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write the most probable class of every row, on request its probabilities and reasons.
 

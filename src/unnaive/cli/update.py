@@ -5,35 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from unnaive.cli import options as opt
 from unnaive.cli.console import bar_callback, progress, say
-from unnaive.cli.options import (
-    Data,
-    Decimal,
-    ModelFile,
-    NaValues,
-    OptionalTarget,
-    Quiet,
-    Weight,
-    option,
-)
 
 if TYPE_CHECKING:
     from unnaive.cli.rows import CsvText
 
 ChangedModel = Annotated[
-    Path | None, option("--out -o", "FILE", "Model file to write; by default MODEL is replaced.")
+    Path | None,
+    opt.option("--out -o", "FILE", "Model file to write; by default MODEL is replaced."),
 ]
 
 
 def update(
-    model: ModelFile,
-    data: Data,
-    target: OptionalTarget = None,
-    weight: Weight = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
+    model: opt.ModelFile,
+    data: opt.Data,
+    target: opt.OptionalTarget = None,
+    weight: opt.Weight = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
     out: ChangedModel = None,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Learn from more rows: the model becomes the one fitted on old and new rows together.
 
