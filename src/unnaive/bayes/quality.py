@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.curves import ScoreCurve
-from unnaive.common.additive import Additive
 
 LEAST = float(np.finfo(np.float64).eps)  # what a probability of 0 counts as, under a logarithm
 N_BINS = 15
@@ -99,6 +99,17 @@ class ClassScores:
 
 def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+
+
+class Additive:
+    """Base of dataclasses of sums over rows: those of parts of the rows add up to those of all."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        sums: Any = self
+        names = [field.name for field in fields(sums)]
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,13 +13,13 @@ from scipy.special import betaincinv
 from unnaive.answer import Answer, Decision
 from unnaive.bayes.curves import ScoreCounts, ScoreCurve, score_curves
 from unnaive.bayes.quality import (
+    Additive,
     CalibrationSums,
     ClassScores,
     QualitySums,
     headline,
     two_class_distance,
 )
-from unnaive.common.additive import Additive
 from unnaive.common.facts import Columns, Facts
 from unnaive.encode import Labels
 from unnaive.encode.labels import known_groups, refuse_strange_labels
