@@ -66,59 +66,36 @@ __version__ = "0.1.0.dev0"
 # Where each name lives. It is imported when it is first asked for, so that the command line
 # answers at once and nobody waits for rooms that are not entered.
 _LATER = {
-    "AutoClassifier": "unnaive.choose",
-    "BaggedClassifier": "unnaive.models",
-    "BaggedNaiveBayesClassifier": "unnaive.models",
-    "BoostedClassifier": "unnaive.models",
-    "BoostedNaiveBayesClassifier": "unnaive.models",
-    "C45Classifier": "unnaive.models",
-    "ClassDecompositionClassifier": "unnaive.models",
-    "Comparison": "unnaive.choose",
-    "DecompositionDisplay": "unnaive.explain",
-    "Discretizer": "unnaive.discretize",
-    "DriftDisplay": "unnaive.living",
-    "EvidenceDisplay": "unnaive.explain",
-    "ExplanationDisplay": "unnaive.explain",
-    "FlexibleNBTreeClassifier": "unnaive.models",
-    "HierarchicalMixtureClassifier": "unnaive.models",
-    "LatentClassClusterer": "unnaive.models",
-    "MixtureDisplay": "unnaive.explain",
-    "NBTreeClassifier": "unnaive.models",
-    "NaiveBayesClassifier": "unnaive.models",
-    "NomogramDisplay": "unnaive.explain",
-    "PairDisplay": "unnaive.explain",
-    "PooledClassifier": "unnaive.choose",
-    "RandomForestClassifier": "unnaive.models",
-    "RowProgress": "unnaive.estimator",
-    "Timeline": "unnaive.living",
-    "TreeDisplay": "unnaive.explain",
-    "UnnaiveBayesClassifier": "unnaive.models",
-    "UnnaiveWarning": "unnaive.common.advice",
-    "bayes_measure": "unnaive.density",
-    "compare": "unnaive.choose",
-    "compare_periods": "unnaive.living",
-    "discriminate": "unnaive.explain",
-    "drift": "unnaive.living",
-    "edit": "unnaive.living",
-    "edits_of": "unnaive.living",
-    "evidence_of": "unnaive.explain",
-    "explain_rows": "unnaive.explain",
-    "export_text": "unnaive.explain.tree_text",
-    "flatten": "unnaive.living",
-    "follow_drift": "unnaive.living",
-    "importance_of": "unnaive.explain",
-    "load": "unnaive.store",
-    "make_monotone": "unnaive.living",
-    "merge": "unnaive.models",
-    "quality_of": "unnaive.explain",
-    "report": "unnaive.explain.report",
-    "save": "unnaive.store",
-    "scan": "unnaive.table.scan",
-    "scorecard": "unnaive.answer",
-    "subtract": "unnaive.models",
-    "to_sql": "unnaive.store",
-    "undo": "unnaive.living",
-    "what_if": "unnaive.explain",
+    name: f"unnaive.{home}"
+    for home, names in {
+        "answer": "scorecard",
+        "choose": "AutoClassifier Comparison PooledClassifier compare",
+        "common.advice": "UnnaiveWarning",
+        "density": "bayes_measure",
+        "discretize": "Discretizer",
+        "estimator": "RowProgress",
+        "explain": (
+            "DecompositionDisplay EvidenceDisplay ExplanationDisplay MixtureDisplay "
+            "NomogramDisplay PairDisplay TreeDisplay discriminate evidence_of explain_rows "
+            "importance_of quality_of what_if"
+        ),
+        "explain.report": "report",
+        "explain.tree_text": "export_text",
+        "living": (
+            "DriftDisplay Timeline compare_periods drift edit edits_of flatten follow_drift "
+            "make_monotone undo"
+        ),
+        "models": (
+            "BaggedClassifier BaggedNaiveBayesClassifier BoostedClassifier "
+            "BoostedNaiveBayesClassifier C45Classifier ClassDecompositionClassifier "
+            "FlexibleNBTreeClassifier HierarchicalMixtureClassifier LatentClassClusterer "
+            "NBTreeClassifier NaiveBayesClassifier RandomForestClassifier "
+            "UnnaiveBayesClassifier merge subtract"
+        ),
+        "store": "load save to_sql",
+        "table.scan": "scan",
+    }.items()
+    for name in names.split()
 }
 
 __all__ = [

@@ -173,8 +173,8 @@ def build(into: Path, names: list[str], jobs: int, processor: str | None, whole:
         # Those that take longest are among the last, and are begun first.
         started = {pool.submit(_build, name, folder): name for name in reversed(names)}
         for k, done in enumerate(as_completed(started), 1):
-            taken, found = done.result()
-            files |= found
+            taken, written = done.result()
+            files |= written
             print(f"{k}/{len(names)} {started[done]}: {taken:.1f} s", flush=True)
         pool.submit(_end, folder, files if whole else None).result()
     size = sum(path.stat().st_size for path in folder.iterdir())

@@ -16,8 +16,8 @@ from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.discretize import CoarseCoder
-from unnaive.encode import GRID_LIMIT, Bins
-from unnaive.encode.coding import check_coders, coder_sizes, column_slots
+from unnaive.encode import GRID_LIMIT
+from unnaive.encode.coding import check_coders, coder_sizes, numeric_columns, row_slots
 from unnaive.table import Block, Schema
 
 STEEPEST = 64.0  # power: what differs by a tenth then differs by a factor of 400
@@ -139,7 +139,7 @@ class ClassForest:
     @property
     def numeric(self) -> NDArray[np.bool_]:
         """Which columns are numbers."""
-        return np.array([isinstance(coder, Bins) for coder in self.coders], dtype=bool)
+        return numeric_columns(self.coders)
 
     @property
     def first_child(self) -> NDArray[np.int64]:
@@ -177,18 +177,12 @@ class ClassForest:
             alpha / whole,
         )
 
-    def _slots(self, block: Block) -> NDArray[np.uint16]:
-        slots = np.empty((block.n_rows, len(self.coders)), dtype=np.uint16)
-        for j, coder in enumerate(self.coders):
-            slots[:, j] = column_slots(block, j, coder)
-        return slots
-
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Probability of each class for each row."""
         trees = self.trees()
 
         def answer(start: int) -> NDArray[np.float64]:
-            slots = self._slots(block.slice(start, start + ROWS))
+            slots = row_slots(block.slice(start, start + ROWS), self.coders)
             judges = np.ones((self.n_trees, len(slots)), np.bool_)
             return self.calibrate(mean_leaves(slots, [trees], self.prior, judges)[0])
 
@@ -233,7 +227,7 @@ class ClassForest:
         trees = self.trees()
         out = np.zeros((block.n_rows, len(self.coders), self.n_outputs))
         baseline, starts = np.zeros(self.n_outputs), range(0, block.n_rows, ROWS)
-        slots = [self._slots(block.slice(start, start + ROWS)) for start in starts]
+        slots = [row_slots(block.slice(start, start + ROWS), self.coders) for start in starts]
         for t, size in enumerate(np.diff(self.start).tolist()):
             answers = self._node_answers(trees, t, size)
             baseline += answers[0]

@@ -13,6 +13,7 @@ from unnaive.answer.tree import ROWS, Tree
 from unnaive.common.checks import check_values, expect
 from unnaive.common.threads import in_threads
 from unnaive.common.wording import amount, counted
+from unnaive.encode.coding import row_slots
 from unnaive.table import Block
 
 
@@ -45,12 +46,8 @@ class ClassTree(Tree):
         weight = self.class_weight[node]
         best = int(weight.argmax())
         wrong = weight.sum() - weight[best]
-        rows = counted(weight.sum(), "row")
-        return (
-            f"{classes[best]} ({rows})"
-            if wrong == 0
-            else f"{classes[best]} ({rows}, {amount(wrong)} wrong)"
-        )
+        errors = f", {amount(wrong)} wrong" if wrong else ""
+        return f"{classes[best]} ({counted(weight.sum(), 'row')}{errors})"
 
     @property
     def share(self) -> NDArray[np.float64]:
@@ -67,7 +64,7 @@ class ClassTree(Tree):
         routing, share = self.routing(), self.share
 
         def answer(start: int) -> None:
-            slots = self._slots(block.slice(start, start + ROWS))
+            slots = row_slots(block.slice(start, start + ROWS), self.coders)
             kernels.add_shares(slots, routing, share, self.answer, out[start : start + ROWS])
 
         list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
@@ -75,7 +72,7 @@ class ClassTree(Tree):
 
     def stops(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
         """The nodes where rows stop: row, node, and share of the row, one entry for each."""
-        slots, routing, share = self._slots(block), self.routing(), self.share
+        slots, routing, share = row_slots(block, self.coders), self.routing(), self.share
         n = 0
         while True:
             rows, nodes, shares = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)

@@ -116,10 +116,10 @@ def _positive(given: Any, classes: NDArray[Any]) -> int:
         return 1
     if len(classes) != 2:
         raise ValueError(f"positive is for 2 classes, but the model has {len(classes)}.")
-    return _number(given, classes, "positive")
+    return class_number(given, classes, "positive")
 
 
-def _number(label: Any, classes: NDArray[Any], where: str) -> int:
+def class_number(label: Any, classes: NDArray[Any], where: str) -> int:
     """Number of a class by its label, or by the text of it."""
     listed = classes.tolist()
     for k, each in enumerate(listed):
@@ -162,7 +162,7 @@ def _matrix(given: Mapping[Any, Any], classes: NDArray[Any]) -> NDArray[np.float
                 f"costs are given as {{(true class, decided class): cost}}; got the key {key!r}."
             )
         try:
-            costs[tuple(_number(label, classes, "costs") for label in key)] = float(cost)
+            costs[tuple(class_number(label, classes, "costs") for label in key)] = float(cost)
         except TypeError:
             raise ValueError(f"the cost of {key!r} must be a number; got {cost!r}.") from None
     return costs
@@ -202,12 +202,7 @@ def class_shares(node: Any) -> NDArray[np.float64] | None:
 
 
 @class_shares.register
-def _(node: EvidenceTable) -> NDArray[np.float64] | None:
-    return None if node.counts is None else _normalized(node.counts.totals)
-
-
-@class_shares.register
-def _(node: Vote) -> NDArray[np.float64] | None:
+def _(node: EvidenceTable | Vote) -> NDArray[np.float64] | None:
     return None if node.counts is None else _normalized(node.counts.totals)
 
 
@@ -237,10 +232,7 @@ def _(node: Pool) -> NDArray[np.float64] | None:
 @class_shares.register
 def _(node: Folded) -> NDArray[np.float64] | None:
     pairs = class_shares(node.inner)
-    if pairs is None:
-        return None
-    shares: NDArray[np.float64] = np.bincount(node.owner, pairs).astype(np.float64)
-    return shares
+    return None if pairs is None else np.bincount(node.owner, pairs).astype(np.float64)
 
 
 def _normalized(weight: NDArray[np.float64]) -> NDArray[np.float64]:

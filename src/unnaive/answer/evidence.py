@@ -17,6 +17,7 @@ from unnaive.answer.predict import joint, pooled_logs, share_rows
 from unnaive.answer.predict import probabilities as predict_probabilities
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
+from unnaive.bayes.evidence import add_bars
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.facts import SHOWN, Columns, Facts
 from unnaive.table import Block
@@ -69,10 +70,7 @@ class Evidence(Facts):
 
         On the log scale this is `predict_joint_log_proba`, bit for bit.
         """
-        out = self.baseline.copy()
-        for k in range(self.bars.shape[1]):
-            out += self.bars[:, k]
-        return out
+        return add_bars(self.baseline, self.bars)
 
     @property
     def _bar_names(self) -> list[str]:
@@ -193,8 +191,7 @@ def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None
         for member in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
     )
     scale: Literal["log", "probability"] = "log" if node.join == "softmax" else "probability"
-    weights = node.weights if node.join == "softmax" else node.weights / node.weights.sum()
-    shares = np.tile(weights, (block.n_rows, 1))
+    shares = np.tile(node.shares, (block.n_rows, 1))
     names = [f"{node.member} {k}" for k in range(n)]
     baseline = np.zeros((block.n_rows, outputs))
     return Evidence(baseline, votes, names, classes, scale, parts, shares)

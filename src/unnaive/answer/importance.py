@@ -25,7 +25,7 @@ from unnaive.bayes.values import (
     slot_shares,
 )
 from unnaive.counts import CountTable
-from unnaive.encode import Bins, Categories
+from unnaive.encode.coding import slots_in
 from unnaive.table import Schema
 
 
@@ -173,19 +173,8 @@ def _pair_shares(
         return np.full((n, len(scorer.log_prior)), 1.0 / n)
     slots = slot_counts(counts, j, len(term.logs), term.n_classes)
     out = np.zeros((n, term.n_classes))
-    np.add.at(out, _places(term.coder, coder), slots)
+    np.add.at(out, slots_in(coder, term.coder), slots)
     return normalized(out)
-
-
-def _places(fine: Bins | Categories, coarse: Bins | Categories) -> NDArray[Any]:
-    """Slot in a coarser coder of each slot of a finer one."""
-    if isinstance(fine, Bins) and isinstance(coarse, Bins):
-        return coarse.place(np.concatenate(([-np.inf], np.nextafter(fine.cuts, np.inf))))
-    assert isinstance(fine, Categories)
-    assert isinstance(coarse, Categories)
-    # The values that a slot stands for share a slot in the coarser coder too.
-    values = [*fine.values, *fine.rare[:1]]
-    return np.append(coarse.slots(values), coarse.size + 1)
 
 
 def relative(sizes: NDArray[np.float64]) -> NDArray[np.float64]:

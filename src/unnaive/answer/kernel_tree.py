@@ -15,6 +15,7 @@ from unnaive.common.checks import check_values, expect
 from unnaive.density import Densities, Scale
 from unnaive.density.estimate import check_tables
 from unnaive.encode import Bins
+from unnaive.encode.coding import row_slots
 from unnaive.table import Block
 
 
@@ -90,7 +91,7 @@ class KernelTree(BayesTree):
             self._add(block, j, slots, node, joint)
 
     def evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        slots = self._slots(block)
+        slots = row_slots(block, self.coders)
         node = self._arrive(slots)
         bars = np.zeros((block.n_rows, len(self.coders), self.log_prior.shape[1]))
         for j in range(len(self.coders)):

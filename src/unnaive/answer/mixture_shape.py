@@ -81,8 +81,8 @@ class Shape:
         expect(self.n_classes > 0, "there are no classes.")
         expect(len(self.layers) <= self.n_gates, f"{self.n_gates} gates are fewer than layers.")
         same = Shape.of(self.layers, self.n_classes)
-        expect(np.array_equal(self.first, same.first), "first and width do not match the layers.")
-        expect(np.array_equal(self.width, same.width), "first and width do not match the layers.")
+        right = np.array_equal((self.first, self.width), (same.first, same.width))
+        expect(right, "first and width do not match the layers.")
 
     @property
     def net(self) -> Net:

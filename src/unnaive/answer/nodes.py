@@ -74,6 +74,11 @@ class Vote:
     def n_outputs(self) -> int:
         return len(self.scorer.log_prior) // self.weights.size
 
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """What each member counts: of a mean, weights that sum to 1."""
+        return self.weights / self.weights.sum() if self.join == "mean" else self.weights
+
     def check_columns(self, schema: Schema) -> None:
         """Check that the columns are those of a schema."""
         self.scorer.check_columns(schema, len(self.scorer.log_prior))

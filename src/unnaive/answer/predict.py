@@ -130,16 +130,14 @@ def _(node: GatedMixture, block: Block, n_jobs: int | None = None) -> NDArray[np
 # Trees of classes --------------------------------------------------------------------------------
 
 
-@probabilities.register(ClassTree)
-@probabilities.register(ClassForest)
+@probabilities.register
 def _(
     node: ClassTree | ClassForest, block: Block, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
     return node.probabilities(block, n_jobs)
 
 
-@log_probabilities.register(ClassTree)
-@log_probabilities.register(ClassForest)
+@log_probabilities.register
 def _(
     node: ClassTree | ClassForest, block: Block, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
@@ -160,8 +158,7 @@ def has_least_log(node: Any) -> bool:
     return pooled_logs.dispatch(type(node)) is pooled_logs.dispatch(object)
 
 
-@pooled_logs.register(EvidenceTable)
-@pooled_logs.register(BayesTree)
+@pooled_logs.register
 def _(
     node: EvidenceTable | BayesTree, block: Block, n_jobs: int | None = None
 ) -> NDArray[np.float64]:

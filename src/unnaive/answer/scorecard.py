@@ -12,12 +12,14 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer.answer import Answer
+from unnaive.answer.decision import class_number
 from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted
 from unnaive.discretize.words import slot_words
+from unnaive.encode import Bins
 from unnaive.table import Block
 
 
@@ -97,7 +99,8 @@ class Scorecard(Facts):
         for j, term in enumerate(self.scorer.terms):
             if isinstance(term, TableTerm):
                 words = slot_words(term.coder, schema[j])
-                shown = [k for k, word in enumerate(words) if word != "unseen" or _kept(term)]
+                # Numbers always lie in some interval.
+                shown = range(len(words) - isinstance(term.coder, Bins))
                 tables.append(
                     {
                         "column": [schema.label(j)] * len(shown),
@@ -123,11 +126,6 @@ class Scorecard(Facts):
             f"Scorecard for {self.label} against {self.against}: {double:g} points double the "
             f"odds, {self.even:.0f} points are even odds"
         )
-
-
-def _kept(term: TableTerm) -> bool:
-    """Whether values that were never seen have a slot: numbers always lie in some interval."""
-    return not hasattr(term.coder, "cuts")
 
 
 def scorecard(
@@ -235,20 +233,19 @@ def _evidence_of(model: Any) -> tuple[Answer, EvidenceTable]:
 
 
 def _two_classes(classes: NDArray[Any], label: Any, against: Any) -> tuple[int, int]:
-    labels = classes.tolist()
-    for name, value in (("label", label), ("against", against)):
-        if value is not None and value not in labels:
-            raise ValueError(f"{name}={value!r} is not one of the classes: {labels[:10]}.")
-    if len(labels) > 2 and (label is None or against is None):
+    named = {"label": label, "against": against}
+    a, b = (None if v is None else class_number(v, classes, name) for name, v in named.items())
+    if len(classes) > 2 and (a is None or b is None):
         raise ValueError(
-            f"the model has {counted(len(labels), 'class', 'classes')}; name the two that the "
+            f"the model has {counted(len(classes), 'class', 'classes')}; name the two that the "
             "scorecard compares with label= and against=."
         )
-    others = [k for k, value in enumerate(labels) if value != against]
-    a = others[-1] if label is None else labels.index(label)
-    b = next(k for k in range(len(labels)) if k != a) if against is None else labels.index(against)
+    if a is None:
+        a = 1 if b is None else 1 - b
+    if b is None:
+        b = 1 - a
     if a == b:
-        raise ValueError(f"label and against are both {labels[a]!r}: give two classes.")
+        raise ValueError(f"label and against are both {classes.tolist()[a]!r}: give two classes.")
     return a, b
 
 

@@ -21,7 +21,7 @@ from unnaive.counts import CountTable
 from unnaive.counts.table import slot_offsets
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins
-from unnaive.encode.coding import check_coders, coder_sizes, column_slots
+from unnaive.encode.coding import check_coders, coder_sizes, numeric_columns, row_slots
 from unnaive.table import Block, Schema
 
 ROWS = 1 << 16  # rows routed at a time: enough to make slicing columns cheap
@@ -104,7 +104,7 @@ class Tree(ABC):
     @property
     def numeric(self) -> NDArray[np.bool_]:
         """Which attributes are numbers."""
-        return np.array([isinstance(coder, Bins) for coder in self.coders])
+        return numeric_columns(self.coders)
 
     def children(self, node: int) -> list[int]:
         """Children of a node, in the order of their values."""
@@ -136,12 +136,6 @@ class Tree(ABC):
 
     # Rows -----------------------------------------------------------------------------------
 
-    def _slots(self, block: Block) -> NDArray[np.uint16]:
-        slots = np.empty((block.n_rows, len(self.coders)), dtype=np.uint16)
-        for j, coder in enumerate(self.coders):
-            slots[:, j] = column_slots(block, j, coder)
-        return slots
-
     def _arrive(self, slots: NDArray[np.uint16]) -> NDArray[np.intp]:
         node = np.empty(len(slots), dtype=np.intp)
         kernels.arrive(slots, self.routing(), node)
@@ -163,7 +157,7 @@ class Tree(ABC):
         """Node where each row stops: a leaf, or a node that has no child for its value."""
 
         def find(start: int) -> NDArray[np.intp]:
-            return self._arrive(self._slots(block.slice(start, start + ROWS)))
+            return self._arrive(row_slots(block.slice(start, start + ROWS), self.coders))
 
         return np.concatenate(list(in_threads(find, range(0, block.n_rows, ROWS), n_jobs)))
 
@@ -275,7 +269,7 @@ class BayesTree(Tree):
 
         def score(start: int) -> None:
             rows = block.slice(start, start + ROWS)
-            slots = self._slots(rows)
+            slots = row_slots(rows, self.coders)
             node = self._arrive(slots)
             part = out[start : start + ROWS]
             part[:] = self.log_prior[node]
@@ -296,7 +290,7 @@ class BayesTree(Tree):
 
     def evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Baseline (rows x classes) and bars (rows x attributes x classes) of the rows."""
-        slots = self._slots(block)
+        slots = row_slots(block, self.coders)
         node = self._arrive(slots)
         at = self.place[node[:, None], self.offsets[:-1] + slots]
         return self.log_prior[node], self.logs[at]

@@ -126,40 +126,32 @@ def _row_sums(
     logs = scores[:, None] if scores.ndim == 2 else scores
 
     def add_part(part: slice) -> NDArray[np.int64]:
-        return add(logs[part], groups[part], weight[part], base, point, scale)
+        return add((logs[part], groups[part], weight[part]), base, point, scale)
 
     parts = in_threads(add_part, list(stretches(len(groups), PART)), n_jobs)
-    return np.sum([add(logs[:0], groups[:0], weight[:0], base, point, scale), *parts], axis=0)
+    return np.sum([add_part(slice(0, 0)), *parts], axis=0)
+
+
+Rows: TypeAlias = tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]
 
 
 def _add_loss(
-    logs: NDArray[np.float64],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
-    base: NDArray[np.float64],
-    point: NDArray[np.float64],
-    scale: float,
+    rows: Rows, base: NDArray[np.float64], point: NDArray[np.float64], scale: float
 ) -> NDArray[np.int64]:
     out = np.zeros(1 + len(point), dtype=np.int64)
     add = add_sums_of_two if len(base) == 2 else add_sums
-    add(logs, groups, weight, base, point, scale, out[:1], out[1:])
+    add(*rows, base, point, scale, out[:1], out[1:])
     return out
 
 
 def _add_curvature(
-    logs: NDArray[np.float64],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
-    base: NDArray[np.float64],
-    point: NDArray[np.float64],
-    scale: float,
+    rows: Rows, base: NDArray[np.float64], point: NDArray[np.float64], scale: float
 ) -> NDArray[np.int64]:
-    out = np.zeros(len(point) ** 2, dtype=np.int64)
+    out, (logs, _, weight) = np.zeros(len(point) ** 2, dtype=np.int64), rows
     if len(base) == 2:
         add_curvature_of_two(logs, weight, base, point, scale, out)
-        return out
-    together = len(base) <= MOST_TOGETHER
-    add_curvature(logs, groups, weight, base, point, scale, together, out)
+    else:
+        add_curvature(*rows, base, point, scale, len(base) <= MOST_TOGETHER, out)
     return out
 
 
@@ -277,10 +269,7 @@ def _base(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | No
 
 
 def _row_weights(
-    n_classes: int,
-    _scores: NDArray[np.float64],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
+    n_classes: int, _scores: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Weight of the rows of each class, and of all."""
     totals = np.zeros(n_classes)

@@ -44,23 +44,20 @@ def coded_scores(rows: CodedRows, scorer: Scorer, n_jobs: int | None = None) -> 
 
 
 def own_probabilities(
-    rows: CodedRows,
-    scorer: Scorer,
-    n_jobs: int | None = None,
-    storage: Storage | None = None,
+    rows: CodedRows, scorer: Scorer, n_jobs: int | None = None, storage: Storage | None = None
 ) -> NDArray[np.float64]:
     """Probability of its own class for each row."""
-    own = (storage or Storage()).empty(rows.n_rows, np.float64)
+    out = (storage or Storage()).empty(rows.n_rows, np.float64)
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
 
     def task(part: slice) -> None:
         groups = rows.groups[part]
         scores = np.tile(scorer.log_prior, (len(groups), 1))
         kernels.add_cells(rows.joint.codes[:, part], starts, logs, scores)
-        own[part] = probabilities(scores)[np.arange(len(groups)), groups]
+        out[part] = probabilities(scores)[np.arange(len(groups)), groups]
 
     list(in_threads(task, rows.stretches(), n_jobs))
-    return own
+    return out
 
 
 def judge(
@@ -79,19 +76,19 @@ def judge(
     room, n_classes, prior = storage or Storage(), len(scorer.log_prior), scorer.log_prior
     margin, hit = room.empty(rows.n_rows, np.float64), room.empty(rows.n_rows, np.bool_)
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
-    own = logs if without is None else cell_logs(rows.joint, without)
+    true_logs = logs if without is None else cell_logs(rows.joint, without)
     if n_classes == 2:  # one number says it all
-        own = 0.5 * (own - logs[:, ::-1])
+        true_logs = 0.5 * (true_logs - logs[:, ::-1])
         prior = prior - prior.mean()
 
     def task(part: slice) -> None:
         codes, groups = rows.joint.codes[:, part], rows.groups[part]
         if n_classes == 2:
-            kernels.judge_two(codes, starts, own, prior, groups, margin[part], hit[part])
+            kernels.judge_two(codes, starts, true_logs, prior, groups, margin[part], hit[part])
         elif without is None:
             kernels.judge_many(codes, starts, logs, prior, groups, margin[part], hit[part])
         else:
-            judge_left_out(codes, starts, logs, own, prior, groups, margin[part], hit[part])
+            judge_left_out(codes, starts, logs, true_logs, prior, groups, margin[part], hit[part])
 
     list(in_threads(task, rows.stretches(), n_jobs))
     return margin, hit

@@ -139,9 +139,7 @@ class ScoreCurve(Facts):
 
 
 def score_curves(
-    p: NDArray[np.float64],
-    groups: NDArray[np.integer],
-    weight: NDArray[np.float64] | None = None,
+    p: NDArray[np.float64], groups: NDArray[np.integer], weight: NDArray[np.float64] | None = None
 ) -> tuple[ScoreCurve, ...]:
     """The exact curve of every class against the rest, from probabilities (rows x classes)."""
     return tuple(ScoreCurve.of(p[:, c], groups == c, weight) for c in range(p.shape[1]))

@@ -8,6 +8,14 @@ from numpy.typing import NDArray
 CERTAIN = 30.0  # log odds that decide alone: more, as of impossible values, adds nothing
 
 
+def add_bars(baseline: NDArray[np.float64], bars: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The baseline (..., classes) plus all bars (..., bars, classes), in their order."""
+    total = baseline.copy()
+    for k in range(bars.shape[-2]):
+        total += bars[..., k, :]
+    return total
+
+
 def weigh(logs: NDArray[np.float64], log_prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weight of evidence: log P(value | class) - log P(value | the other classes).
 

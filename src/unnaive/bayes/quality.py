@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,8 +101,19 @@ def _ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
+class Additive:
+    """Base of dataclasses of sums over rows: those of parts of the rows add up to those of all."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        sums: Any = self
+        names = [field.name for field in fields(sums)]
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class QualitySums:
+class QualitySums(Additive):
     """What `Quality` is computed from; the sums of parts of the rows add up to those of all.
 
     Attributes
@@ -145,14 +157,6 @@ class QualitySums:
         loss = float(w @ log_losses(p, groups))
         return cls(confusion.reshape(k, k), loss, float(w @ squares), np.stack(bins))
 
-    def __add__(self, other: QualitySums) -> QualitySums:
-        return QualitySums(
-            self.confusion + other.confusion,
-            self.loss + other.loss,
-            self.squares + other.squares,
-            self.bins + other.bins,
-        )
-
     @property
     def quality(self) -> Quality:
         """The measures of all rows."""
@@ -169,7 +173,7 @@ class QualitySums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CalibrationSums:
+class CalibrationSums(Additive):
     """Rows by bins of the probability of each class; those of parts of the rows add up.
 
     Attributes
@@ -198,8 +202,3 @@ class CalibrationSums:
             for k, each in enumerate((w, w * column, w * (groups == c))):
                 sums[k, c] = np.bincount(bins, each, n_bins)
         return cls(*sums)
-
-    def __add__(self, other: CalibrationSums) -> CalibrationSums:
-        return CalibrationSums(
-            self.total + other.total, self.predicted + other.predicted, self.hits + other.hits
-        )

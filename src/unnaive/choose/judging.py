@@ -37,18 +37,14 @@ def judge_pool(
     chosen = [r for r in results if r.held_out is not None and _poolable(r.estimator, readable)]
     if len(chosen) < 2 or POOL in {r.name for r in results}:
         return None
-    sums: QualitySums | None = None
-    folds: list[Quality] = []
+    judged: list[tuple[QualitySums, Quality]] = []
     for _, test in splits:
         weights = _weigh(chosen, rows, _judged(chosen, rows, test))
         logs = _take(chosen, rows, test)
         answers = rows.storage.empty(logs[0].shape, np.float64)
         for part in stretches(len(test)):
             answers[part] = np.exp(pooled_logs(weights, "geometric", logs, part))
-        new, fold = rows.quality(answers, test)
-        sums = new if sums is None else sums + new
-        folds.append(fold)
-    assert sums is not None
+        judged.append(rows.quality(answers, test))
     estimator = PooledClassifier([(r.name, r.estimator) for r in chosen])
     seconds = sum(r.fit_seconds for r in chosen)
     if budget.exceeded_by(seconds):
@@ -57,8 +53,8 @@ def judge_pool(
     return Result(
         POOL,
         estimator,
-        over_folds(sums.quality, folds),
-        tuple(folds),
+        over_folds(judged),
+        tuple(fold for _, fold in judged),
         pooled=True,
         fit_seconds=seconds,
         predict_seconds=sum(r.predict_seconds for r in chosen),
@@ -87,11 +83,7 @@ def refit_pool(pool: PooledClassifier, rows: LabelledRows) -> PooledClassifier:
 
 
 def _fit_members(
-    model: PooledClassifier,
-    names: Sequence[str],
-    weights: Weights,
-    loss: float,
-    rows: LabelledRows,
+    model: PooledClassifier, names: Sequence[str], weights: Weights, loss: float, rows: LabelledRows
 ) -> PooledClassifier:
     """A pool of those members that have a weight, each fitted on all rows."""
     fitted = {

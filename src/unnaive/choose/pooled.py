@@ -28,6 +28,7 @@ from unnaive.choose.scanned import read_labelled
 from unnaive.common.checks import check_values, check_word, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
+from unnaive.encode.draws import check_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
@@ -274,8 +275,8 @@ class PooledClassifier(TableClassifier):
         check_word(self, "combine", "geometric", "arithmetic")
         if isinstance(self.weights, str):
             check_word(self, "weights", "fit", "equal")
-        if isinstance(self.cv, numbers.Integral) and self.cv < 2:
-            raise ValueError(f"cv must be 2 folds or more; got {self.cv!r}.")
+        if isinstance(self.cv, numbers.Integral):
+            check_folds(self.cv)
 
     def _check_learned(self) -> None:
         super()._check_learned()

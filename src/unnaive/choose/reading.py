@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from unnaive.bayes.curves import ScoreCounts, ScoreCurve, score_curves
 from unnaive.bayes.quality import NAN, Quality, QualitySums
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.encode import Labels
-from unnaive.encode.draws import deal_folds
+from unnaive.encode.draws import check_folds, deal_folds
 from unnaive.encode.labels import groups_of, label_groups, read_target
 from unnaive.table import Block, Schema, open_table
 from unnaive.table.reading import as_frame
@@ -102,13 +104,13 @@ class LabelledRows(ABC):
         weight = None if self.weight is None else self.storage.take(self.weight, rows)
         groups = self.storage.take(self.groups, rows)
         decided = None if model is None else self.decided(model, rows)
-        sums: QualitySums | None = None
-        for part in stretches(len(rows)):
+
+        def sums_of(part: slice) -> QualitySums:
             w = None if weight is None else weight[part]
             given = None if decided is None else decided[part]
-            new = QualitySums.of(p[part], groups[part], w, given)
-            sums = new if sums is None else sums + new
-        assert sums is not None
+            return QualitySums.of(p[part], groups[part], w, given)
+
+        sums = reduce(operator.add, map(sums_of, stretches(len(rows))))
         if model is not None and not hasattr(model, "predict_proba"):
             quality = sums.quality
             return sums, Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
@@ -121,12 +123,11 @@ class LabelledRows(ABC):
         limit = self.storage.limit
         if limit is None or RANKING_BYTES * len(p) <= limit:
             return score_curves(p, groups, weight)
-        counts: ScoreCounts | None = None
-        for part in stretches(len(p)):
-            new = ScoreCounts.of(p[part], groups[part], None if weight is None else weight[part])
-            counts = new if counts is None else counts + new
-        assert counts is not None
-        return counts.curves
+        parts = (
+            ScoreCounts.of(p[part], groups[part], None if weight is None else weight[part])
+            for part in stretches(len(p))
+        )
+        return reduce(operator.add, parts).curves
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,8 +218,7 @@ def make_splits(
     """
     room, n = rows.storage, len(rows)
     if isinstance(cv, (int, np.integer)) and groups is None:
-        if cv < 2:
-            raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
+        check_folds(cv)
         n_folds = min(int(cv), n)
         deals = [
             deal_folds(seed + r, rows.row_ids, rows.groups, n_folds, room) for r in range(repeats)
@@ -232,7 +232,13 @@ def make_splits(
     from sklearn.model_selection import check_cv
 
     if groups is not None:
-        groups = _groups_of_rows(groups, rows)
+        if not isinstance(rows, LabelledTable):
+            raise TypeError(
+                "groups are for tables in memory; of rows that are read block by block, give cv "
+                "as ready (train, test) positions."
+            )
+        check_consistent_length(rows.target, groups)
+        groups = safe_indexing(groups, rows.row_ids)
     splitter = check_cv(cv, rows.groups, classifier=True)
     every = splitter.split(np.zeros(n), rows.groups, groups)
     pairs = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in every]
@@ -249,17 +255,6 @@ def _parted(folds: NDArray[np.int64], k: int, room: Storage) -> Split:
     return (
         room.where(lambda part: folds[part] != k, len(folds)),
         room.where(lambda part: folds[part] == k, len(folds)),
-    )
-
-
-def _groups_of_rows(groups: Any, rows: LabelledRows) -> Any:
-    """Of groups that were given for all rows, those of the rows that count."""
-    if isinstance(rows, LabelledTable):
-        check_consistent_length(rows.target, groups)
-        return safe_indexing(groups, rows.row_ids)
-    raise TypeError(
-        "groups are for tables in memory; of rows that are read block by block, give cv as ready "
-        "(train, test) positions."
     )
 
 

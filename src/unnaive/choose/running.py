@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -137,10 +139,7 @@ def _estimate_costs(
 
 
 def _probe(
-    estimator: Any,
-    rows: LabelledRows,
-    budget: TimeBudget,
-    allowed: float,
+    estimator: Any, rows: LabelledRows, budget: TimeBudget, allowed: float
 ) -> dict[int, float]:
     """Seconds of fits on the first rows, by their number, as long as they are few enough."""
     seconds: dict[int, float] = {}
@@ -188,10 +187,9 @@ def _run(
 
     ``kept`` are seconds that must be left after it.
     """
-    sums: QualitySums | None = None
     fits: list[float] = []
     predictions: list[float] = []
-    folds: list[Quality] = []
+    judged: list[tuple[QualitySums, Quality]] = []
     size = None
     held_out: NDArray[np.float64] | None = None
     for k, (train, test) in enumerate(splits):
@@ -209,13 +207,12 @@ def _run(
             fitted = time.perf_counter()
             p = rows.predict_proba(model, test)
             predicted = time.perf_counter()
-            new, fold = rows.quality(p, test, model)
+            judged.append(rows.quality(p, test, model))
         except Exception as error:
             _reraise_interrupt(error)
             # Whatever a user's estimator raises is shown in the table, beside the others.
-            return replace(result, problem=f"{type(error).__name__}: {_first_line(error)}")
-        sums = new if sums is None else sums + new
-        folds.append(fold)
+            words = [*str(error).strip().splitlines(), "no message"][0]
+            return replace(result, problem=f"{type(error).__name__}: {words}")
         if leaves_answer(model):
             take_member_logs(model.answer_.root, p)
             if held_out is None:
@@ -225,12 +222,11 @@ def _run(
         fits.append(fitted - start)
         predictions.append(predicted - fitted)
         size = _size(model) if size is None else size
-    assert sums is not None
-    quality = over_folds(sums.quality, folds)
+    quality = over_folds(judged)
     return replace(
         result,
         quality=quality,
-        folds=tuple(folds),
+        folds=tuple(fold for _, fold in judged),
         size=size,
         fit_seconds=float(np.median(fits)),
         predict_seconds=float(np.median(predictions)),
@@ -238,14 +234,17 @@ def _run(
     )
 
 
-def over_folds(quality: Quality, folds: Sequence[Quality]) -> Quality:
+def over_folds(judged: Sequence[tuple[QualitySums, Quality]]) -> Quality:
     """Measures of all rows together, and means over folds of those that are no sums over rows."""
+    sums, folds = zip(*judged, strict=True)
+    quality = reduce(operator.add, sums).quality
     if np.isnan([fold.log_loss for fold in folds]).all():  # no probabilities
         return Quality(quality.accuracy, NAN, NAN, NAN, quality.f1)
     areas = {}
     for name in ("roc_auc", "average_precision", "kolmogorov_smirnov"):
-        each = [getattr(fold, name) for fold in folds if not np.isnan(getattr(fold, name))]
-        areas[name] = float(np.mean(each)) if each else NAN
+        figures = np.array([getattr(fold, name) for fold in folds])
+        there = figures[~np.isnan(figures)]
+        areas[name] = float(there.mean()) if len(there) else NAN
     return replace(quality, **areas)
 
 
@@ -256,11 +255,6 @@ def _reraise_interrupt(error: BaseException) -> None:
         if isinstance(cause, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         cause = cause.__cause__ or cause.__context__
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else "no message"
 
 
 def _size(model: Any) -> int | None:

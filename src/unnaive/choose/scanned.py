@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone
 from unnaive.choose.reading import LabelledRows, LabelledTable, read_table, refuse_few
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of, label_groups, merge_labels, refuse_mixed
+from unnaive.estimator.base import need_target
 from unnaive.models._base import leaves_answer
 from unnaive.models.decompose.relabel import RowLabels
 from unnaive.table import Block, Schema, Source, open_table, scan_of
@@ -34,6 +35,11 @@ class _Kinds(NamedTuple):
     n_rows: int
     labels: Labels
     schema: Schema
+
+    @classmethod
+    def of(cls, block: Block) -> _Kinds:
+        assert block.target is not None
+        return cls(block.n_rows, label_groups(block.target)[0], block.schema)
 
     def join(self, other: _Kinds) -> _Kinds:
         refuse_mixed(self.labels, other.labels)
@@ -121,15 +127,11 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
         raise ValueError(
             "a comparison and a pool keep no checkpoint; leave checkpoint= out of the scan."
         )
-    if scan.target is None and scan.picked is None:
-        raise ValueError(
-            "requires y to be passed, but the target y is None: name the column with the labels, "
-            "as in fit(data, 'column') or scan(data, target='column')."
-        )
+    need_target(scan)
     if scan.check is None:
         scan = replace(scan, check=RowCheck(scan))
     source = open_table(BaseEstimator(), scan, categorical_features=categorical_features)
-    kinds = source.reduce(_kinds, _Kinds.join, "looking at classes")
+    kinds = source.reduce(_Kinds.of, _Kinds.join, "looking at classes")
     refuse_few(kinds.n_rows)
     start = time.perf_counter()
     labels = kinds.labels
@@ -140,11 +142,6 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
         kinds.schema, labels, rows.groups, rows.weight, rows.row_ids, source.storage,
         _picked(scan, source, rows.row_ids), n_jobs, seconds,
     )  # fmt: skip
-
-
-def _kinds(block: Block) -> _Kinds:
-    assert block.target is not None
-    return _Kinds(block.n_rows, label_groups(block.target)[0], block.schema)
 
 
 def _sorted(rows: RowLabels, room: Storage) -> RowLabels:

@@ -19,6 +19,7 @@ from unnaive.cli.fit import fit
 from unnaive.cli.forget import forget
 from unnaive.cli.help import Command, Group, ModelCommand
 from unnaive.cli.merge import merge
+from unnaive.cli.options import flag
 from unnaive.cli.plan import plan
 from unnaive.cli.predict import predict
 from unnaive.cli.show import show
@@ -57,11 +58,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        bool, flag("--version", "Print the version.", callback=_version, is_eager=True)
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; may stand anywhere.")
+        bool, flag("--debug", "Show the traceback of an error; may stand anywhere.")
     ] = False,
 ) -> None:
     """Options of the command itself; ``--debug`` is read in `running.run`."""

@@ -5,76 +5,54 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import (
-    Categorical,
-    Data,
-    Decimal,
-    Drop,
-    Jobs,
-    NaValues,
-    Quiet,
-    Seed,
-    Target,
-    Weight,
-)
+from unnaive.cli import options as opt
+from unnaive.cli.console import progress, say
 
 Models = Annotated[
-    str,
-    typer.Option("--models", "-m", metavar="NAMES", help="Models to compare, separated by commas."),
+    str, opt.option("--models -m", "NAMES", "Models to compare, separated by commas.")
 ]
 TimeLimit = Annotated[
-    float | None,
-    typer.Option("--time", metavar="SECONDS", help="Time budget; the cheapest models come first."),
+    float | None, opt.option("--time", "SECONDS", "Time budget; the cheapest models come first.")
 ]
 Criterion = Annotated[
     str,
-    typer.Option(
+    opt.option(
         "--by",
-        metavar="MEASURE",
-        help="Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
+        "MEASURE",
+        "Sort and choose by log_loss, accuracy, brier, calibration_error, auc (roc_auc), "
         "average_precision, f1 or ks (Kolmogorov-Smirnov).",
     ),
 ]
-Folds = Annotated[
-    int, typer.Option("--cv", metavar="NUMBER", help="Number of cross-validation folds.", min=2)
-]
+Folds = Annotated[int, opt.option("--cv", "NUMBER", "Number of cross-validation folds.", min=2)]
 Repeats = Annotated[
-    int,
-    typer.Option(
-        "--repeats", metavar="NUMBER", help="Number of times rows are dealt into folds.", min=1
-    ),
+    int, opt.option("--repeats", "NUMBER", "Number of times rows are dealt into folds.", min=1)
 ]
 BestModelFile = Annotated[
-    Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write the best model to this file."),
+    Path | None, opt.option("--out -o", "FILE", "Write the best model to this file.")
 ]
 ResultsFile = Annotated[
-    Path | None,
-    typer.Option("--results", metavar="FILE", help="Write the table to this CSV or Parquet file."),
+    Path | None, opt.option("--results", "FILE", "Write the table to this CSV or Parquet file.")
 ]
 
 
 def compare(
-    data: Data,
-    target: Target,
+    data: opt.Data,
+    target: opt.Target,
     models: Models = "all",
     time_budget: TimeLimit = None,
     by: Criterion = "log_loss",
     cv: Folds = 5,
     repeats: Repeats = 1,
-    weight: Weight = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
+    weight: opt.Weight = None,
+    drop: opt.Drop = None,
+    categorical: opt.Categorical = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
     out: BestModelFile = None,
     results: ResultsFile = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Cross-validate models side by side on the same folds.
 
@@ -83,7 +61,6 @@ def compare(
     import pyarrow as pa
 
     from unnaive.choose import compare as run
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, save_model
     from unnaive.cli.predict import check_out, writing
     from unnaive.cli.rows import CsvText, paths_of, read_rows

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import Quiet, argument
+from unnaive.cli.console import say, show_table
+from unnaive.cli.options import Quiet, argument, option
+from unnaive.common.wording import counted
 
 SAMPLES = {
     "credit": "german credit: 1,000 real loans, mixed columns, classes good and bad",
@@ -28,20 +27,16 @@ def data(
     name: Annotated[str, argument(help="Name of the table; without it, they are listed.")] = "",
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV or Parquet file; - is standard output. Default: NAME.csv, never replaced.",
+        option(
+            "--out -o",
+            "FILE",
+            "CSV or Parquet file; - is standard output. Default: NAME.csv, never replaced.",
         ),
     ] = None,
     rows: Annotated[
-        int | None,
-        typer.Option(
-            "--rows", "-n", metavar="NUMBER", help="Number of rows of a generated table.", min=1
-        ),
+        int | None, option("--rows -n", "NUMBER", "Number of rows of a generated table.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="NUMBER", help="Random seed.", min=0)] = 0,
+    seed: Annotated[int, option("--seed", "NUMBER", "Random seed.", min=0)] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Write a sample table to a file.
@@ -49,8 +44,6 @@ def data(
     [bold]Example:[/] unnaive data loans --rows 5000 -o loans.csv
     """
     from pathlib import Path
-
-    from unnaive.cli.console import show_table
 
     if not name:
         show_table(["name", "table"], [[key, text] for key, text in SAMPLES.items()], left=2)
@@ -62,7 +55,6 @@ def data(
         if Path(out).exists():
             raise FileExistsError(f"{out!r} exists already; replace it with -o {out}.")
     from unnaive.cli.predict import check_out, writing
-    from unnaive.common.wording import counted
 
     check_out(out)
     table, target = make(name, rows, seed)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unnaive.cli.console import say
-from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, Quiet, Weight, column
+from unnaive.cli.console import progress, say
+from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, Quiet, Weight, column, option
 
 if TYPE_CHECKING:
     from unnaive.living import Drift
@@ -18,9 +18,8 @@ DRIFTED = 3  # exit code
 KnownTarget = Annotated[
     str | None,
     column(
-        "--target",
-        "-t",
-        help="Column with the classes; by default the one that the model was trained on, if the "
+        "--target -t",
+        "Column with the classes; by default the one that the model was trained on, if the "
         "data have it.",
     ),
 ]
@@ -34,25 +33,20 @@ def drift(
     decimal: Decimal = None,
     na_values: NaValues = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Page (.html) or figures (.json) to write."
-        ),
+        Path | None, option("--out -o", "FILE", "Page (.html) or figures (.json) to write.")
     ] = None,
     fail_above: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--fail-above",
-            metavar="INDEX",
-            min=0.0,
-            help=f"Exit with {DRIFTED} if a stability index is above this, and not by chance; or "
+            "INDEX",
+            f"Exit with {DRIFTED} if a stability index is above this, and not by chance; or "
             "if evidence has turned.",
-            show_default=False,
+            min=0.0,
         ),
     ] = None,
     level: Annotated[
-        float,
-        typer.Option("--level", metavar="P", min=0.0, max=1.0, help="Share of false alarms."),
+        float, option("--level", "P", "Share of false alarms.", min=0.0, max=1.0)
     ] = 0.01,
     quiet: Quiet = False,
 ) -> None:
@@ -63,7 +57,6 @@ def drift(
 
     [bold]Example:[/] unnaive drift loans.unv march.parquet -o drift.html --fail-above 0.2
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, load_model
     from unnaive.cli.rows import CsvText, known_target, paths_of, update_scan
     from unnaive.living import drift as find_drift

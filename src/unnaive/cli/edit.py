@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unnaive.cli.console import say
-from unnaive.cli.options import ModelFile, Quiet
+from unnaive.cli.options import ModelFile, Quiet, flag, option
 from unnaive.cli.update import ChangedModel
 
 if TYPE_CHECKING:
@@ -19,48 +19,32 @@ EditedColumn = Annotated[
 ]
 EditedValue = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--value",
-        metavar="VALUE",
-        help="Category, or a number of the interval, that --evidence is of; without it, a missing "
+        "VALUE",
+        "Category, or a number of the interval, that --evidence is of; without it, a missing "
         "value.",
-        show_default=False,
     ),
 ]
 NewEvidence = Annotated[
     float | None,
-    typer.Option(
-        "--evidence",
-        metavar="NATS",
-        help="What the value shall do to the log odds of the class.",
-        show_default=False,
-    ),
+    option("--evidence", "NATS", "What the value shall do to the log odds of the class."),
 ]
-Flat = Annotated[
-    bool, typer.Option("--flat", help="Let the column say nothing.", show_default=False)
-]
+Flat = Annotated[bool, flag("--flat", "Let the column say nothing.")]
 Increasing = Annotated[
     bool | None,
-    typer.Option(
+    flag(
         "--increasing/--decreasing",
-        help="Let the evidence for the class rise, or fall, with the values.",
-        show_default=False,
+        "Let the evidence for the class rise, or fall, with the values.",
     ),
 ]
-Undo = Annotated[
-    bool, typer.Option("--undo", help="Take the last correction back.", show_default=False)
-]
+Undo = Annotated[bool, flag("--undo", "Take the last correction back.")]
 ForClass = Annotated[
     str | None,
-    typer.Option(
-        "--class",
-        metavar="CLASS",
-        help="Class that evidence is for; by default the second of two.",
-        show_default=False,
-    ),
+    option("--class", "CLASS", "Class that evidence is for; by default the second of two."),
 ]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who makes the correction.")]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why.")]
+By = Annotated[str, option("--by", "NAME", "Who makes the correction.")]
+Reason = Annotated[str, option("--reason", "TEXT", "Why.")]
 
 
 def edit(

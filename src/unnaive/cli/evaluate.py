@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unnaive.cli.console import say
-from unnaive.cli.options import (
-    Cost,
-    Data,
-    Decimal,
-    ModelFile,
-    NaValues,
-    OptionalTarget,
-    Positive,
-    Quiet,
-    Threshold,
-    Weight,
-)
+from unnaive.cli import options as opt
+from unnaive.cli.console import progress, say, show_table
+from unnaive.common.wording import amount, counted
 
 if TYPE_CHECKING:
     from unnaive.cli.rows import CsvText
@@ -27,16 +17,16 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)  # of the rows, in the table of gains
 
 
 def evaluate(
-    model: ModelFile,
-    data: Data,
-    target: OptionalTarget = None,
-    weight: Weight = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    cost: Cost = None,
-    quiet: Quiet = False,
+    model: opt.ModelFile,
+    data: opt.Data,
+    target: opt.OptionalTarget = None,
+    weight: opt.Weight = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
+    threshold: opt.Threshold = None,
+    positive: opt.Positive = None,
+    cost: opt.Cost = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Measure the quality of a model on labelled rows.
 
@@ -44,10 +34,8 @@ def evaluate(
 
     [bold]Example:[/] unnaive evaluate loans.unv new-loans.csv --target outcome --threshold 0.3
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import decide, load_model
     from unnaive.cli.rows import CsvText, find_target, paths_of
-    from unnaive.common.wording import counted
 
     fitted = decide(load_model(model), threshold, positive, cost)
     with paths_of(data) as paths, progress(quiet) as bar:
@@ -90,9 +78,6 @@ def print_figures(quality: Quality) -> None:
 
 def print_tables(quality: Quality) -> None:
     """Print the confusion matrix, figures by class and, of two classes, gains and calibration."""
-    from unnaive.cli.console import show_table
-    from unnaive.common.wording import amount
-
     names = [str(c) for c in quality.classes]
     if len(names) <= MOST_CLASSES:
         cells = [[n, *map(amount, quality.confusion[i])] for i, n in enumerate(names)]
@@ -115,8 +100,6 @@ def print_tables(quality: Quality) -> None:
 
 def print_ranking(quality: Quality, c: int, name: str) -> None:
     """Print gain and lift of the rows with the highest probability of a class."""
-    from unnaive.cli.console import show_table
-
     curve = quality.curves[c]
     if not curve.positives:
         return
@@ -131,9 +114,6 @@ def print_ranking(quality: Quality, c: int, name: str) -> None:
 
 def print_calibration(quality: Quality, c: int, name: str) -> None:
     """Print predicted and observed frequencies of a class, with intervals."""
-    from unnaive.cli.console import show_table
-    from unnaive.common.wording import amount
-
     bins = quality.calibration
     columns = (bins.predicted[c], bins.observed[c], bins.low[c], bins.high[c], bins.weight[c])
     cells = [

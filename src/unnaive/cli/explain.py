@@ -7,27 +7,16 @@ from typing import Annotated
 
 import typer
 
-from unnaive.cli.console import say
-from unnaive.cli.options import (
-    Cost,
-    Decimal,
-    ModelFile,
-    NaValues,
-    OptionalTarget,
-    Positive,
-    Quiet,
-    Threshold,
-)
+from unnaive.cli import options as opt
+from unnaive.cli.console import progress, say
+from unnaive.common.wording import counted
 
 MAX_BYTES = 1 << 28  # of rows that a page is made from; of more, a random sample is taken
 
 
 def explain(
-    model: ModelFile,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="HTML file to write.", show_default=False),
-    ],
+    model: opt.ModelFile,
+    out: Annotated[Path, opt.option("--out -o", "FILE", "HTML file to write.")],
     data: Annotated[
         list[str] | None,
         typer.Argument(
@@ -35,16 +24,14 @@ def explain(
             help="Rows to evaluate and show; without them, the page starts from an empty row.",
         ),
     ] = None,
-    target: OptionalTarget = None,
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Heading of the page.")
-    ] = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    cost: Cost = None,
-    quiet: Quiet = False,
+    target: opt.OptionalTarget = None,
+    title: Annotated[str | None, opt.option("--title", "TEXT", "Heading of the page.")] = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
+    threshold: opt.Threshold = None,
+    positive: opt.Positive = None,
+    cost: opt.Cost = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write an HTML report: quality, evidence, what-if, tree.
 
@@ -53,10 +40,8 @@ def explain(
 
     [bold]Example:[/] unnaive explain loans.unv new-loans.csv --target outcome -o report.html
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.cli.rows import CsvText, empty_row, find_target, paths_of, read_sample
-    from unnaive.common.wording import counted
     from unnaive.explain.report import report
 
     check_writable(out)

@@ -6,26 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import (
-    Categorical,
-    Cost,
-    Data,
-    Decimal,
-    Drop,
-    Jobs,
-    NaValues,
-    NewModelFile,
-    Positive,
-    Quiet,
-    Seed,
-    Target,
-    Threshold,
-    Weight,
-)
-from unnaive.common.wording import printable
+from unnaive.cli import options as opt
+from unnaive.cli.console import bar_callback, collect_advice, progress, say, show_table
+from unnaive.common.wording import counted, printable, size_words
 
 if TYPE_CHECKING:
     from unnaive.choose import Comparison
@@ -33,60 +16,56 @@ if TYPE_CHECKING:
 
 ModelName = Annotated[
     str,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="NAME",
-        help="One of the models below; pool: unnaive and forest together; or auto: the best of "
+    opt.option(
+        "--model -m",
+        "NAME",
+        "One of the models below; pool: unnaive and forest together; or auto: the best of "
         "all, or their pool, by cross-validation within 120 s (--set time_budget=SECONDS).",
     ),
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter of the model; repeatable."),
+    list[str] | None, opt.option("--set", "NAME=VALUE", "Set a parameter of the model; repeatable.")
 ]
 Folds = Annotated[
     int | None,
-    typer.Option(
+    opt.option(
         "--cv",
-        metavar="NUMBER",
-        help="Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
-        show_default=False,
+        "NUMBER",
+        "Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
         min=0,
     ),
 ]
 CheckpointFile = Annotated[
     Path | None,
-    typer.Option(
+    opt.option(
         "--checkpoint",
-        metavar="FILE",
-        help="File to resume from if the command is killed (unnaive, nbtree, flexible, boosted).",
-        show_default=False,
+        "FILE",
+        "File to resume from if the command is killed (unnaive, nbtree, flexible, boosted).",
     ),
 ]
-Compact = Annotated[bool, typer.Option("--compact", help="Omit what only update and merge need.")]
+Compact = Annotated[bool, opt.flag("--compact", "Omit what only update and merge need.")]
 
 
 def fit(
-    data: Data,
-    target: Target,
-    out: NewModelFile,
+    data: opt.Data,
+    target: opt.Target,
+    out: opt.NewModelFile,
     model: ModelName = "unnaive",
     settings: Settings = None,
-    weight: Weight = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
+    weight: opt.Weight = None,
+    drop: opt.Drop = None,
+    categorical: opt.Categorical = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
     cv: Folds = None,
     checkpoint: CheckpointFile = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    cost: Cost = None,
+    threshold: opt.Threshold = None,
+    positive: opt.Positive = None,
+    cost: opt.Cost = None,
     compact: Compact = False,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Learn a model from files and write it to a file.
 
@@ -99,7 +78,6 @@ def fit(
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv
     """
-    from unnaive.cli.console import collect_advice, progress
     from unnaive.cli.models import check_writable, decide, make_estimator, save_model
     from unnaive.cli.rows import CsvText, paths_of, read_rows
     from unnaive.cli.running import print_error
@@ -124,7 +102,6 @@ def fit(
     size = save_model(fitted, out, target)
     if not quiet:
         print_report(fitted, rows, comparison, seconds)
-        from unnaive.common.wording import size_words
 
         say(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
         for text in advice:
@@ -180,8 +157,6 @@ def fit_again(comparison: Comparison, rows: TrainingRows, bar: Any) -> Any:
 
 def fit_best(model: Any, rows: TrainingRows, bar: Any) -> Any:
     """The model, fitted on all rows."""
-    from unnaive.cli.console import bar_callback
-
     bar("fitting")
     model.set_callbacks(bar_callback(bar))
     try:
@@ -199,8 +174,6 @@ def print_report(
     from collections import Counter
 
     from unnaive.choose.comparison import time_words
-    from unnaive.cli.console import show_table
-    from unnaive.common.wording import counted
 
     cells = [
         [

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from unnaive.cli.console import say
 from unnaive.cli.options import NewModelFile, Quiet, argument
+from unnaive.common.wording import counted, size_words
 
 
 def merge(
@@ -21,7 +22,6 @@ def merge(
     [bold]Example:[/] unnaive merge north.unv south.unv -o both.unv
     """
     from unnaive.cli.models import check_writable, load_model, save_model
-    from unnaive.common.wording import counted, size_words
     from unnaive.models import merge as join
 
     check_writable(out)

@@ -5,40 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import Categorical, Data, Decimal, Drop, NaValues, Quiet, Target, Weight
+from unnaive.cli import options as opt
+from unnaive.cli.console import collect_advice, say
+from unnaive.common.wording import counted
 
 
 def plan(
-    data: Data,
-    target: Target,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE", help="Plan to write.", show_default=False),
-    ],
-    weight: Weight = None,
-    drop: Drop = None,
-    categorical: Categorical = None,
+    data: opt.Data,
+    target: opt.Target,
+    out: Annotated[Path, opt.option("--out -o", "FILE", "Plan to write.")],
+    weight: opt.Weight = None,
+    drop: opt.Drop = None,
+    categorical: opt.Categorical = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="Parameter of the naive Bayes model; repeatable."
-        ),
+        opt.option("--set", "NAME=VALUE", "Parameter of the naive Bayes model; repeatable."),
     ] = None,
     values: Annotated[
         bool,
-        typer.Option(
+        opt.flag(
             "--values",
-            help="List the classes, categories and ranges of the rows too, which summarize "
+            "List the classes, categories and ranges of the rows too, which summarize "
             "--private needs. They are then public.",
-            show_default=False,
         ),
     ] = False,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
-    quiet: Quiet = False,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write the plan by which several sites count their rows: columns, kinds, parameters.
 
@@ -47,11 +40,9 @@ def plan(
 
     [bold]Example:[/] unnaive plan example.csv --target outcome -o plan.json
     """
-    from unnaive.cli.console import collect_advice
     from unnaive.cli.models import check_writable, make_estimator
     from unnaive.cli.rows import CsvText, paths_of, read_rows
     from unnaive.cli.running import print_error
-    from unnaive.common.wording import counted
     from unnaive.living.plan import Plan
 
     check_writable(out)

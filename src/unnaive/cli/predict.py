@@ -7,21 +7,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import (
-    Cost,
-    Data,
-    Decimal,
-    Jobs,
-    Keep,
-    ModelFile,
-    NaValues,
-    Positive,
-    Quiet,
-    Threshold,
-)
+from unnaive.cli import options as opt
+from unnaive.cli.console import SafeTerminal, progress, say
+from unnaive.common.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,38 +18,32 @@ ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt")
 
 
 def predict(
-    model: ModelFile,
-    data: Data,
+    model: opt.ModelFile,
+    data: opt.Data,
     out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="CSV or Parquet file; - writes CSV to standard output.",
-        ),
+        str, opt.option("--out -o", "FILE", "CSV or Parquet file; - writes CSV to standard output.")
     ] = "-",
     proba: Annotated[
-        bool, typer.Option("--proba", help="Also write the probability of every class.")
+        bool, opt.flag("--proba", "Also write the probability of every class.")
     ] = False,
     reasons: Annotated[
         int,
-        typer.Option(
+        opt.option(
             "--reasons",
-            metavar="N",
-            help="Also write the N strongest reasons for the predicted class, in words.",
+            "N",
+            "Also write the N strongest reasons for the predicted class, in words.",
             min=0,
             show_default=False,
         ),
     ] = 0,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    cost: Cost = None,
-    keep: Keep = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
-    jobs: Jobs = None,
-    quiet: Quiet = False,
+    threshold: opt.Threshold = None,
+    positive: opt.Positive = None,
+    cost: opt.Cost = None,
+    keep: opt.Keep = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
+    jobs: opt.Jobs = None,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Write the most probable class of every row, on request its probabilities and reasons.
 
@@ -74,10 +56,8 @@ def predict(
 
     cat new-loans.csv | unnaive predict loans.unv - > answers.csv
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import decide, load_model
     from unnaive.cli.rows import CsvText, paths_of, read_pieces
-    from unnaive.common.wording import counted
 
     check_out(out)
     fitted = decide(load_model(model), threshold, positive, cost)
@@ -150,7 +130,6 @@ def writing(out: str) -> Iterator[Any]:
     import pyarrow.csv
     import pyarrow.parquet
 
-    from unnaive.cli.console import SafeTerminal
     from unnaive.common.atomic import replacing
 
     with ExitStack() as stack:

@@ -8,11 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import ModelFile
-from unnaive.common.wording import printable
+from unnaive.cli.console import say, show_table
+from unnaive.cli.options import ModelFile, option
+from unnaive.common.wording import counted, printable, shortened, size_words
 
 if TYPE_CHECKING:
     from unnaive.explain.evidence import PartEvidence
@@ -24,18 +22,10 @@ SMALL = 1 << 20  # bytes of a file whose evidence is there before Numba could be
 def show(
     model: ModelFile,
     columns: Annotated[
-        int,
-        typer.Option(
-            "--columns",
-            "-n",
-            metavar="NUMBER",
-            help="Number of columns whose evidence is shown.",
-            min=0,
-        ),
+        int, option("--columns -n", "NUMBER", "Number of columns whose evidence is shown.", min=0)
     ] = 10,
     depth: Annotated[
-        int | None,
-        typer.Option("--depth", metavar="NUMBER", help="Maximum depth of the tree shown.", min=0),
+        int | None, option("--depth", "NUMBER", "Maximum depth of the tree shown.", min=0)
     ] = None,
 ) -> None:
     """Print a model: its parameters, columns, classes, tree and evidence.
@@ -51,9 +41,7 @@ def show(
 
 def _show(model: Path, columns: int, depth: int | None) -> None:
     from unnaive.answer import Pool
-    from unnaive.cli.console import show_table
     from unnaive.cli.models import load_model
-    from unnaive.common.wording import counted, shortened, size_words
     from unnaive.explain.attributes import BY_ROW
     from unnaive.explain.tree_text import export_text
 
@@ -100,7 +88,6 @@ def _show(model: Path, columns: int, depth: int | None) -> None:
 def members_of(model: Any) -> Iterator[str]:
     """The members of a pool with their weights, those that count most first; what was left out."""
     from unnaive.answer import Pool
-    from unnaive.common.wording import counted
 
     pool = model.answer_.core
     if not isinstance(pool, Pool):
@@ -118,8 +105,6 @@ def members_of(model: Any) -> Iterator[str]:
 def importance_words(model: Any, most: int) -> str:
     """The most important columns and how much they say."""
     import numpy as np
-
-    from unnaive.common.wording import shortened
 
     sizes = model.feature_importances_
     order = np.argsort(-sizes, kind="stable")[:most].tolist()
@@ -144,8 +129,6 @@ def find_evidence(model: Any) -> list[PartEvidence]:
 def evidence_rows(evidence: PartEvidence, most: int) -> tuple[list[str], list[list[str]], str]:
     """The most important columns, and for each class the value that favours it most."""
     import numpy as np
-
-    from unnaive.common.wording import shortened
 
     rows = []
     names = evidence.names[:6]

@@ -5,34 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from unnaive.cli.options import Cost, Keep, ModelFile, Positive, Threshold
+from unnaive.cli.console import SafeTerminal
+from unnaive.cli.options import Cost, Keep, ModelFile, Positive, Threshold, option
 
 
 def sql(
     model: ModelFile,
     table: Annotated[
-        str, typer.Option("--table", metavar="NAME", help="Table to select from, or schema.table.")
+        str, option("--table", "NAME", "Table to select from, or schema.table.")
     ] = "data",
     dialect: Annotated[
         str,
-        typer.Option(
-            "--dialect",
-            "-d",
-            metavar="NAME",
-            help="duckdb, postgresql, sqlite, spark, bigquery or snowflake.",
-        ),
+        option("--dialect -d", "NAME", "duckdb, postgresql, sqlite, spark, bigquery or snowflake."),
     ] = "duckdb",
     threshold: Threshold = None,
     positive: Positive = None,
     cost: Cost = None,
     keep: Keep = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="File to write; default: standard output."
-        ),
+        Path | None, option("--out -o", "FILE", "File to write; default: standard output.")
     ] = None,
 ) -> None:
     """Print a SQL statement that computes the probability of every class in a database.
@@ -41,7 +32,6 @@ def sql(
 
     [bold]Example:[/] unnaive sql loans.unv --table loans --dialect postgresql --keep id
     """
-    from unnaive.cli.console import SafeTerminal
     from unnaive.cli.models import check_writable, decide, load_model
     from unnaive.common.atomic import replacing
     from unnaive.store import to_sql

@@ -5,38 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import Data, Decimal, NaValues, NewModelFile, Quiet
+from unnaive.cli.console import progress, say
+from unnaive.cli.options import Data, Decimal, NaValues, NewModelFile, Quiet, option
+from unnaive.common.wording import counted, size_words
 
 
 def summarize(
     data: Data,
     schema: Annotated[
         Path,
-        typer.Option(
-            "--schema",
-            metavar="PLAN",
-            help="Plan of columns and parameters, as unnaive plan writes it.",
-            show_default=False,
-        ),
+        option("--schema", "PLAN", "Plan of columns and parameters, as unnaive plan writes it."),
     ],
     out: NewModelFile,
     epsilon: Annotated[
         float | None,
-        typer.Option(
+        option(
             "--private",
-            metavar="EPSILON",
-            help="Add noise to all counts: differential privacy of this epsilon. The plan must "
+            "EPSILON",
+            "Add noise to all counts: differential privacy of this epsilon. The plan must "
             "list values.",
-            show_default=False,
         ),
     ] = None,
-    delta: Annotated[
-        float,
-        typer.Option("--delta", metavar="P", help="Of --private: above 0, Gaussian noise."),
-    ] = 0.0,
+    delta: Annotated[float, option("--delta", "P", "Of --private: above 0, Gaussian noise.")] = 0.0,
     decimal: Decimal = None,
     na_values: NaValues = None,
     quiet: Quiet = False,
@@ -49,10 +39,8 @@ def summarize(
 
     [bold]Example:[/] unnaive summarize north.parquet --schema plan.json -o north.unv
     """
-    from unnaive.cli.console import progress
     from unnaive.cli.models import check_writable, save_model
     from unnaive.cli.rows import CsvText, paths_of, update_scan
-    from unnaive.common.wording import counted, size_words
     from unnaive.living.plan import Plan
     from unnaive.living.private import private
 

@@ -5,31 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from unnaive.cli.console import say
-from unnaive.cli.options import Data, Decimal, ModelFile, NaValues, OptionalTarget, Quiet, Weight
+from unnaive.cli import options as opt
+from unnaive.cli.console import bar_callback, progress, say
 
 if TYPE_CHECKING:
     from unnaive.cli.rows import CsvText
 
 ChangedModel = Annotated[
     Path | None,
-    typer.Option(
-        "--out", "-o", metavar="FILE", help="Model file to write; by default MODEL is replaced."
-    ),
+    opt.option("--out -o", "FILE", "Model file to write; by default MODEL is replaced."),
 ]
 
 
 def update(
-    model: ModelFile,
-    data: Data,
-    target: OptionalTarget = None,
-    weight: Weight = None,
-    decimal: Decimal = None,
-    na_values: NaValues = None,
+    model: opt.ModelFile,
+    data: opt.Data,
+    target: opt.OptionalTarget = None,
+    weight: opt.Weight = None,
+    decimal: opt.Decimal = None,
+    na_values: opt.NaValues = None,
     out: ChangedModel = None,
-    quiet: Quiet = False,
+    quiet: opt.Quiet = False,
 ) -> None:
     """Learn from more rows: the model becomes the one fitted on old and new rows together.
 
@@ -55,7 +51,6 @@ def change_model(
     quiet: bool,
 ) -> None:
     """Let a model learn or forget rows, and write it; what it decides by stays."""
-    from unnaive.cli.console import bar_callback, progress
     from unnaive.cli.models import check_writable, load_model, save_model
     from unnaive.cli.rows import find_target, paths_of, update_scan
 

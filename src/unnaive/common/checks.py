@@ -55,6 +55,12 @@ def check_word(estimator: Any, name: str, *words: str) -> None:
         raise ValueError(f"{name} must be {choices}; got {value!r}.")
 
 
+def check_level(level: float) -> None:
+    """Refuse a probability of intervals or errors that is not between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+
+
 def expect(right: Any, words: str) -> None:
     """Refuse something learned that no fit leaves, such as what a damaged file holds."""
     if not right:

@@ -39,7 +39,8 @@ def kernel(function: Any = None, /, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(kernel, **options)
-    return Later(lambda: _jit().compiled_function(function, options), function)
+    jit = "unnaive.common.jit"
+    return Later(lambda: import_module(jit).compiled_function(function, options), function)
 
 
 def later(module: str, name: str) -> Any:
@@ -69,10 +70,6 @@ def interpreted() -> Iterator[None]:
             yield
     finally:
         _interpreting.pop()
-
-
-def _jit() -> Any:
-    return import_module("unnaive.common.jit")
 
 
 class Later:
@@ -116,8 +113,8 @@ class Later:
         """Whether Python can run it: no instruction that only Numba knows is part of it."""
         if self._function is None:
             return False
-        values = map(self._function.__globals__.get, _names(self._function.__code__))
-        return all(own is self or own._is_python() for own in values if isinstance(own, Later))
+        values = map(self._function.__globals__.get, code_names(self._function.__code__))
+        return all(used is self or used._is_python() for used in values if isinstance(used, Later))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -143,7 +140,7 @@ def _begin(function: Later, begun: dict[Later, Any]) -> Any:
 
 
 def _resolve(function: Any, begun: dict[Later, Any]) -> None:
-    for name in _names(function.__code__):
+    for name in code_names(function.__code__):
         value = function.__globals__.get(name)
         if isinstance(value, Later):
             function.__globals__[name] = _begin(value, begun)
@@ -152,10 +149,10 @@ def _resolve(function: Any, begun: dict[Later, Any]) -> None:
             cell.cell_contents = _begin(cell.cell_contents, begun)
 
 
-def _names(code: CodeType) -> set[str]:
-    """Names that may be globals, also those of functions within."""
+def code_names(code: CodeType) -> set[str]:
+    """Names that may be globals, also those of functions within; attributes are among them."""
     inner = (part for part in code.co_consts if isinstance(part, CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    return set(code.co_names).union(*map(code_names, inner))
 
 
 def _find(module: str, name: str) -> Any:

@@ -105,12 +105,12 @@ def _from_package(file: str) -> str:
 
 def _take(compiled: Any, signature: Any) -> bool:
     """Take machine code that came with the library, for calls from Python."""
-    found = machine_code.load(compiled, signature, _warn_of_damage)
-    if found is None:
+    result = machine_code.load(compiled, signature, _warn_of_damage)
+    if result is None:
         return False
     compiled._cache_hits[signature] += 1
-    compiled.add_overload(found)
-    _taken.setdefault(compiled, {})[signature] = found
+    compiled.add_overload(result)
+    _taken.setdefault(compiled, {})[signature] = result
     return True
 
 
@@ -143,10 +143,10 @@ class ForgivingCache(FunctionCache):  # type: ignore[misc]
     def __init__(self, compiled: Any) -> None:
         super().__init__(compiled.py_func)
         with suppress(TypeError):  # no stamp: as Numba does it
-            own, line = stamp(compiled), self._impl.locator.get_disambiguator()
-            name = self._impl.filename_base.replace(f"-{line}.", f"-{own[:16]}.")
+            digest, line = stamp(compiled), self._impl.locator.get_disambiguator()
+            name = self._impl.filename_base.replace(f"-{line}.", f"-{digest[:16]}.")
             self._impl._filename_base = name
-            self._cache_file = IndexDataCacheFile(self.cache_path, name, own)
+            self._cache_file = IndexDataCacheFile(self.cache_path, name, digest)
 
     def reduced(self, signature: Any, context: Any) -> Any:
         """What is kept of a compiled kernel, or None."""

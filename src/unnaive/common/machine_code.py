@@ -98,21 +98,24 @@ def write_target(folder: Path, sources: str = "") -> None:
 
 def built_from(folder: Path) -> str:
     """The digest of the sources that `write_target` was told; empty where there is none."""
-    return (
-        str(json.loads((folder / "target.json").read_bytes())["built from"])
-        if suits(folder)
-        else ""
-    )
+    told = _read_target(folder)
+    return "" if told is None else str(told["built from"])
 
 
 def suits(folder: Path) -> bool:
     """Whether kernels of a folder run here, as they would be compiled here or nearly so."""
+    return _read_target(folder) is not None
+
+
+def _read_target(folder: Path) -> dict[str, Any] | None:
+    """What `write_target` said of a folder, if its kernels run here."""
     try:
-        told = json.loads((folder / "target.json").read_bytes())
+        told: dict[str, Any] = json.loads((folder / "target.json").read_bytes())
         features, _ = set(told["features"]), told["built from"]
-        return bool(told["environment"] == environment()) and features <= set(processor()[1])
+        here = told["environment"] == environment() and features <= set(processor()[1])
+        return told if here else None
     except (OSError, ValueError, TypeError, KeyError):  # no target, or one that is damaged
-        return False
+        return None
 
 
 @functools.cache
@@ -121,14 +124,11 @@ def target() -> Path | None:
     if os.environ.get(DECLINED) == "0":
         return None
     try:
-        folders = [item for item in sorted(FOLDER.iterdir()) if suits(item)]
+        targets = {item: _read_target(item) for item in sorted(FOLDER.iterdir())}
     except OSError:
         return None
-    return max(folders, key=_n_features, default=None)
-
-
-def _n_features(folder: Path) -> int:
-    return len(json.loads((folder / "target.json").read_bytes())["features"])
+    features = {item: len(told["features"]) for item, told in targets.items() if told}
+    return max(features, key=features.__getitem__, default=None)
 
 
 def file_name(kernel: Any, signature: tuple[Any, ...]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterable, Mapping
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from numba import types
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
 
-from unnaive.common.compile import Later
+from unnaive.common.compile import Later, code_names
 
 _stamps: dict[int, tuple[Any, str]] = {}  # by identity, with the kernel, which stays alive
 
@@ -70,18 +70,12 @@ def _argument(item: Any) -> str:
 def _function(function: Any) -> str:
     cells = [_value(cell.cell_contents) for cell in function.__closure__ or ()]
     defaults = _value(function.__defaults__), _options(function.__kwdefaults__ or {})
-    found = {
+    used = {
         name: _value(function.__globals__[name])
-        for name in sorted(_names(function.__code__))
+        for name in sorted(code_names(function.__code__))
         if name in function.__globals__
     }
-    return f"{_code(function.__code__)} {cells} {defaults} {found}"
-
-
-def _names(code: CodeType) -> set[str]:
-    """Names that may be globals; attributes are among them."""
-    inner = (item for item in code.co_consts if isinstance(item, CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    return f"{_code(function.__code__)} {cells} {defaults} {used}"
 
 
 def _code(code: CodeType) -> str:
@@ -105,8 +99,7 @@ def _value(value: Any) -> str:
     raise TypeError(f"no stamp for {type(value).__name__} {value!r}")
 
 
-_value.register(Dispatcher, stamp)
-_value.register(Later, stamp)
+_value.register(Dispatcher | Later, stamp)
 _value.register(FunctionType, _function)
 _value.register(CodeType, _code)
 _value.register(types.Type, _argument)
@@ -118,39 +111,28 @@ def _intrinsic(value: Any) -> str:
     return _function(value._defn)
 
 
-@_value.register(bool)
-@_value.register(int)
-@_value.register(float)
-@_value.register(complex)
-@_value.register(str)
-@_value.register(bytes)
-@_value.register(type(None))
-@_value.register(type(Ellipsis))
+@_value.register(bool | int | float | complex | str | bytes | EllipsisType | None)
 def _plain(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
-@_value.register(np.ndarray)
-@_value.register(np.generic)
+@_value.register(np.ndarray | np.generic)
 def _array(value: Any) -> str:
     digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
     return f"{type(value).__name__} {value.dtype.str} {value.shape} {digest}"
 
 
-@_value.register(tuple)
-@_value.register(list)
+@_value.register(tuple | list)
 def _sequence(value: Any) -> str:
     return f"{_class(type(value))} {[_value(item) for item in value]}"
 
 
-@_value.register(set)
-@_value.register(frozenset)
+@_value.register(set | frozenset)
 def _set(value: Any) -> str:
     return f"set {sorted(_value(item) for item in value)}"
 
 
-@_value.register(BuiltinFunctionType)
-@_value.register(np.ufunc)
+@_value.register(BuiltinFunctionType | np.ufunc)
 def _built_in(value: Any) -> str:
     return f"{getattr(value, '__module__', '')}.{value.__name__}"
 

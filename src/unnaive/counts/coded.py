@@ -97,13 +97,20 @@ def row_coder(
     def code(block: Block) -> CodedRows:
         assert block.target is not None
         groups = groups_of(labels, block.target)
-        weight = block.weight
-        if (factor != 1).any():
-            weight = factor[groups] if weight is None else weight * factor[groups]
+        weight = weigh_classes(block.weight, groups, factor)
         joint = joint_codes(block, coders, gaps, len(labels), n_jobs)
         return CodedRows(joint, groups, weight, block.row_ids)
 
     return code
+
+
+def weigh_classes(
+    weight: NDArray[np.float64] | None, groups: NDArray[Any], factor: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Weights of rows, multiplied by the factors of their classes; None where all are 1."""
+    if (factor == 1).all():
+        return weight
+    return factor[groups] if weight is None else weight * factor[groups]
 
 
 def count_coded(

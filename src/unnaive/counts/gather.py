@@ -239,15 +239,7 @@ def _count_raw(
     widths = np.array(sizes + [1] * spare, np.uint16)
     used = np.array([1] * len(columns) + [0] * spare, np.uint16)
     out = np.zeros((kernels.TURNS, math.prod(sizes) * n_groups), dtype=np.uint32)
-    kernels.count_joint(
-        *codes,
-        *codes[:1] * spare,
-        widths,
-        used,
-        groups,
-        n_groups,
-        out,
-    )
+    kernels.count_joint(*codes, *codes[:1] * spare, widths, used, groups, n_groups, out)
     tables = np.zeros((len(sizes), max(sizes), n_groups))
     whole = out.sum(axis=0, dtype=np.uint64).reshape(-1, n_groups)
     kernels.marginals(whole, np.array(sizes, dtype=np.intp), tables)
@@ -265,11 +257,7 @@ def _canonical(
 
 
 def sum_moments(
-    block: Block,
-    positions: Sequence[int],
-    groups: NDArray[Any],
-    n_groups: int,
-    n_jobs: int | None,
+    block: Block, positions: Sequence[int], groups: NDArray[Any], n_groups: int, n_jobs: int | None
 ) -> tuple[Moments, NDArray[np.float64]]:
     """Moments of some columns, and the weight of rows without a value, groups x columns."""
     out = Moments.empty(n_groups, positions)

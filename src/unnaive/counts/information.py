@@ -29,6 +29,6 @@ def _entropy(weights: NDArray[Any], n: float) -> float:
 
 def most_informative(tables: Sequence[NDArray[Any] | None], most: int) -> list[int]:
     """Numbers of the tables of most information, the first of equals, in ascending order."""
-    found = [-np.inf if table is None else information_of(table) for table in tables]
-    best = np.argsort(-np.array(found), kind="stable")[:most]
-    return sorted(j for j in best.tolist() if found[j] > -np.inf)
+    information = [-np.inf if table is None else information_of(table) for table in tables]
+    best = np.argsort(-np.array(information), kind="stable")[:most]
+    return sorted(j for j in best.tolist() if information[j] > -np.inf)

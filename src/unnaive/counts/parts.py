@@ -21,6 +21,7 @@ from unnaive.counts.table import EXTRA_SLOTS, CountTable, slot_offsets
 from unnaive.encode import GRID_LIMIT, Grid, Labels
 from unnaive.encode.bins import infinite_error
 from unnaive.encode.categories import Order, categories_of
+from unnaive.encode.coding import coder_sizes
 from unnaive.encode.grid import grid_values, whole_numbers
 from unnaive.encode.labels import keep_labels, label_groups
 from unnaive.table import Block, Column, Schema
@@ -54,7 +55,7 @@ class _PartCells:
     @property
     def sizes(self) -> NDArray[np.intp]:
         """How many values each part has."""
-        return np.array([0 if c is None else c.size for c in self.coders], dtype=np.intp)
+        return np.array(coder_sizes(self.coders), dtype=np.intp)
 
 
 def summarize_parts(

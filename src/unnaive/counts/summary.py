@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,10 +105,11 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     for part, place, group in zip(parts, places, group_places, strict=True):
         counts.add(part.counts, place, group)
     columns = sorted({j for p in parts for j in p.moments.columns})
-    moments = _total(
+    sums = (
         p.moments.widen(columns).sum_groups(group, len(labels))
         for p, group in zip(parts, group_places, strict=True)
     )
+    moments = reduce(Moments.__add__, sums)
     n_rows = sum(p.n_rows for p in parts)
     wanted = reduce(Wanted.__or__, [p.wanted for p in parts])
     closed = any(p.closed for p in parts)
@@ -170,10 +171,6 @@ def refuse_new(announced: Labels, labels: Labels) -> None:
             f"y holds the label {new[0]!r}, which is not among the classes given to partial_fit: "
             f"{classes[:10]}."
         )
-
-
-def _total(parts: Iterable[Any]) -> Any:
-    return reduce(lambda a, b: a + b, parts)
 
 
 def mark_whole(schema: Schema, coders: Sequence[Coder]) -> Schema:

@@ -10,15 +10,7 @@ from sklearn.utils import check_random_state
 from unnaive.datasets._table import as_table, check_count, check_share
 
 # Which of the seven lights show each digit, from 0 to 9.
-SEGMENTS = (
-    "top",
-    "upper_left",
-    "upper_right",
-    "middle",
-    "lower_left",
-    "lower_right",
-    "bottom",
-)
+SEGMENTS = ("top", "upper_left", "upper_right", "middle", "lower_left", "lower_right", "bottom")
 DIGITS = np.array(
     [
         [1, 1, 1, 0, 1, 1, 1],
@@ -45,11 +37,7 @@ MONK_VALUES = {
 
 
 def make_led(
-    n_samples: int = 3200,
-    *,
-    noise: float = 0.1,
-    n_irrelevant: int = 17,
-    random_state: Any = None,
+    n_samples: int = 3200, *, noise: float = 0.1, n_irrelevant: int = 17, random_state: Any = None
 ) -> tuple[Any, Any]:
     """Digits on a faulty display: seven lights, each wrong with probability ``noise``.
 
@@ -141,11 +129,7 @@ def make_waveform(
 
 
 def make_monks(
-    problem: int = 1,
-    n_samples: int | None = None,
-    *,
-    noise: float = 0.0,
-    random_state: Any = None,
+    problem: int = 1, n_samples: int | None = None, *, noise: float = 0.0, random_state: Any = None
 ) -> tuple[Any, Any]:
     """The MONK's problems: robots of six nominal attributes, and a rule that picks some.
 
@@ -203,11 +187,7 @@ def make_monks(
 
 
 def make_xor(
-    n_samples: int = 400,
-    *,
-    spread: float = 0.1,
-    n_irrelevant: int = 0,
-    random_state: Any = None,
+    n_samples: int = 400, *, spread: float = 0.1, n_irrelevant: int = 0, random_state: Any = None
 ) -> tuple[Any, Any]:
     """Exclusive or in the plane: four heaps at the corners of a square, opposite ones of one class.
 

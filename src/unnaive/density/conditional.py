@@ -87,8 +87,8 @@ def _on_lattice(
     step = float(widths.min()) / PER_WIDTH
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
     rows = np.zeros((len(counts), int(nodes[-1]) + 1))
-    for own, out in zip(counts, rows, strict=True):
-        out[:] = np.bincount(nodes, own, len(out))
+    for weights, out in zip(counts, rows, strict=True):
+        out[:] = np.bincount(nodes, weights, len(out))
     # The lattice is a circle, so long that its ends do not meet.
     spectrum = np.fft.rfft(rows, fast_length(rows.shape[1] + 8.0 * widths.max() / step), axis=1)
     wave = (np.pi / (spectrum.shape[1] - 1)) * np.arange(spectrum.shape[1])

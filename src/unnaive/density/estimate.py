@@ -226,8 +226,8 @@ def densities_at(
     absent = np.flatnonzero(totals <= 0)
     groups = [np.array([c]) for c in np.flatnonzero(totals > 0)]
     for classes in [*groups, absent] if len(absent) else groups:
-        own = counts.sum(axis=0) if classes is absent else counts[classes[0]]
-        begin, step, density = _nodes(*places_of(positions, own), widths[classes[0]], floor)
+        weights = counts.sum(axis=0) if classes is absent else counts[classes[0]]
+        begin, step, density = _nodes(*places_of(positions, weights), widths[classes[0]], floor)
         tables.append(np.log(density + floor) - scale.log_range)
         start[classes], per_step[classes] = begin, step
         first[classes], last[classes] = filled, filled + len(density)

@@ -74,8 +74,8 @@ def best_factor(positions: NDArray[np.float64], counts: NDArray[np.float64]) -> 
     units = 1 / np.sqrt(np.maximum(counts.sum(axis=1), np.finfo(float).tiny))
     pairs = 2.0 * LATTICES[0]
     crowded = kernels.leave_one_out(positions, counts, CANDIDATES, units, pairs, likelihood)
-    for own, unit in zip(counts[crowded], units[crowded], strict=True):
-        there, weight = places_of(positions, own)
+    for class_counts, unit in zip(counts[crowded], units[crowded], strict=True):
+        there, weight = places_of(positions, class_counts)
         for octave in OCTAVES:
             likelihood[octave] += _on_lattice(there, weight, CANDIDATES[octave] * unit)
     return float(CANDIDATES[likelihood.argmax()])
@@ -105,12 +105,12 @@ def _on_lattice(
     there = np.flatnonzero(binned)
     tones = _tones(length, tuple((widths / step).tolist()))
     heard = np.fft.rfft(binned, length)[: tones.shape[1]]
-    found = np.empty(len(widths))
+    logs = np.empty(len(widths))
     for start in range(0, len(widths), TOGETHER):
         few = slice(start, start + TOGETHER)
         sums = np.fft.irfft(tones[few] * heard, length, axis=1)[:, there]
-        kernels.add_logs(sums, there * step, binned[there], widths[few], step, found[few])
-    return found
+        kernels.add_logs(sums, there * step, binned[there], widths[few], step, logs[few])
+    return logs
 
 
 @lru_cache(maxsize=32)
@@ -130,9 +130,9 @@ def _silverman(
     A class without rows, or whose rows are all alike, takes the spread of all.
     """
     everyone = _spread(positions, counts.sum(axis=0))
-    spread = [_spread(positions, own) or everyone for own in counts]
-    found: NDArray[np.float64] = 0.9 * np.append(spread, everyone) * weight**-0.2
-    return found
+    spread = [_spread(positions, weights) or everyone for weights in counts]
+    widths: NDArray[np.float64] = 0.9 * np.append(spread, everyone) * weight**-0.2
+    return widths
 
 
 def _spread(positions: NDArray[np.float64], weight: NDArray[np.float64]) -> float:

@@ -107,11 +107,11 @@ def order_values(values: Iterable[Any], order: Order) -> tuple[Any, ...]:
 
 def _edges(value: Any) -> tuple[float, float, bool] | None:
     """Where an interval of numbers, such as "(9.5, 20.0]", begins and ends; None: it is none."""
-    found = INTERVAL.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = INTERVAL.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         return None
     try:
-        return float(found[2]), float(found[3]), found[1] == "("
+        return float(match[2]), float(match[3]), match[1] == "("
     except ValueError:
         return None
 

@@ -34,6 +34,33 @@ def coder_sizes(coders: Sequence[AnyCoder]) -> list[int]:
     return [0 if coder is None else coder.size for coder in coders]
 
 
+def row_slots(block: Block, coders: Sequence[AnyCoder]) -> NDArray[np.uint16]:
+    """Slots of all columns: rows x columns."""
+    slots = np.empty((block.n_rows, len(coders)), dtype=np.uint16)
+    for j, coder in enumerate(coders):
+        slots[:, j] = column_slots(block, j, coder)
+    return slots
+
+
+def numeric_columns(coders: Sequence[AnyCoder]) -> NDArray[np.bool_]:
+    """Which columns are cut into intervals."""
+    return np.array([isinstance(coder, Bins) for coder in coders], dtype=bool)
+
+
+def slots_in(coarse: Bins | Categories, fine: Bins | Categories) -> NDArray[np.int64]:
+    """The slot in a coarser numbering of each slot of a column's own."""
+    last = coarse.size + 1
+    slots = np.full(fine.size + 2, last, dtype=np.int64)
+    slots[0] = 0
+    if isinstance(coarse, Bins) and isinstance(fine, Bins):
+        # An interval lies where its upper end does.
+        slots[1:-1] = 1 + np.searchsorted(coarse.cuts, np.append(fine.cuts, np.inf))
+    elif isinstance(coarse, Categories) and isinstance(fine, Categories):
+        for value, slot in fine.index.items():
+            slots[slot] = coarse.index.get(value, last)
+    return slots
+
+
 def column_slots(block: Block, j: int, coder: AnyCoder, *, unseen: bool = True) -> NDArray[Any]:
     """Slot of each row in column j: 0 missing, then the coder's values, then unseen.
 

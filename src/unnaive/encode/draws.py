@@ -88,10 +88,7 @@ def assign_folds(
             f"got {cv!r}."
         )
     if isinstance(cv, (int, np.integer)):
-        if cv < 2:
-            raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
-        if cv > MOST["cv"]:
-            raise ValueError(f"cv must be {MOST['cv']:,} folds or fewer; got {cv!r:.60}.")
+        check_folds(cv)
         folds = (storage or Storage()).empty(len(row_ids), np.int64)
         for part in stretches(len(row_ids)):
             folds[part] = draw_folds(seed, row_ids[part], int(cv))
@@ -111,6 +108,14 @@ def assign_folds(
     if (fold_of[ids] < 0).any():
         raise ValueError("cv leaves rows out of every test set; each must be in one.")
     return fold_of[ids], len(splits)
+
+
+def check_folds(cv: Any) -> None:
+    """Refuse a number of folds that cannot be made."""
+    if cv < 2:
+        raise ValueError(f"cv must be 2 folds or more; got {cv!r}.")
+    if cv > MOST["cv"]:
+        raise ValueError(f"cv must be {MOST['cv']:,} folds or fewer; got {cv!r:.60}.")
 
 
 def draw_uniform(seed: int, row_ids: NDArray[np.int64]) -> NDArray[np.float64]:

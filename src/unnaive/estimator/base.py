@@ -35,6 +35,7 @@ from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
 from unnaive.table.fingerprint import RowCheck
 from unnaive.table.passes import Hook
+from unnaive.table.scan import Scan
 
 # What scikit-learn and we keep in an estimator during a fit with callbacks.
 UNSENT = {"_progress", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
@@ -48,6 +49,15 @@ def need_checkpoints(estimator: Any) -> None:
         raise ValueError(
             f"{type(estimator).__name__} keeps no checkpoint; leave it out. Those that keep one: "
             f"{', '.join(sorted(able))}."
+        )
+
+
+def need_target(scan: Scan) -> None:
+    """Refuse rows to learn classes from, if it is not said where these are."""
+    if scan.target is None and scan.picked is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: name the column with the labels, "
+            "as in fit(data, 'column') or scan(data, target='column')."
         )
 
 
@@ -187,11 +197,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             scan = replace(scan, check=RowCheck(scan))
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **options)
-        if scan.target is None and scan.picked is None:
-            raise ValueError(
-                "requires y to be passed, but the target y is None: name the column with the "
-                "labels, as in fit(data, 'column') or scan(data, target='column')."
-            )
+        need_target(scan)
         return open_table(self, scan, **options)
 
     def _open(self, X: Any) -> Source:

@@ -97,37 +97,34 @@ def discriminate(
     a, b = find_label(facts.labels, label, "label"), find_label(facts.labels, against, "against")
     if a == b:
         raise ValueError(f"label and against are both {facts.names[a]!r}: give two classes.")
-    named: list[str] = []
+    names: list[str] = []
     values: list[str] = []
-    weights, counts, shares = [], [], []
+    tables = []  # logs, counts and shares, values x labels
     for attribute in facts.attributes:
-        spread = attribute.distribution()
-        for v in range(len(attribute)):
-            if attribute.logs[v].any():
-                named.append(attribute.name)
-                values.append(attribute.values[v])
-                weights.append(attribute.logs[v, a] - attribute.logs[v, b])
-                counts.append(attribute.counts[v, [a, b]])
-                shares.append(spread[v, [a, b]])
+        at = np.flatnonzero(attribute.logs.any(axis=1))
+        names += [attribute.name] * len(at)
+        values += [attribute.values[v] for v in at]
+        tables.append((attribute.logs[at], attribute.counts[at], attribute.distribution()[at]))
     for pair in facts.pairs:
-        spread = pair.shares
-        for one, two in np.argwhere(pair.logs.any(axis=2) & spread.any(axis=2)).tolist():
-            named.append(pair.name)
-            values.append(f"{pair.values[0][one]}, {pair.values[1][two]}")
-            weights.append(pair.logs[one, two, a] - pair.logs[one, two, b])
-            counts.append(np.full(2, np.nan))
-            shares.append(spread[one, two, [a, b]])
-    weight, share = np.array(weights), np.array(shares).reshape(-1, 2)
-    importance = share.mean(axis=1) * np.abs(weight)
+        one, two = np.nonzero(pair.logs.any(axis=2) & pair.shares.any(axis=2))
+        names += [pair.name] * len(one)
+        values += [
+            f"{pair.values[0][i]}, {pair.values[1][k]}" for i, k in zip(one, two, strict=True)
+        ]
+        logs = pair.logs[one, two]
+        tables.append((logs, np.full(logs.shape, np.nan), pair.shares[one, two]))
+    logs, counts, shares = (np.concatenate(each)[:, [a, b]] for each in zip(*tables, strict=True))
+    weights = logs[:, 0] - logs[:, 1]
+    importance = shares.mean(axis=1) * np.abs(weights)
     order = np.argsort(-importance, kind="stable")
     return Discrimination(
         facts.names[a],
         facts.names[b],
-        tuple(named[k] for k in order),
+        tuple(names[k] for k in order),
         tuple(values[k] for k in order),
-        weight[order],
-        np.array(counts).reshape(-1, 2)[order],
-        share[order],
+        weights[order],
+        counts[order],
+        shares[order],
         importance[order],
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_level
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted
 from unnaive.explain.attributes import AttributeEvidence, attribute_evidence
@@ -72,11 +73,11 @@ class PartEvidence(Facts):
 
     def reasons(self) -> dict[str, list[str]]:
         """Names of the attributes without evidence, by why they have none."""
-        found: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for attribute in self.attributes:
             if attribute.reason:
-                found.setdefault(attribute.reason, []).append(attribute.name)
-        return found
+                names.setdefault(attribute.reason, []).append(attribute.name)
+        return names
 
     def ranked(self) -> list[AttributeEvidence]:
         """The attributes, the most important first."""
@@ -114,8 +115,7 @@ def evidence_of(model: Any, part: int | str | None = None, *, level: float = 0.9
     unseen  +0.00, 0 rows
     """
     reading = read_model(model)
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    check_level(level)
     return part_evidence(reading.find(part), reading.schema, level)
 
 

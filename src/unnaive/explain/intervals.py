@@ -90,8 +90,7 @@ def density_reach(
         others = np.arange(n_labels) != c
         share = softmax((logs + log_prior)[:, others], axis=1)
         rest[:, c] = (share**2 * variance[:, others]).sum(axis=1)
-    reach: NDArray[np.float64] = ndtri((1.0 + level) / 2.0) * np.sqrt(variance + rest)
-    return reach
+    return normal_reach(np.sqrt(variance + rest), level)
 
 
 def _gaussian_variance(term: GaussianTerm, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,8 +102,7 @@ def _gaussian_variance(term: GaussianTerm, values: NDArray[np.float64]) -> NDArr
 def _kernel_variance(term: KernelTerm, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same of a kernel density, whose kernels' squares integrate to 1 / (2 sqrt(pi) width)."""
     densities = term.densities
-    smoothed = np.exp(
-        densities.at(values) + densities.scale.log_range
-    )  # with the floor, in units of the range
+    # With the floor, in units of the range.
+    smoothed = np.exp(densities.at(values) + densities.scale.log_range)
     density = np.maximum(smoothed - densities.floors, 0.0)
     return density / (2.0 * np.sqrt(np.pi) * densities.widths) / smoothed**2

@@ -13,7 +13,7 @@ from unnaive.bayes.scoring import PairTerm, TableTerm, Term
 from unnaive.common.facts import Columns, Facts
 from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins, Categories
-from unnaive.encode.coding import column_slots
+from unnaive.encode.coding import column_slots, slots_in
 from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.parts import Part, label_names
 from unnaive.table import Block, Schema
@@ -117,20 +117,6 @@ class PairEvidence(Facts):
 def pair_name(first: str, second: str) -> str:
     """What to call a pair of attributes."""
     return f"{first} x {second}"
-
-
-def slots_in(coarse: Bins | Categories, fine: Bins | Categories) -> NDArray[np.int64]:
-    """The slot in a coarser numbering of each slot of a column's own."""
-    last = coarse.size + 1
-    slots = np.full(fine.size + 2, last, dtype=np.int64)
-    slots[0] = 0
-    if isinstance(coarse, Bins) and isinstance(fine, Bins):
-        # An interval lies where its upper end does.
-        slots[1:-1] = 1 + np.searchsorted(coarse.cuts, np.append(fine.cuts, np.inf))
-    elif isinstance(coarse, Categories) and isinstance(fine, Categories):
-        for value, slot in fine.index.items():
-            slots[slot] = coarse.index.get(value, last)
-    return slots
 
 
 def _margin(

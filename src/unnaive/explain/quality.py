@@ -13,6 +13,7 @@ from scipy.special import betaincinv
 from unnaive.answer import Answer, Decision
 from unnaive.bayes.curves import ScoreCounts, ScoreCurve, score_curves
 from unnaive.bayes.quality import (
+    Additive,
     CalibrationSums,
     ClassScores,
     QualitySums,
@@ -179,7 +180,7 @@ class Quality(Facts):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QualityParts:
+class QualityParts(Additive):
     """What `Quality` is made from; those of parts of the rows add up.
 
     ``scores`` are None where all rows are together, which have exact curves.
@@ -208,16 +209,6 @@ class QualityParts:
         sums = QualitySums.of(wide, groups, weight, decided)
         calibration = CalibrationSums.of(p, groups, weight, n_bins)
         return cls(len(p), sums, calibration, ScoreCounts.of(p, groups, weight))
-
-    def __add__(self, other: QualityParts) -> QualityParts:
-        assert self.scores is not None
-        assert other.scores is not None
-        return QualityParts(
-            self.n_rows + other.n_rows,
-            self.sums + other.sums,
-            self.calibration + other.calibration,
-            self.scores + other.scores,
-        )
 
     def facts(
         self,

@@ -31,6 +31,7 @@ from unnaive.answer.evidence import evidence
 from unnaive.answer.predict import probabilities, share_rows
 from unnaive.answer.tree import Tree
 from unnaive.bayes import Scorer
+from unnaive.bayes.evidence import add_bars
 from unnaive.bayes.kernels import IMPOSSIBLE
 from unnaive.bayes.scoring import LEAST_LOG, add_scorers
 from unnaive.explain.parts import ActivePart, Combiner, Part, Parts, Reading, Role
@@ -93,9 +94,12 @@ def _(node: EvidenceTable, labels: NDArray[Any]) -> Parts:
     direct = not node.boosted and not node.is_calibrated and not node.edits
     weight = np.nan if counts is None else float(counts.totals.sum())
     votes = 1.0 if node.rounds is None else node.rounds
-    factors = _factors(node, votes)
-    given = (node.scorer, counts, weight, direct, *factors, node.errors)
-    part = Part("naive Bayes", "model", labels, *given)
+    given = (node.scorer, counts, weight, direct, *_factors(node, votes), node.errors)
+    return _one_part(Part("naive Bayes", "model", labels, *given))
+
+
+def _one_part(part: Part) -> Parts:
+    """A part that answers for all rows alone."""
 
     def active_parts(block: Block) -> list[ActivePart]:
         return [ActivePart(0, np.arange(block.n_rows), np.ones(block.n_rows))]
@@ -114,8 +118,7 @@ def _factors(
 def _(node: Vote, labels: NDArray[Any]) -> Parts:
     """Members all answer for every row; their mean evidence is a summary."""
     n, n_classes, role = node.weights.size, node.n_outputs, node.member
-    mean = node.join == "mean"
-    shares = node.weights / node.weights.sum() if mean else node.weights
+    shares = node.shares
     names = (*_numbered(role, n), "all together")
     weight = np.nan if node.counts is None else float(node.counts.totals.sum())
 
@@ -199,11 +202,8 @@ class RowEvidence(Scorer):
     node: Any = None
 
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        out = np.tile(self.log_prior, (block.n_rows, 1))
-        bars = self.evidence(block, n_jobs)
-        for k in range(bars.shape[1]):
-            out += bars[:, k]
-        return out
+        prior = np.tile(self.log_prior, (block.n_rows, 1))
+        return add_bars(prior, self.evidence(block, n_jobs))
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         if not (isinstance(self.node, Pool) and self.node.join == "arithmetic"):
@@ -217,7 +217,7 @@ class RowEvidence(Scorer):
 @parts_of.register
 def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
     """One part, whose evidence is that of the tests along a row's paths."""
-    return _one_part("forest", node, labels)
+    return _one_part(_whole(node, "forest", labels))
 
 
 @parts_of.register
@@ -228,7 +228,7 @@ def _(node: Pool, labels: NDArray[Any]) -> Parts:
     """
     if node.divides:
         return _member_parts(node, labels)
-    whole = _one_part("pool", node, labels)
+    whole = _one_part(_whole(node, "pool", labels))
     tables = [
         m
         for m in np.argsort(-node.weights, kind="stable").tolist()
@@ -269,14 +269,10 @@ def _member_parts(node: Pool, labels: NDArray[Any]) -> Parts:
     return Parts(names, cache(part), members[0].main, active_parts)
 
 
-def _one_part(name: Literal["forest", "pool"], node: Any, labels: NDArray[Any]) -> Parts:
+def _whole(node: Any, role: Literal["forest", "pool"], labels: NDArray[Any]) -> Part:
+    """A node as one part, whose evidence depends on the whole row."""
     scorer = RowEvidence(_baseline(node), (None,) * _n_columns(node), (), node)
-    part = Part(name, name, labels, scorer, None, np.nan, False)
-
-    def active_parts(block: Block) -> list[ActivePart]:
-        return [ActivePart(0, np.arange(block.n_rows), np.ones(block.n_rows))]
-
-    return Parts((name,), lambda _: part, 0, active_parts)
+    return Part(role, role, labels, scorer, None, np.nan, False)
 
 
 def _n_columns(node: Any) -> int:

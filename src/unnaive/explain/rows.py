@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Answer
 from unnaive.bayes import TableTerm
-from unnaive.bayes.evidence import weigh
+from unnaive.bayes.evidence import add_bars, weigh
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted, printable
 from unnaive.encode.coding import column_slots
@@ -67,10 +67,7 @@ class Piece(Facts):
     @property
     def joint(self) -> NDArray[np.float64]:
         """Joint log probability: the baseline plus all bars, in the order of the scorer."""
-        out = self.baseline.copy()
-        for bar in self.bars:
-            out += bar
-        return out
+        return add_bars(self.baseline, self.bars)
 
     def _columns(self) -> Columns:
         n_bars, n_labels = self.bars.shape

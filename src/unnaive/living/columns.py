@@ -132,7 +132,7 @@ def binned(fine: ColumnCounts, coder: Grid | Categories, n_bins: int) -> ColumnC
         return fine
     place = np.full(len(kept), int(kept.sum()), dtype=np.intp)
     place[kept] = np.arange(kept.sum())
-    words = (*(w for w, own in zip(fine.words, kept, strict=True) if own), OTHERS)
+    words = (*(w for w, is_kept in zip(fine.words, kept, strict=True) if is_kept), OTHERS)
     return fine.merged(place, words)
 
 
@@ -169,5 +169,5 @@ def evidence_bins(
     common = rows * both / max(both.sum(), 1.0) >= LEAST_EXPECTED
     place = np.full(len(common), int(common.sum()), dtype=np.intp)
     place[common] = np.arange(common.sum())
-    words = tuple(w for w, own in zip(fine.words, common, strict=True) if own)
+    words = tuple(w for w, is_common in zip(fine.words, common, strict=True) if is_common)
     return fine.merged(place, words if common.all() else (*words, OTHERS))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_level
 from unnaive.counts import Summary
 from unnaive.counts.moments import Spread
 from unnaive.counts.summary import mark_whole, row_factor
@@ -169,8 +170,7 @@ def _compare(
     n_bins: int,
 ) -> Drift:
     level, min_index, min_loss = limits
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    check_level(level)
     if n_bins < 2:
         raise ValueError(f"n_bins must be 2 or more; got {n_bins!r}.")
     sides = align(before, after, labelled=labelled)

@@ -132,9 +132,9 @@ def with_margins(start: NDArray[np.float64], table: NDArray[np.float64]) -> NDAr
     for _ in range(SWEEPS):
         change = 0.0
         for axis in range(table.ndim):
-            wanted, found = table.sum(axis, keepdims=True), expected.sum(axis, keepdims=True)
-            expected *= np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
-            change = max(change, float(np.abs(wanted - found).max()))
+            wanted, fitted = table.sum(axis, keepdims=True), expected.sum(axis, keepdims=True)
+            expected *= np.divide(wanted, fitted, out=np.zeros_like(wanted), where=fitted > 0)
+            change = max(change, float(np.abs(wanted - fitted).max()))
         if change <= CLOSE * table.sum():
             break
     return expected

@@ -160,10 +160,10 @@ class Drift(Facts):
     def _columns(self) -> Columns:
         names = ("column", "index", "distance", "p_value", "missing_before", "missing_after")
         more = ("evidence_loss", "evidence_p_value", "turned", "drifted")
-        found: Columns = {name: [getattr(c, name) for c in self.columns] for name in names}
-        found["new"] = [len(c.new) for c in self.columns]
-        found["vanished"] = [len(c.vanished) for c in self.columns]
-        return found | {name: [getattr(c, name) for c in self.columns] for name in more}
+        columns: Columns = {name: [getattr(c, name) for c in self.columns] for name in names}
+        columns["new"] = [len(c.new) for c in self.columns]
+        columns["vanished"] = [len(c.vanished) for c in self.columns]
+        return columns | {name: [getattr(c, name) for c in self.columns] for name in more}
 
     def _title(self) -> str:
         rows = f"{self.rows_before:,} rows before, {self.rows_after:,} after"

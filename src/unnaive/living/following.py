@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_level
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
 from unnaive.living.comparing import MIN_INDEX, MIN_LOSS, compare_periods
@@ -52,8 +53,8 @@ class DriftOverTime(Facts):
     def _columns(self) -> Columns:
         rows = [(p, c) for p, d in zip(self.periods, self.drifts, strict=True) for c in d.columns]
         facts = ("column", "index", "p_value", "evidence_loss", "evidence_p_value", "drifted")
-        found: Columns = {"period": [period for period, _ in rows]}
-        return found | {name: [getattr(c, name) for _, c in rows] for name in facts}
+        columns: Columns = {"period": [period for period, _ in rows]}
+        return columns | {name: [getattr(c, name) for _, c in rows] for name in facts}
 
     def _title(self) -> str:
         alarms = self.alarms
@@ -110,8 +111,7 @@ def follow_drift(
     start, stop = timeline._places(since, until)
     if stop - start < 2:
         raise ValueError(f"drift needs two periods; the window has {counted(stop - start, 'one')}.")
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    check_level(level)
     options = {"min_index": min_index, "min_loss": min_loss, "n_bins": n_bins}
     drifts = []
     for k in range(start + 1, stop):

@@ -117,8 +117,8 @@ def _some(values: tuple[object, ...]) -> str:
 
 
 def _values(column: ColumnDrift) -> str:
-    own = column.values
-    sides = zip(own.values, own.before, own.after, strict=True)
+    values = column.values
+    sides = zip(values.values, values.before, values.after, strict=True)
     rows = [row for row in sides if row[1] or row[2]]
     left = len(rows) - SHOWN
     if left > 0:  # those that moved most, in their order

@@ -117,10 +117,10 @@ def moment_of(value: Any, *, end: bool) -> Moment:
 
 def coarser(period: str, unit: str) -> str:
     """The period of a larger unit that a period lies in."""
-    own = unit_of(period)
-    if own == unit:
+    period_unit = unit_of(period)
+    if period_unit == unit:
         return period
-    if own is None or unit not in _NESTED[own]:
+    if period_unit is None or unit not in _NESTED[period_unit]:
         raise ValueError(f"the period {period!r} does not lie in one {unit}.")
     return _name(unit, int(_number(unit, np.array([span_of(period).start]))[0]))
 

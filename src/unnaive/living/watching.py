@@ -86,8 +86,10 @@ class _Watcher:
         self.estimator = clone(model).set_callbacks()
 
     def __call__(self, block: Block) -> Watched:
-        own, n_jobs = self.estimator, self.estimator.n_jobs
-        summary = summarize_block(block, own._wanted(block.schema), own.grid_limit, n_jobs)
+        estimator, n_jobs = self.estimator, self.estimator.n_jobs
+        summary = summarize_block(
+            block, estimator._wanted(block.schema), estimator.grid_limit, n_jobs
+        )
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         shares = probabilities(self.answer.root, block, n_jobs)
         entropy = -float(weight @ xlogy(shares, shares).sum(axis=1))

@@ -21,8 +21,8 @@ from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
 from unnaive.models.boost.away import keep_stripes
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
+    LocalStripes,
     Numbering,
-    Stripes,
     code_rows,
     number_columns,
 )
@@ -284,11 +284,11 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
             )  # fmt: skip
             learned = learn(booster, numbering, interactions, directions, n_folds)
             progress.finish()
-            if isinstance(stripes, Stripes) and self.oob_score:
+            if isinstance(stripes, LocalStripes) and self.oob_score:
                 self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
         return learned
 
-    def _judge(self, shares: NDArray[np.float64], stripes: Stripes) -> None:
+    def _judge(self, shares: NDArray[np.float64], stripes: LocalStripes) -> None:
         """Keep what bags say of the rows that they hold out."""
         groups = np.concatenate([rows.groups for rows in stripes.rows])
         weight = np.concatenate([rows.weight for rows in stripes.rows])

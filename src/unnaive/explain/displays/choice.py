@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unnaive.bayes.evidence import CERTAIN
+from unnaive.common.wording import counted
 from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays import drawing
 from unnaive.explain.evidence import PartEvidence
@@ -43,20 +44,15 @@ def choose(
 def lines(attribute: AttributeEvidence, most: int) -> list[Row]:
     """The lines of an attribute: its name and the values that are drawn."""
     kept = drawn_values(attribute, most)
-    rows = [Row(attribute, None, drawing.plain(attribute.name, 45))]
+    head = drawing.plain(attribute.name, 45)
+    hidden = attribute.states.count("value") - sum(attribute.states[v] == "value" for v in kept)
+    if hidden and attribute.form != "density":
+        head = f"{drawing.plain(attribute.name, 34)} ({counted(hidden, 'more value')})"
+    rows = [Row(attribute, None, head)]
     prefix = "at " if attribute.form == "density" else ""
     for v in kept:
         text = drawing.plain(attribute.values[v], 34)
         rows.append(Row(attribute, v, text if attribute.states[v] == "missing" else prefix + text))
-    hidden = sum(attribute.states[v] == "value" for v in range(len(attribute))) - sum(
-        attribute.states[v] == "value" for v in kept
-    )
-    if hidden and attribute.form != "density":
-        rows[0] = Row(
-            attribute,
-            None,
-            f"{drawing.plain(attribute.name, 34)} ({hidden} more value{'s' * (hidden > 1)})",
-        )
     return rows
 
 

@@ -152,22 +152,14 @@ class EvidenceDisplay:
         self, drawn: NDArray[np.intp], places: NDArray[np.float64], height: float
     ) -> None:
         ax, facts = self.ax_, self.facts
-        lines = [
-            (y, row) for y, row in zip(places, self.rows_, strict=True) if row.value is not None
-        ]
-        y = np.array([place for place, _ in lines])
-        thick = 0.8 * height / len(drawn)
-        numbers = {
-            name: np.array([getattr(row.attribute, name)[row.value] for _, row in lines]).reshape(
-                len(lines), -1
-            )[:, drawn]
-            for name in ("weights", "low", "high")
-        }
-        sure = np.abs(numbers["weights"]) <= CERTAIN
-        longest = max(np.abs(numbers["weights"][sure]).max(initial=0.0), drawing.LEAST_SCALE)
-        ends = np.abs(np.nan_to_num(np.stack((numbers["low"], numbers["high"]))[:, sure]))
+        is_value = np.array([row.value is not None for row in self.rows_])
+        y, thick = places[is_value], 0.8 * height / len(drawn)
+        numbers = [self._numbers(name, drawn)[is_value] for name in ("weights", "low", "high")]
+        sure = np.abs(numbers[0]) <= CERTAIN
+        longest = max(np.abs(numbers[0][sure]).max(initial=0.0), drawing.LEAST_SCALE)
+        ends = np.abs(np.nan_to_num(np.stack(numbers[1:])[:, sure]))
         limit = longest * float(np.clip(1.03 * ends.max(initial=0.0) / longest, 1.2, WHISKER))
-        weights = np.clip(numbers["weights"], -limit, limit)
+        weights, lows, highs = np.clip(numbers, -limit, limit)
         for k, c in enumerate(drawn):
             at = y + (k - (len(drawn) - 1) / 2) * thick
             shown = weights[:, k]
@@ -176,7 +168,7 @@ class EvidenceDisplay:
             else:
                 colours = [drawing.colour(int(c))] * len(shown)
             self.bars_.append(ax.barh(at, shown, thick, color=colours, zorder=2))
-            low, high = (np.clip(numbers[n][:, k], -limit, limit) for n in ("low", "high"))
+            low, high = lows[:, k], highs[:, k]
             counted = ~np.isnan(low)
             ax.hlines(at[counted], low[counted], high[counted], color="#444444", lw=0.8, zorder=3)
             for place, w in zip(at[~sure[:, k]], shown[~sure[:, k]], strict=True):
@@ -192,22 +184,22 @@ class EvidenceDisplay:
         ax.grid(axis="x", color="#dddddd", lw=0.5, zorder=0)
         ax.set_axisbelow(True)
 
+    def _numbers(self, name: str, drawn: NDArray[np.intp]) -> NDArray[np.float64]:
+        """A field of the evidence on every line, for the labels drawn; NaN on lines of names."""
+        nothing = np.full(len(drawn), np.nan)
+        return np.array(
+            [
+                nothing if row.value is None else getattr(row.attribute, name)[row.value, drawn]
+                for row in self.rows_
+            ]
+        )
+
     def _draw_cells(self, drawn: NDArray[np.intp], places: NDArray[np.float64]) -> None:
         from matplotlib.colors import TwoSlopeNorm
 
         ax = self.ax_
-
-        def of(name: str) -> NDArray[np.float64]:
-            nothing = np.full(len(drawn), np.nan)
-            return np.array(
-                [
-                    nothing if row.value is None else getattr(row.attribute, name)[row.value, drawn]
-                    for row in self.rows_
-                ]
-            )
-
-        table = of("weights")
-        unsure = (of("low") <= 0) & (of("high") >= 0)
+        table, low, high = (self._numbers(name, drawn) for name in ("weights", "low", "high"))
+        unsure = (low <= 0) & (high >= 0)
         sizes = np.abs(table[np.abs(table) <= CERTAIN])
         # A few extreme cells must not make all others pale.
         limit = max(float(np.quantile(sizes, 0.98)) if len(sizes) else 0.0, drawing.LEAST_SCALE)

@@ -125,20 +125,14 @@ class ExplanationDisplay:
         total = float(np.clip(fall.total, -limit, limit))
         last = len(bars)
         ax.barh([last], [total], 0.7, color="#333333", zorder=2)
-        low, high = (
-            min(0.0, left.min(), right.min(), total),
-            max(0.0, left.max(), right.max(), total),
-        )
+        every = [0.0, *left, *right, total]
+        low, high = min(every), max(every)
         reach = max(high - low, drawing.LEAST_SCALE)
         digits = "+z.1%" if fall.unit == "probability" else "+z.2f"
         for y, bar, start, end in zip(at, bars, left, right, strict=True):
             self._number(y, max(start, end), reach, _number(bar, digits))
-        self._number(
-            last,
-            max(total, 0.0),
-            reach,
-            _number(fall.total, digits.replace("+", "") if "%" in digits else digits),
-        )
+        plain = digits.replace("+", "") if "%" in digits else digits
+        self._number(last, max(total, 0.0), reach, _number(fall.total, plain))
         ax.axvline(0, color="black", lw=0.8)
         drawing.name_ticks(ax.yaxis, range(last + 1), [*names, "total"])[-1].set_fontweight("bold")
         ax.set_ylim(last + 0.7, -0.7)
@@ -159,11 +153,9 @@ class ExplanationDisplay:
 
 
 def _name(name: str, sign: str, value: str) -> str:
-    return (
-        f"{drawing.plain(name, 32)}{sign} {drawing.plain(value, 24)}"
-        if value
-        else drawing.plain(name, 50)
-    )
+    if not value:
+        return drawing.plain(name, 50)
+    return f"{drawing.plain(name, 32)}{sign} {drawing.plain(value, 24)}"
 
 
 def _number(bar: float, digits: str) -> str:

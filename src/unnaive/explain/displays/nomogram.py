@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,6 @@ from unnaive.explain.displays.scales import (
 from unnaive.explain.evidence import PartEvidence, evidence_of
 from unnaive.explain.parts import find_label
 
-T = TypeVar("T")
 PROBABILITIES = np.array([0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
 MOST_VALUES = 60  # of an attribute that are marked
 PAGE = 34.0  # lines of a page
@@ -203,7 +202,8 @@ class NomogramDisplay:
         for k, page in enumerate(pages):
             self._draw_page(page, k + 1, len(pages), ax)
         self.figure_, self.ax_ = self.pages_[0], self.axes_[0]
-        self.tables_ = [self._draw_tables(some) for some in _batches(self.pairs_, TABLES)]
+        batches = range(0, len(self.pairs_), TABLES)
+        self.tables_ = [self._draw_tables(self.pairs_[k : k + TABLES]) for k in batches]
 
     def _draw_page(self, rows: Sequence[_Row], number: int, n_pages: int, ax: Any) -> None:
         last = number == n_pages
@@ -279,16 +279,9 @@ class NomogramDisplay:
         colours = [
             "white" if scale.attribute.states[v] == "missing" else drawing.FOR for v in scale.values
         ]
-        self.marks_.append(
-            ax.scatter(
-                points,
-                np.full(len(points), at),
-                s=size,
-                c=colours,
-                edgecolors=drawing.FOR,
-                zorder=3,
-            )
-        )
+        line = np.full(len(points), at)
+        marks = ax.scatter(points, line, s=size, c=colours, edgecolors=drawing.FOR, zorder=3)
+        self.marks_.append(marks)
         levels = np.array(scale.levels)
         low = levels > 0
         ends = at + 0.22 + 0.3 * levels[low]
@@ -357,11 +350,6 @@ def _pages(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
             page = []
         page.append(row)
     yield page
-
-
-def _batches(items: Sequence[T], n: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), n):
-        yield items[start : start + n]
 
 
 def _page(number: int, ax: Any, height: float) -> tuple[Any, Any]:

@@ -55,19 +55,13 @@ class ColumnFacts:
                 and bool(distinct[-1] - distinct[0] == n - 1)
             )
             return cls(name, len(values) - len(present), 0, n, 0, steps)
-        return cls._of_categories(block, j, name, coder)
-
-    @classmethod
-    def _of_categories(
-        cls, block: Block, j: int, name: str, coder: Bins | Categories | None
-    ) -> ColumnFacts:
         counts = np.bincount(block.categorical(j).slots)
-        missing, present = int(counts[0]), counts[1:][counts[1:] > 0]
+        missing, rows = int(counts[0]), counts[1:][counts[1:] > 0]
         unseen = 0
         if isinstance(coder, Categories):
             unseen = int((column_slots(block, j, coder) == coder.size + 1).sum())
-        thin = int((present < THIN_VALUE).sum())
-        return cls(name, missing, unseen, len(present), thin, False)
+        thin = int((rows < THIN_VALUE).sum())
+        return cls(name, missing, unseen, len(rows), thin, False)
 
 
 def notes_on(

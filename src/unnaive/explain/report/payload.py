@@ -27,7 +27,7 @@ from unnaive.answer.tree import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.scoring import LEAST_SHARE, PairTerm
 from unnaive.encode import Bins, Categories
-from unnaive.explain.pairs import slots_in
+from unnaive.encode.coding import slots_in
 from unnaive.explain.report.arrays import pack
 
 Payload: TypeAlias = dict[str, Any]
@@ -46,8 +46,7 @@ def coders_of(node: Any) -> Coders:
     return [term.coder if isinstance(term, TableTerm) else None for term in node.scorer.terms]
 
 
-@coders_of.register(Tree)
-@coders_of.register(ClassForest)
+@coders_of.register
 def _(node: Tree | ClassForest) -> Coders:
     return node.coders
 

@@ -25,7 +25,14 @@ from unnaive.encode import Labels
 from unnaive.encode.coding import coder_sizes
 from unnaive.encode.draws import row_bits
 from unnaive.models.boost import coding, kernels
-from unnaive.models.boost.coding import Numbering, code_block, row_keys, score_rows, stripe_folds
+from unnaive.models.boost.coding import (
+    Numbering,
+    code_block,
+    row_keys,
+    score_rows,
+    slots_of_pairs,
+    stripe_folds,
+)
 from unnaive.models.boost.state import Rows, Terms
 from unnaive.table import Block, Source
 from unnaive.table.records import Records
@@ -64,7 +71,7 @@ class SortedRows:
         """Some rows as kernels take them; no bag holds them out."""
         slots = self.slots[:, part].astype(np.uint16, order="C")
         weight = self.weight[part] if len(self.weight) else self.weight
-        return Rows(slots, _pair_slots(slots, places), self.groups[part], weight, _NO_FOLDS)
+        return Rows(slots, slots_of_pairs(slots, places), self.groups[part], weight, _NO_FOLDS)
 
 
 _NO_FOLDS = np.empty(0, np.uint8)
@@ -153,13 +160,6 @@ def _random_order(
 
 def _bins(bits: NDArray[np.uint64], n_bits: int) -> NDArray[np.intp]:
     return (bits >> np.uint64(64 - n_bits)).astype(np.intp)
-
-
-def _pair_slots(slots: NDArray[np.uint16], places: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    out = np.empty(slots.shape, np.uint8)
-    for j, place in enumerate(places):
-        out[j] = place[slots[j]]
-    return out
 
 
 def _take(ranges: NDArray[np.intp], record: SortedRows, _state: Any) -> list[Sample]:
@@ -309,7 +309,7 @@ class AwayStripes:
         slots = np.take(sample.slots, rows, axis=1).astype(np.uint16)
         return Rows(
             slots,
-            _pair_slots(slots, self.places),
+            slots_of_pairs(slots, self.places),
             sample.groups[rows],
             sample.weight[rows] if len(sample.weight) else sample.weight,
             stripe_folds(k, len(rows), self.n_folds),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibrate import Visit
 from unnaive.counts import CountTable, Summary
+from unnaive.counts.coded import weigh_classes
 from unnaive.discretize import CoarseCoder
 from unnaive.discretize.coarse import NO_MOMENTS, group_rare
 from unnaive.discretize.cuts import between
@@ -155,7 +156,7 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stripes:
+class LocalStripes:
     """Coded rows that are here: all of them, or where there are many, stripes that part them at
     random.
 
@@ -239,10 +240,15 @@ def code_block(
     slots = np.empty((len(numbering.coders), block.n_rows), np.uint16)
     for j, coder in enumerate(numbering.coders):
         slots[j] = column_slots(block, j, coder)
-    weight = block.weight
-    if (factor != 1).any():
-        weight = factor[groups] if weight is None else weight * factor[groups]
-    return Coded(slots, groups, weight)
+    return Coded(slots, groups, weigh_classes(block.weight, groups, factor))
+
+
+def slots_of_pairs(slots: NDArray[Any], places: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """The coarser slots that pairs use."""
+    out = np.empty(slots.shape, np.uint8)
+    for j, place in enumerate(places):
+        out[j] = place[slots[j]]
+    return out
 
 
 def row_keys(
@@ -261,7 +267,7 @@ def code_rows(
     n_rows: int,
     n_folds: int,
     seed: int,
-) -> Stripes:
+) -> LocalStripes:
     """All rows, coded in one pass, and the fold that holds each of them out (none: no folds).
 
     Folds are dealt by the rows' values, class by class: equal rows take each other's place, so that
@@ -272,8 +278,7 @@ def code_rows(
     room = source.storage
     pair_slots = room.empty(coded.slots.shape, np.uint8)
     for part in stretches(n_rows):
-        for j, place in enumerate(numbering.places):
-            pair_slots[j, part] = place[coded.slots[j, part]]
+        pair_slots[:, part] = slots_of_pairs(coded.slots[:, part], numbering.places)
     weight = np.empty(0) if coded.weight is None else coded.weight
     folds = np.empty(0, np.uint8)
     if n_folds:
@@ -283,10 +288,10 @@ def code_rows(
             bits = room.take(row_bits(seed, keys, room), order)
             order = room.take(order, room.argsort(bits))
             whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-            return Stripes(_part(whole, order, n_folds), order, room)
+            return LocalStripes(_part(whole, order, n_folds), order, room)
         folds = deal_folds(seed, keys, coded.groups, n_folds).astype(np.uint8)
     whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-    return Stripes([whole], np.empty(0, np.intp), room)
+    return LocalStripes([whole], np.empty(0, np.intp), room)
 
 
 def stripe_edges(n_rows: int, n_folds: int) -> NDArray[np.intp]:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.bayes.calibrate import Visit
 from unnaive.common.threads import in_threads
 from unnaive.encode import Bins
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.boost import kernels
-from unnaive.models.boost.away import AwayStripes
-from unnaive.models.boost.coding import (
-    Numbering,
-    Stripes,
-    join_stripes,
-    sample_stripes,
-    score_rows,
-)
+from unnaive.models.boost.coding import Numbering, join_stripes, sample_stripes, score_rows
 from unnaive.models.boost.resume import Resumed
 from unnaive.models.boost.state import Rows, Rule, Terms, unite
+from unnaive.table.storage import Storage
 
 LOOK = 5  # rounds at full pace between two looks at the held-out rows
 # The share of the learning rate that rounds begin with. There are many pairs, most of them noise
@@ -130,12 +126,36 @@ def make_terms(
     )
 
 
+class Stripes(Protocol):
+    """Coded rows in stripes, wherever they are: what boosting asks of them."""
+
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def longest(self) -> int:
+        """Rows of the longest stripe."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, k: int) -> Rows: ...
+
+    def bring(self, now: Iterable[int], later: Iterable[int]) -> None:
+        """Have some stripes here, and if there is room those of later rounds."""
+
+    def weigh(self, terms: Terms) -> NDArray[np.float64]:
+        """Weight of all rows in every cell."""
+
+    def judge(
+        self, terms: Terms, tables: NDArray[np.float64], prior: NDArray[np.float64], n_classes: int
+    ) -> Visit:
+        """All rows with their scores by tables of evidence, as a calibration visits them."""
+
+
 class Booster:
     """Bags, the rows they learn from, and how."""
 
     def __init__(
         self,
-        stripes: Stripes | AwayStripes,
+        stripes: Stripes,
         prior: NDArray[np.float64],
         rule: Rule,
         stopping: Stopping,

@@ -28,7 +28,7 @@ from unnaive.answer import (
 from unnaive.bayes.scoring import LEAST_LOG, LEAST_SHARE
 from unnaive.models.wrapped import look_inside
 from unnaive.store.sql.columns import Columns
-from unnaive.store.sql.dialects import case, ref, whole
+from unnaive.store.sql.dialects import case, op, ref, whole
 from unnaive.store.sql.forests import mean_forest
 from unnaive.store.sql.scores import (
     NOTHING,
@@ -120,7 +120,7 @@ def _pooled(node: Any, columns: Columns, thinning: Thinning, geometric: bool) ->
     if geometric and isinstance(node, BayesTree):
         return score_tree(columns, node, thinning)
     said = probabilities(node, columns, thinning)
-    return logs(columns, said, 1.0, LEAST_LOG) if geometric else said
+    return logs(columns, said, LEAST_LOG) if geometric else said
 
 
 @probabilities.register
@@ -143,26 +143,18 @@ def _(node: Vote, columns: Columns, thinning: Thinning) -> list[str]:  # noqa: A
             ]
         else:
             votes = [
-                [_if_won(columns, won, c, weight) for c in range(n)]
+                [case([(whole(c), double(weight))], double(0.0), ref(won)) for c in range(n)]
                 for won, weight in zip(winners(columns, models), weights, strict=True)
             ]
         if node.join == "mean":
-            votes = [
-                [exp.Div(this=v, expression=whole_weight.copy(), typed=True) for v in member]
-                for member in votes
-            ]
+            votes = [[op(v, "/", whole_weight.copy()) for v in member] for member in votes]
         totals = _add(columns, totals, votes)
     names = [str(total[0].name) for total in totals]
     return names if node.join == "mean" else shares(columns, [names])[0]
 
 
 def _times(value: exp.Expr, weight: float, double: Any) -> exp.Expr:
-    return value if weight == 1.0 else exp.Mul(this=value, expression=double(weight))
-
-
-def _if_won(columns: Columns, won: str, c: int, vote: float) -> exp.Expr:
-    double = columns.dialect.double
-    return case([(whole(c), double(vote))], double(0.0), ref(won))
+    return value if weight == 1.0 else op(value, "*", double(weight))
 
 
 def _add(
@@ -184,38 +176,23 @@ def _(node: GatedMixture, columns: Columns, thinning: Thinning) -> list[str]:  #
     models = [[scores[unit] for unit in units] for units in shape.models()]
     wholes = log_sums(columns, models)
     step = columns.statement.step("responsibility")
+
+    def longer(way: list[exp.Expr], score: str, whole: str) -> list[exp.Expr]:
+        share = exp.Paren(this=op(ref(score), "-", ref(whole)))
+        return [*(part.copy() for part in way), share]
+
     ways: list[list[exp.Expr]] = [[]]  # to every node: those of its gate, and its own share
     for g in range(shape.n_gates):
-        for s in models[g]:
-            share = exp.Paren(this=exp.Sub(this=ref(s), expression=ref(wholes[g])))
-            ways.append([*(part.copy() for part in ways[g]), share])
+        ways += [longer(ways[g], s, wholes[g]) for s in models[g]]
+    experts = list(zip(ways, models, wholes, strict=True))[shape.n_gates :]
     both = [
-        [
-            step.define(
-                "b",
-                add_up(
-                    [
-                        *(part.copy() for part in ways[shape.n_gates + e]),
-                        exp.Paren(this=exp.Sub(this=ref(s), expression=ref(total))),
-                    ]
-                ),
-            )
-            for s in models[shape.n_gates + e]
-        ]
-        for e, total in enumerate(wholes[shape.n_gates :])
+        [step.define("b", add_up(longer(way, s, whole))) for s in scores]
+        for way, scores, whole in experts
     ]
     best = tops(columns, [[s for expert in both for s in expert]])[0]
     step = columns.statement.step("raised")
     parts = [
-        step.define(
-            "e",
-            add_up(
-                [
-                    raised(columns, exp.Sub(this=ref(expert[c]), expression=ref(best)))
-                    for expert in both
-                ]
-            ),
-        )
+        step.define("e", add_up([raised(columns, expert[c], best) for expert in both]))
         for c in range(shape.n_classes)
     ]
     return normalized(columns, [parts])[0]
@@ -254,6 +231,6 @@ def _calibrate(
     dialect, step, scores = columns.dialect, columns.statement.step("calibrated"), []
     for p, shift in zip(inner, intercept.tolist(), strict=True):
         log = exp.Ln(this=dialect.greatest([ref(p), dialect.double(least)]))
-        scaled = exp.Mul(this=log, expression=dialect.double(slope))
-        scores.append(step.define("s", exp.Add(this=scaled, expression=dialect.double(shift))))
+        scaled = op(log, "*", dialect.double(slope))
+        scores.append(step.define("s", op(scaled, "+", dialect.double(shift))))
     return shares(columns, [scores])[0]

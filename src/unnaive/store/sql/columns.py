@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, Categories
-from unnaive.store.sql.dialects import Dialect, case, is_null, ref, text, whole
+from unnaive.store.sql.dialects import Dialect, case, is_null, op, ref, text, whole
 from unnaive.store.sql.statement import MOST_BRANCHES, Statement, Step
 from unnaive.table import Column, Schema
 from unnaive.table.codes import as_objects
@@ -110,7 +110,7 @@ class Columns:
         """The slot of a value by binary search, counted from ``first`` below all cuts."""
 
         def below(cut: float) -> exp.Expr:
-            return exp.LTE(this=ref(value), expression=self.dialect.cut(cut))
+            return op(ref(value), "<=", self.dialect.cut(cut))
 
         if not cuts:
             return whole(first)

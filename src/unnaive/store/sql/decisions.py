@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from unnaive.answer import Decision
 from unnaive.store.sql.columns import Columns
-from unnaive.store.sql.dialects import ref
+from unnaive.store.sql.dialects import op, ref
+from unnaive.store.sql.scores import equal_to
 from unnaive.store.sql.statement import add_up
 
 
@@ -17,21 +18,13 @@ def decide(columns: Columns, decision: Decision, probabilities: Sequence[str]) -
     double = columns.dialect.double
     if decision.threshold is not None:
         p, least = ref(probabilities[decision.positive]), double(decision.threshold)
-        above, below = exp.GTE(this=p, expression=least), exp.LT(this=p.copy(), expression=least)
+        above, below = op(p, ">=", least), op(p.copy(), "<", least)
         return [above, below] if decision.positive == 0 else [below, above.copy()]
     step = columns.statement.step("costs")
-    costs = [
-        step.define(
-            "c",
-            add_up(
-                [
-                    exp.Mul(this=ref(p), expression=double(cost))
-                    for p, cost in zip(probabilities, of_class.tolist(), strict=True)
-                ]
-            ),
-        )
-        for of_class in decision.costs.T
-    ]
+    costs = []
+    for of_class in decision.costs.T.tolist():
+        terms = zip(probabilities, of_class, strict=True)
+        costs.append(step.define("c", add_up([op(ref(p), "*", double(cost)) for p, cost in terms])))
     step = columns.statement.step("cheapest")
     lowest = step.define("m", columns.dialect.least([ref(cost) for cost in costs]))
-    return [exp.EQ(this=ref(cost), expression=ref(lowest)) for cost in costs]
+    return equal_to(costs, lowest)

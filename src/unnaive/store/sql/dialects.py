@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -10,6 +11,10 @@ from sqlglot import exp
 from unnaive.table import Column
 
 WHOLE = 2.0**53  # up to here every whole number is a float
+_OPERATORS: dict[str, Callable[..., exp.Expr]] = {
+    "+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": partial(exp.Div, typed=True),
+    "=": exp.EQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
+}  # fmt: skip
 
 
 def name(text: str) -> exp.Identifier:
@@ -42,6 +47,11 @@ def case(
 ) -> exp.Expr:
     ifs = [exp.If(this=condition, true=value) for condition, value in branches]
     return exp.Case(this=of, ifs=ifs, default=default)
+
+
+def op(first: exp.Expr, sign: str, second: exp.Expr) -> exp.Expr:
+    """An operation, without the parentheses and copies of sqlglot's own operators."""
+    return _OPERATORS[sign](this=first, expression=second)
 
 
 def is_null(value: exp.Expr) -> exp.Expr:
@@ -138,7 +148,7 @@ class Dialect:
         return exp.Nullif(this=value, expression=cast(text("NaN"), "double"))
 
     def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:  # noqa: ARG002
-        added = exp.Add(this=value(), expression=whole(0))  # text cannot be added to
+        added = op(value(), "+", whole(0))  # text cannot be added to
         return self._no_nan(self._double(added) if as_float else added)
 
     def as_text(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
@@ -227,7 +237,7 @@ class PostgreSQL(Dialect):
 
     def microseconds(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=value())
-        return exp.Mul(this=seconds, expression=whole(1_000_000))
+        return op(seconds, "*", whole(1_000_000))
 
     def rows(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[exp.Expr]]
@@ -252,12 +262,10 @@ class SQLite(Dialect):
         # SQLite reads one number in some thousands off by its last bit. Whole numbers are read
         # exactly, and a division by a power of two is exact.
         numerator, denominator = float(value).as_integer_ratio()
-        if abs(numerator) > WHOLE or denominator > 2**60:
-            return self.number(value)
-        if denominator == 1:
+        if denominator == 1 or abs(numerator) > WHOLE or denominator > 2**60:
             return self.number(value)
         top = exp.Literal(this=f"{numerator}.0", is_string=False)
-        return exp.Paren(this=exp.Div(this=top, expression=whole(denominator), typed=True))
+        return exp.Paren(this=op(top, "/", whole(denominator)))
 
     def greatest(self, values: Sequence[exp.Expr]) -> exp.Expr:
         return self._of_many("MAX", values)
@@ -267,26 +275,20 @@ class SQLite(Dialect):
 
     def floor(self, value: exp.Expr) -> exp.Expr:
         # Added to, it has no affinity any more, for which joins would make no index.
-        return exp.Paren(this=exp.Add(this=cast(value, "bigint"), expression=whole(0)))
+        return exp.Paren(this=op(cast(value, "bigint"), "+", whole(0)))
 
-    def _typed(self, value: Any, kinds: Sequence[str], then: exp.Expr) -> exp.Expr:
-        is_kind = exp.In(this=call("TYPEOF", value()), expressions=[text(kind) for kind in kinds])
-        return case([(is_kind, then)])
-
-    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:  # noqa: ARG002
-        if as_float:
-            return self._typed(value, ("integer", "real"), self._double(value()))
-        return self._bare(value)
+    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:
+        if not as_float:
+            return self.as_text(value, column)
+        kinds = [text("integer"), text("real")]
+        is_number = exp.In(this=call("TYPEOF", value()), expressions=kinds)
+        return case([(is_number, self._double(value()))])
 
     def as_text(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
-        return self._bare(value)
-
-    def as_bool(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
-        return self._bare(value)
-
-    def _bare(self, value: Any) -> exp.Expr:
         """Without the column's affinity, by which '1' would equal 1, and without its collation."""
         return case([(is_null(value()), exp.Null())], value())
+
+    as_bool = as_text
 
     def microseconds(self, value: Any, column: Column) -> exp.Expr:
         """Dates and times are text in SQLite, as Python's adapters and pandas write them."""
@@ -298,7 +300,7 @@ class SQLite(Dialect):
         def fraction(first: int) -> exp.Expr:
             """Microseconds after the point, if there is one at this place."""
             digits = exp.DPipe(this=part(first + 1, 6), expression=text("000000"))
-            point = exp.EQ(this=part(first, 1), expression=text("."))
+            point = op(part(first, 1), "=", text("."))
             six = cast(call("SUBSTR", digits, whole(1), whole(6)), "int")
             return case([(point, six)], whole(0))
 
@@ -306,12 +308,12 @@ class SQLite(Dialect):
             return cast(call("STRFTIME", text("%s"), value()), "int")
 
         def micros(whole_seconds: exp.Expr, point: int) -> exp.Expr:
-            scaled = exp.Mul(this=whole_seconds, expression=whole(1_000_000))
-            return exp.Add(this=scaled, expression=fraction(point))
+            scaled = op(whole_seconds, "*", whole(1_000_000))
+            return op(scaled, "+", fraction(point))
 
         # A time of day alone is taken for one of the year 2000.
-        of_day = exp.Paren(this=exp.Sub(this=seconds(), expression=whole(946_684_800)))
-        is_day = exp.EQ(this=part(3, 1), expression=text(":"))
+        of_day = exp.Paren(this=op(seconds(), "-", whole(946_684_800)))
+        is_day = op(part(3, 1), "=", text(":"))
         return case([(is_day, micros(of_day, 9))], micros(seconds(), 20))
 
     def rows(
@@ -388,7 +390,7 @@ ALIASES = {"postgres": "postgresql"}
 def find_dialect(word: Any) -> Dialect:
     """A dialect by its name."""
     key = word.lower() if isinstance(word, str) else word
-    key = ALIASES.get(key, key) if isinstance(key, str) else key
+    key = ALIASES.get(key, key)
     if key not in DIALECTS:
         choices = ", ".join(repr(name) for name in DIALECTS)
         raise ValueError(f"dialect must be one of {choices}; got {word!r}.")

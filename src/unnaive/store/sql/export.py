@@ -15,8 +15,8 @@ from unnaive.answer import Scorecard
 from unnaive.store.sql.answers import probabilities, sql_answer
 from unnaive.store.sql.columns import TABLE, Columns, check_text, column_names
 from unnaive.store.sql.decisions import decide
-from unnaive.store.sql.dialects import Dialect, case, find_dialect, ref, text, whole
-from unnaive.store.sql.scores import Thinning, score
+from unnaive.store.sql.dialects import Dialect, find_dialect, ref, text, whole
+from unnaive.store.sql.scores import Thinning, equal_to, pick, score, tops
 from unnaive.store.sql.statement import Statement
 
 
@@ -53,15 +53,11 @@ def export(model: Any, table: Any, dialect: Any, options: SqlOptions) -> str:
     probability_columns = probabilities(answer.root, columns, Thinning(2.0 * float(tolerance)))
     outputs += [(ref(p), name) for p, name in zip(probability_columns, names, strict=True)]
     if options.prediction is not None:
-        step = statement.step("best")
-        best = step.define("m", engine.greatest([ref(p) for p in probability_columns]))
-        outputs.append(
-            (_winner(answer.classes, probability_columns, best, engine), options.prediction)
-        )
+        best = equal_to(probability_columns, tops(columns, [probability_columns])[0])
+        outputs.append((pick(best, _labels(answer.classes, engine)), options.prediction))
     if options.decision is not None and answer.decision is not None:
         chosen = decide(columns, answer.decision, probability_columns)
-        labels = _labels(answer.classes, engine)
-        outputs.append((_pick(chosen, labels), options.decision))
+        outputs.append((pick(chosen, _labels(answer.classes, engine)), options.decision))
     select = statement.select(outputs, TABLE)
     corrected = "".join(f"-- {edit}\n" for edit in answer.edits)  # each on one line
     return corrected + select.sql(dialect=engine.name, pretty=options.pretty, copy=False)
@@ -125,19 +121,6 @@ def _output_names(classes: Any, kept: list[str], options: SqlOptions, engine: Di
             )
         seen.add(name.lower())
     return names
-
-
-def _winner(classes: Any, columns: list[str], best: str, engine: Dialect) -> exp.Expr:
-    """The first of the most probable classes."""
-    is_best = [exp.EQ(this=ref(p), expression=ref(best)) for p in columns]
-    return _pick(is_best, _labels(classes, engine))
-
-
-def _pick(conditions: Sequence[exp.Expr], labels: Sequence[exp.Expr]) -> exp.Expr:
-    """The label of the first condition that holds; without any, the last."""
-    if len(labels) == 1:
-        return labels[0]
-    return case(list(zip(conditions[:-1], labels[:-1], strict=True)), labels[-1])
 
 
 def _labels(classes: Any, engine: Dialect) -> list[exp.Expr]:

@@ -12,7 +12,7 @@ from unnaive.answer import ClassForest
 from unnaive.answer.forest_kernels import WORD, Trees
 from unnaive.encode import Bins
 from unnaive.store.sql.columns import Columns
-from unnaive.store.sql.dialects import case, is_null, ref, whole
+from unnaive.store.sql.dialects import case, is_null, op, ref, whole
 from unnaive.store.sql.statement import MOST_JOINS
 from unnaive.store.sql.trees import Below, Folder, among
 
@@ -75,12 +75,12 @@ def mean_forest(columns: Columns, forest: ClassForest) -> list[str]:
         for tree, leaf in zip(several, leaves, strict=True):
             said = step.look_up(ref(leaf), np.arange(tree.n_nodes), tree.shares())
             totals = [
-                total if share is None else exp.Add(this=total, expression=share)
+                total if share is None else op(total, "+", share)
                 for total, share in zip(totals, said, strict=True)
             ]
         totals = [ref(step.define("t", total)) for total in totals]
     step, n = columns.statement.step("means"), double(float(forest.n_trees))
-    return [step.define("p", exp.Div(this=t, expression=n.copy(), typed=True)) for t in totals]
+    return [step.define("p", op(t, "/", n.copy())) for t in totals]
 
 
 def _leaf(columns: Columns, tree: OneTree) -> str:
@@ -120,5 +120,5 @@ def _goes_first(columns: Columns, tree: OneTree, at: int) -> exp.Expr:
         every = exp.Not(this=is_null(ref(column)))
         return exp.true() if trees.missing_first[at] else every
     below: exp.Expr
-    below = exp.LTE(this=ref(column), expression=columns.dialect.cut(float(coder.cuts[last - 1])))
+    below = op(ref(column), "<=", columns.dialect.cut(float(coder.cuts[last - 1])))
     return exp.or_(is_null(ref(column)), below) if trees.missing_first[at] else below

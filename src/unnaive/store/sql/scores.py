@@ -13,7 +13,7 @@ from sqlglot import exp
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.kernels import FARTHEST
 from unnaive.store.sql.columns import Columns
-from unnaive.store.sql.dialects import case, is_null, ref, whole
+from unnaive.store.sql.dialects import case, is_null, op, ref, whole
 from unnaive.store.sql.statement import MOST_TERMS, Statement, Step, add_up
 
 NOTHING = -700.0  # exp of less is written as 0: some engines raise an error on underflow
@@ -63,7 +63,7 @@ class Adder:
     def add(self, terms: Sequence[exp.Expr | None]) -> None:
         """One attribute's evidence; its tables have been joined to `step`."""
         self.totals = [
-            total if term is None else exp.Add(this=total, expression=term)
+            total if term is None else op(total, "+", term)
             for total, term in zip(self.totals, terms, strict=True)
         ]
         self.terms += 1
@@ -92,8 +92,8 @@ def score(
         term.add_to(adder)
     for pair, (first, second) in zip(scorer.pairs, slots, strict=True):
         logs = pair.logs[:, :, groups]
-        row = exp.Mul(this=ref(first), expression=whole(logs.shape[1]))
-        key = exp.Add(this=row, expression=ref(second))
+        row = op(ref(first), "*", whole(logs.shape[1]))
+        key = op(row, "+", ref(second))
         flat = logs.reshape(-1, logs.shape[2])
         adder.add(adder.step.look_up(key, np.arange(len(flat)), flat))
     return adder.finish()
@@ -142,8 +142,8 @@ class _Evidence:
                 dialect.double(mean + far),
             ]
         )
-        distance = exp.Paren(this=exp.Sub(this=near, expression=dialect.double(mean)))
-        return exp.Div(this=distance, expression=dialect.double(deviation), typed=True)
+        distance = exp.Paren(this=op(near, "-", dialect.double(mean)))
+        return op(distance, "/", dialect.double(deviation))
 
     def _place(self, low: float, scale: float, shift: float, last: int) -> exp.Expr:
         double = self.columns.dialect.double
@@ -158,14 +158,9 @@ class _Evidence:
                 adder.add(adder.step.look_up(ref(self.slot), keys, self.logs))
         elif isinstance(term, GaussianTerm):
             peak = term.peak
-            squares = [
-                exp.Mul(
-                    this=exp.Mul(this=dialect.double(0.5), expression=ref(z)), expression=ref(z)
-                )
-                for z in self.places
-            ]
+            squares = [op(op(dialect.double(0.5), "*", ref(z)), "*", ref(z)) for z in self.places]
             there = [
-                exp.Sub(this=dialect.double(top), expression=square)
+                op(dialect.double(top), "-", square)
                 for top, square in zip(peak[self.groups], squares, strict=True)
             ]
             adder.add(self._unless_missing(there, term.missing))
@@ -173,7 +168,7 @@ class _Evidence:
             densities = []
             for z, logs, weight in zip(self.places, self.tables, term.log_weight, strict=True):
                 density = between(self.columns, adder.step, z, dialect.floor(ref(z)), logs)
-                densities.append(exp.Add(this=dialect.double(weight), expression=density))
+                densities.append(op(dialect.double(weight), "+", density))
             adder.add(self._unless_missing(densities, term.missing))
 
     def _unless_missing(
@@ -194,9 +189,9 @@ def place_of(
 ) -> exp.Expr:
     """Where a value lies among the nodes of a table, as the kernels compute it."""
     double = columns.dialect.double
-    half = exp.Mul(this=double(0.5), expression=ref(value))
-    above = exp.Paren(this=exp.Sub(this=half, expression=double(0.5 * low)))
-    return exp.Sub(this=exp.Mul(this=above, expression=scale), expression=shift)
+    half = op(double(0.5), "*", ref(value))
+    above = exp.Paren(this=op(half, "-", double(0.5 * low)))
+    return op(op(above, "*", scale), "-", shift)
 
 
 def inside(columns: Columns, value: str, place: exp.Expr, last: exp.Expr) -> exp.Expr:
@@ -217,23 +212,26 @@ def between(
         for k, (log, rise) in enumerate(zip(logs.tolist(), rises.tolist(), strict=True))
     ]
     log, rise = step.join(key, rows)
-    beyond = exp.Paren(this=exp.Sub(this=ref(place), expression=floor(ref(place))))
-    step_up = exp.Mul(this=beyond, expression=rise)
-    return exp.Paren(this=exp.Add(this=log, expression=step_up))
+    beyond = exp.Paren(this=op(ref(place), "-", floor(ref(place))))
+    step_up = op(beyond, "*", rise)
+    return exp.Paren(this=op(log, "+", step_up))
 
 
 # What is made of scores --------------------------------------------------------------------------
 
 
-def raised(columns: Columns, score: exp.Expr) -> exp.Expr:
-    """exp(score), for score <= 0."""
-    dialect = columns.dialect
-    least = exp.LT(this=score, expression=dialect.number(NOTHING))
-    return case([(least, dialect.double(0.0))], exp.Exp(this=score.copy()))
+def raised(columns: Columns, score: str, top: str) -> exp.Expr:
+    """exp(score - top), for score <= top."""
+    dialect, less = columns.dialect, op(ref(score), "-", ref(top))
+    nothing = op(less, "<", dialect.number(NOTHING))
+    return case([(nothing, dialect.double(0.0))], exp.Exp(this=less.copy()))
 
 
-def _less(score: str, best: str) -> exp.Expr:
-    return exp.Sub(this=ref(score), expression=ref(best))
+def pick(conditions: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
+    """The value of the first condition that holds; without any, the last."""
+    if len(values) == 1:
+        return values[0]
+    return case(list(zip(conditions[:-1], values[:-1], strict=True)), values[-1])
 
 
 def tops(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
@@ -249,7 +247,7 @@ def shares(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[str]]
     best = tops(columns, models)
     step = columns.statement.step("raised")
     parts = [
-        [step.define("e", raised(columns, _less(s, top))) for s in scores]
+        [step.define("e", raised(columns, s, top)) for s in scores]
         for scores, top in zip(models, best, strict=True)
     ]
     return normalized(columns, parts)
@@ -261,34 +259,20 @@ def normalized(columns: Columns, models: Sequence[Sequence[str]]) -> list[list[s
     sums = [step.define("n", add_up([ref(part) for part in parts])) for parts in models]
     step = columns.statement.step("shares")
     return [
-        [
-            step.define("p", exp.Div(this=ref(part), expression=ref(total), typed=True))
-            for part in parts
-        ]
+        [step.define("p", op(ref(part), "/", ref(total))) for part in parts]
         for parts, total in zip(models, sums, strict=True)
     ]
 
 
-def logs(
-    columns: Columns, parts: Sequence[str], factor: float, least: float = NOTHING
-) -> list[str]:
-    """Logarithms of shares, times a factor; none is less than ``least`` before that."""
+def logs(columns: Columns, parts: Sequence[str], least: float) -> list[str]:
+    """Logarithms of shares; none is less than ``least``."""
     step, double = columns.statement.step("logs"), columns.dialect.double
-    return [
-        step.define(
-            "s",
-            case(
-                [
-                    (
-                        exp.LTE(this=ref(part), expression=double(math.exp(least))),
-                        double(factor * least),
-                    )
-                ],
-                exp.Mul(this=double(factor), expression=exp.Ln(this=ref(part))),
-            ),
-        )
-        for part in parts
-    ]
+
+    def log(part: str) -> exp.Expr:
+        tiny = op(ref(part), "<=", double(math.exp(least)))
+        return case([(tiny, double(least))], exp.Ln(this=ref(part)))
+
+    return [step.define("s", log(part)) for part in parts]
 
 
 def winners(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
@@ -296,20 +280,14 @@ def winners(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
     best = tops(columns, models)
     step = columns.statement.step("winners")
     return [
-        step.define(
-            "w",
-            case(
-                [
-                    (exp.EQ(this=ref(s), expression=ref(top)), whole(c))
-                    for c, s in enumerate(scores[:-1])
-                ],
-                whole(len(scores) - 1),
-            )
-            if len(scores) > 1
-            else whole(0),
-        )
+        step.define("w", pick(equal_to(scores, top), [whole(c) for c in range(len(scores))]))
         for scores, top in zip(models, best, strict=True)
     ]
+
+
+def equal_to(columns: Sequence[str], other: str) -> list[exp.Expr]:
+    """Whether each of some columns equals another."""
+    return [op(ref(column), "=", ref(other)) for column in columns]
 
 
 def log_sums(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
@@ -318,6 +296,6 @@ def log_sums(columns: Columns, models: Sequence[Sequence[str]]) -> list[str]:
     step = columns.statement.step("log_sums")
     sums = []
     for scores, top in zip(models, best, strict=True):
-        total = add_up([raised(columns, _less(s, top)) for s in scores])
-        sums.append(step.define("l", exp.Add(this=ref(top), expression=exp.Ln(this=total))))
+        total = add_up([raised(columns, s, top) for s in scores])
+        sums.append(step.define("l", op(ref(top), "+", exp.Ln(this=total))))
     return sums

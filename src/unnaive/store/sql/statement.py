@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from unnaive.store.sql.dialects import Dialect, SmallTable, case, name, ref, whole
+from unnaive.store.sql.dialects import Dialect, SmallTable, case, name, op, ref, whole
 
 MOST_BRANCHES = 24  # entries that a CASE looks through; more are a table that is joined
 MOST_CASES = 64  # entries of all classes together, which a table gives at once
@@ -45,7 +45,7 @@ class Step:
         table = statement.fresh("list_") + statement.ending
         columns = [f"v{k}" for k in range(1, len(rows[0]))]
         statement.tables.append(statement.dialect.rows(table, ["key", *columns], rows))
-        self.joins.append((table, exp.EQ(this=ref("key", table), expression=key)))
+        self.joins.append((table, op(ref("key", table), "=", key)))
         return [ref(column, table) for column in columns]
 
     def look_up(
@@ -188,5 +188,5 @@ def add_up(values: Sequence[exp.Expr]) -> exp.Expr:
 def _chain(values: Sequence[exp.Expr]) -> exp.Expr:
     total = values[0]
     for value in values[1:]:
-        total = exp.Add(this=total, expression=value)
+        total = op(total, "+", value)
     return total

@@ -13,7 +13,7 @@ from unnaive.answer import BayesTree, ClassTree, KernelTree
 from unnaive.answer.tree import Tree
 from unnaive.encode import Bins
 from unnaive.store.sql.columns import Columns
-from unnaive.store.sql.dialects import case, is_null, ref, whole
+from unnaive.store.sql.dialects import case, is_null, op, ref, whole
 from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of
 from unnaive.store.sql.statement import Statement, Step, add_up
 
@@ -107,7 +107,7 @@ def _no_value(tree: Tree, node: int) -> list[int]:
 
 def among(column: str, slots: Sequence[int] | NDArray[np.intp]) -> exp.Expr:
     if len(slots) == 1:
-        return exp.EQ(this=ref(column), expression=whole(slots[0]))
+        return op(ref(column), "=", whole(slots[0]))
     return exp.In(this=ref(column), expressions=[whole(slot) for slot in slots])
 
 
@@ -129,10 +129,7 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
         ways: list[tuple[exp.Expr, exp.Expr]] = []
         if isinstance(tree.coders[tree.attribute[node]], Bins):
             ways.append((is_null(ref(column)), whole(node + divided)))
-            limits = [
-                exp.LTE(this=ref(column), expression=cut(limit))
-                for limit in tree.cuts(node).tolist()
-            ]
+            limits = [op(ref(column), "<=", cut(limit)) for limit in tree.cuts(node).tolist()]
             ways += zip(limits, below[:-1], strict=True)  # type: ignore[arg-type]
             return case(ways, below[-1])
         for child, slots in zip(below, _slots_to(tree, node)[:-1], strict=True):
@@ -166,8 +163,8 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
         logs = tree.logs[place].reshape(-1, tree.log_prior.shape[1])
         key: exp.Expr = ref(slot)
         if node is not None:
-            row = exp.Mul(this=ref(node), expression=whole(place.shape[1]))
-            key = exp.Add(this=row, expression=ref(slot))
+            row = op(ref(node), "*", whole(place.shape[1]))
+            key = op(row, "+", ref(slot))
         evidence = adder.step.look_up(key, np.arange(len(logs)), logs)
         if densities is not None:
             evidence = densities.join(adder.step, j, evidence)
@@ -245,11 +242,11 @@ class _Densities:
             evidence, self.places[j], self.keys[j], self.tables[j], strict=True
         ):
             # The sum of both would round up just below a node.
-            key = exp.Add(this=dialect.floor(ref(z)), expression=ref(first))
+            key = op(dialect.floor(ref(z)), "+", ref(first))
             density = between(self.columns, step, z, key, logs)
             term: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
             if log is not None:
-                term = exp.Paren(this=exp.Add(this=log, expression=term))
+                term = exp.Paren(this=op(log, "+", term))
             out.append(term)
         return out
 
@@ -272,7 +269,7 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     node = route(columns, tree, divided=n)
 
     def if_divided(value: exp.Expr) -> exp.Expr:
-        return case([(exp.GTE(this=ref(node), expression=whole(n)), value)], double(0.0))
+        return case([(op(ref(node), ">=", whole(n)), value)], double(0.0))
 
     folder = Folder(statement, tree)
     common = tree.answer.min(axis=1)
@@ -328,9 +325,9 @@ class _Sharing:
         for k in range(len(cuts) + 1):
             sides: list[exp.Expr] = []
             if k > 0:
-                sides.append(exp.GT(this=ref(column), expression=cut(cuts[k - 1])))
+                sides.append(op(ref(column), ">", cut(cuts[k - 1])))
             if k < len(cuts):
-                sides.append(exp.LTE(this=ref(column), expression=cut(cuts[k])))
+                sides.append(op(ref(column), "<=", cut(cuts[k])))
             ways.append(exp.and_(*sides))
         return ways
 
@@ -344,14 +341,14 @@ class _Sharing:
         if isinstance(value, (exp.Literal, exp.Cast)):
             return case(
                 [
-                    (self._everywhere(node), exp.Mul(this=double(share), expression=value.copy())),
+                    (self._everywhere(node), op(double(share), "*", value.copy())),
                     (way, value),
                 ],
                 double(0.0),
             )
         factor = case([(self._everywhere(node), double(share))], double(1.0))
         either = exp.or_(way, self._everywhere(node))
-        return case([(either, exp.Mul(this=factor, expression=value))], double(0.0))
+        return case([(either, op(factor, "*", value))], double(0.0))
 
     def _everywhere(self, node: int) -> exp.Expr:
         """Whether the value is missing, or was never seen."""
