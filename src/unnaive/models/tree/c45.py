@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,9 +16,11 @@ from unnaive.answer.tree import lay_out
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
+from unnaive.estimator import Progress
 from unnaive.models.tree import prune_kernels
 from unnaive.models.tree.c45_kernels import Nodes, Table, grow, plant, ready_bits
 from unnaive.models.tree.classifier import Encoded
+from unnaive.table.passes import Hook
 from unnaive.table.storage import Storage
 
 MANY_VALUES = 0.3  # discrete attributes with values for this share of the rows are no yardstick
@@ -75,6 +78,15 @@ class Place(NamedTuple):
     depth: int
     fraction: NDArray[np.float32]
     weight: float
+
+
+@contextmanager
+def report_growing(n_rows: int, hook: Hook | None) -> Iterator[None]:
+    """Growing the trees of so many rows, as a task of a fit."""
+    growing = Progress("growing and pruning", steps=0, hook=hook)
+    yield
+    growing.reach(n_rows)
+    growing.finish()
 
 
 def grow_c45(
