@@ -75,7 +75,7 @@ class DaskRecords(AwayRecords, Generic[R]):
         shared = [delayed(fn, pure=False) for fn in (part, gather)]
         parted = [run(shared[0], records) for records in self._records]
         new: DaskRecords[Any] = DaskRecords()
-        with self._log_pass("moving rows", (place, make)):
+        with self._log_pass("moving rows", (place, make, rows)):
             groups = ([parts[k] for parts in parted] for k in range(n))
             new.keep([run(shared[1], group) for group in groups], int.__add__)
         new.n_passes = self.n_passes

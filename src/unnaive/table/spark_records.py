@@ -72,7 +72,7 @@ class SparkRecords(AwayRecords, Generic[R]):
 
     def regroup(self, place: Place, make: Make, rows: Rows = same) -> SparkRecords[Any]:
         kept, new = self._kept.select("part", "kept"), SparkRecords[Any](self._tasks)
-        with self._log_pass("moving rows", (place, make)):
+        with self._log_pass("moving rows", (place, make, rows)):
             n = min(max(self._tasks, kept.where("kept is not null").count()), MOST_GROUPS)
             parts = kept.mapInArrow(_parter(place, n, rows), KEPT).repartition(n, "part")
             new.keep(parts.select("part", "kept").mapInArrow(_gatherer(make), KEPT), int.__add__)

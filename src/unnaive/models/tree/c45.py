@@ -102,7 +102,7 @@ def grow_c45(
     codes = storage.empty((len(coders), len(groups)), np.uint16)
     for slots, column in zip(codes, rows.codes, strict=True):
         slots[:] = column
-    columns = column_table(coders, np.count_nonzero(rows.weight))
+    columns = column_table(coders, int(np.count_nonzero(rows.weight)))
     table = columns._replace(codes=codes, groups=groups, weight=rows.weight)
     pruned = grow_and_prune(table, n_classes, rules, storage)
     prune_kernels.restore(pruned.nodes, pruned.grown, pruned.keep, 0)

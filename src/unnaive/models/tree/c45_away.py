@@ -41,10 +41,11 @@ from unnaive.table.passes import Hook
 from unnaive.table.records import Records
 from unnaive.table.storage import refuse_change
 
-# Weight of nodes that are finished in one place: this, or a share of all, so that there are never
-# more than some hundreds of others.
-FEW, FEW_OF_ALL = 1 << 18, 1 / 256
-MOST_BYTES = 1 << 28  # of tables in one pass
+# Weight of nodes that are finished in one place: this; or a share of all, so that there are never
+# more than some hundreds of others; or so many times the rows that take as many bytes as a table:
+# rows that move cost less than tables of fine numbers from every partition.
+FEW = (1 << 18, 1 / 256, 4.0)
+MOST_BYTES = 1 << 26  # of tables in one pass
 # Sums of so much weight are exact in units of 2**-20, of which fractions of rows are multiples.
 HEAVIEST = 2.0**32
 
@@ -111,7 +112,9 @@ class _Trees:
         self.weight = tally.weight[:n_roots]
         self.ready = [ready_bits(weight) for weight in self.weight]
         self.offsets = np.concatenate(([0], np.cumsum(self.columns[0].sizes + 1)))
-        self.few = max(FEW, FEW_OF_ALL * self.weight[0])
+        self.table_bytes = max(1, 8 * int(self.offsets[-1]) * n_classes)
+        row_bytes = 2 * len(coders) + 1
+        self.few = max(FEW[0], FEW[1] * self.weight[0], FEW[2] * self.table_bytes / row_bytes)
         self.missing = np.zeros(len(coders), bool)  # columns with values that rows do not have
         self.nodes = blank_nodes(n_roots, n_classes, 0)
         self.parent, self.tree = np.full(n_roots, -1), np.arange(n_roots)
@@ -123,7 +126,7 @@ class _Trees:
     def grow(self) -> None:
         """Give all nodes tests but those that are small."""
         level = self._large(np.arange(self.n_roots), self.weight)
-        portion = max(1, MOST_BYTES // max(1, int(self.offsets[-1]) * self.n_classes * 8))
+        portion = max(1, MOST_BYTES // self.table_bytes)
         while level:
             below: list[int] = []
             for start in range(0, len(level), portion):
@@ -183,8 +186,8 @@ class _Trees:
                 live[at] = True
                 at = self.parent[at] if at < len(self.parent) else -1  # a copy, whose parent is one
         columns = self.columns[0]._replace(low=np.empty(0), high=np.empty(0))
-        return Paths(columns, nodes._replace(class_weight=nodes.class_weight[:0]), share, live,
-                     self.n_roots)  # fmt: skip
+        nodes = nodes._replace(class_weight=nodes.class_weight[:0])
+        return Paths(columns, nodes, share, live, self.n_roots)
 
     def _sum(
         self,
@@ -210,7 +213,7 @@ class _Trees:
             errors[node], description[node], keep[node] = (
                 tree.errors[0], tree.description[0], tree.keep[0],
             )  # fmt: skip
-        self.grown = Nodes(*(array.copy() for array in self.nodes))
+        self.grown = Nodes._make(array.copy() for array in self.nodes)
         prune_kernels.collapse(self.nodes, errors)
         if self.rules.for_shares:
             prune_kernels.worth_keeping(self.columns[0], self.grown, description, keep)
@@ -338,9 +341,9 @@ class _Trees:
             end += len(below)
             raised.append((node, branch))
         nodes = join_nodes(parts)
-        for (node, branch), part in zip(raised, copies, strict=True):
+        for (node, branch), stretch in zip(raised, copies, strict=True):
             prune_kernels.take_test(nodes, node, self.nodes, branch)
-            nodes.first[node] = part.start  # children come first among the copies
+            nodes.first[node] = stretch.start  # children come first among the copies
         return nodes, copies
 
     def _spread(self, nodes: Nodes, some: list[int]) -> tuple[Sums, NDArray[np.float64]]:

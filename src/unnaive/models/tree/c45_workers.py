@@ -7,6 +7,7 @@ of all rows, because weights are whole numbers and fractions of rows multiples o
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -68,7 +69,7 @@ class Tally(NamedTuple):
     weight: NDArray[np.float64]
 
     def __add__(self, other: Tally) -> Tally:  # type: ignore[override]
-        return Tally(*(a + b for a, b in zip(self, other, strict=True)))
+        return Tally._make(map(operator.add, self, other))
 
 
 def code_rows(
@@ -146,7 +147,7 @@ class Sums(NamedTuple):
     tables: NDArray[np.float64]
 
     def __add__(self, other: Sums) -> Sums:  # type: ignore[override]
-        return Sums(*(a + b for a, b in zip(self, other, strict=True)))
+        return Sums._make(map(operator.add, self, other))
 
 
 def sum_nodes(
@@ -241,10 +242,10 @@ def _compact(pruned: Pruned, table: Table) -> Pruned:
     while pending:
         node = pending.pop()
         for tree, asks in ((nodes, nodes.attribute[node] >= 0), (grown, keep[node])):
-            first, last = tree.first[node], tree.first[node] + tree.n_children[node]
-            if asks and not needed[first]:
-                needed[first:last] = True
-                pending += range(first, last)
+            if asks and not needed[tree.first[node]]:
+                children = range(tree.first[node], tree.first[node] + tree.n_children[node])
+                needed[children] = True
+                pending += children
     kept, place = np.flatnonzero(needed), np.cumsum(needed) - 1
     routes, ends = [NO_ROUTE], [0]
     moved: dict[int, int] = {}  # where routes begin, by where they began
@@ -259,7 +260,8 @@ def _compact(pruned: Pruned, table: Table) -> Pruned:
                 routes.append(tree.route[start : start + table.sizes[attribute[i]]])
                 ends.append(ends[-1] + len(routes[-1]))
             route_start[i] = moved[start]
-        first = np.where(needed[tree.first[kept]], place[tree.first[kept]], -1)
+        first = np.where(tree.attribute[kept] >= 0, tree.first[kept], 0)  # a leaf's may be anything
+        first = np.where(needed[first], place[first], -1)
         new = {"attribute": attribute, "first": first, "route_start": route_start}
         lists = {name: getattr(tree, name)[:0] for name in ("start", "stop", "members", "fraction")}
         return select_nodes(tree, kept)._replace(**new, **lists)
@@ -268,15 +270,16 @@ def _compact(pruned: Pruned, table: Table) -> Pruned:
     grown = shorten(grown, keep[kept])
     route = np.concatenate(routes)
     nodes, grown = nodes._replace(route=route), grown._replace(route=route)
-    return Pruned(nodes, grown, *(array[kept] for array in pruned[2:]))
+    return Pruned._make((nodes, grown, *(array[kept] for array in pruned[2:])))
 
 
 def blank_nodes(n: int, n_classes: int, depth: int) -> Nodes:
     """So many nodes without a test."""
-    zeros = [np.zeros(n, np.int64) for _ in range(4)]
+    zeros = np.zeros((4, n), np.int64)
     return Nodes(
-        np.full(n, -1), *zeros[:3], np.full(n, depth), np.zeros(n), np.zeros((n, n_classes)),
-        zeros[3], NO_ROUTE, NO_ROUTE, NO_ROUTE, np.empty(0, np.int32), np.empty(0, np.float32),
+        np.full(n, -1), zeros[0], zeros[1], zeros[2], np.full(n, depth), np.zeros(n),
+        np.zeros((n, n_classes)), zeros[3], NO_ROUTE, NO_ROUTE, NO_ROUTE, np.empty(0, np.int32),
+        np.empty(0, np.float32),
     )  # fmt: skip
 
 
@@ -287,4 +290,4 @@ def select_nodes(nodes: Nodes, some: Any) -> Nodes:
 
 def join_nodes(parts: Sequence[Nodes]) -> Nodes:
     """Nodes and routes one after the other."""
-    return Nodes(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return Nodes._make(map(np.concatenate, zip(*parts, strict=True)))
