@@ -105,6 +105,9 @@ class C45Classifier(TreeClassifier):
     leaf for each such value; this tree has none. Shares of rows are multiples of 2**-20, so that
     the order of rows does not matter.
 
+    On Dask and Spark the tree grows where the rows are, level by level, as long as weights are whole
+    numbers; see the guide on clusters.
+
     References
     ----------
     J. R. Quinlan. C4.5: Programs for Machine Learning. Morgan Kaufmann 1993.
