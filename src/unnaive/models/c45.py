@@ -105,7 +105,7 @@ class C45Classifier(TreeClassifier):
     leaf for each such value; this tree has none. Shares of rows are multiples of 2**-20, so that
     the order of rows does not matter.
 
-    On Dask and Spark the tree grows where the rows are, level by level, as long as weights are whole
+    On Dask and Spark the tree grows where the rows are, level by level, if weights are whole
     numbers; see the guide on clusters.
 
     References

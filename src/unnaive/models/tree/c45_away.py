@@ -32,6 +32,8 @@ from unnaive.models.tree.c45_workers import (
     code_rows,
     finish_nodes,
     join_nodes,
+    keep_rows,
+    place_rows,
     rows_of_nodes,
     select_nodes,
     sum_nodes,
@@ -229,11 +231,7 @@ class _Trees:
         beneath = Beneath(small, self.nodes.depth[small], ordinary, self.weight[self.tree[small]])
         rows = partial(rows_of_nodes, self._paths(self.nodes, self.share, small.tolist()), small)
         finish = partial(finish_nodes, self.columns[0], beneath, self.n_classes, self.rules)
-        with self.records.regroup(
-            lambda record: place[np.searchsorted(small, record.node)],
-            lambda record, _storage: record,
-            rows,
-        ) as together:
+        with self.records.regroup(partial(place_rows, small, place), keep_rows, rows) as together:
             return together.reduce(finish, operator.or_, "growing below small nodes")
 
     def _attach(self, trees: dict[int, Pruned]) -> None:

@@ -200,6 +200,18 @@ def rows_of_nodes(paths: Paths, some: NDArray[np.int64], rows: AwayRows) -> Node
     return join_records(parts)
 
 
+def place_rows(
+    some: NDArray[np.int64], place: NDArray[np.uint64], rows: NodeRows
+) -> NDArray[np.uint64]:
+    """Where rows of some nodes belong."""
+    return place[np.searchsorted(some, rows.node)]
+
+
+def keep_rows(rows: NodeRows, _: Storage) -> NodeRows:
+    """Rows that are together, as they are."""
+    return rows
+
+
 class Beneath(NamedTuple):
     """Nodes below which trees are finished: their number and depth, which columns are ordinary,
     and the weight of all rows of the tree.
