@@ -549,7 +549,7 @@ def test_trees_of_rows_that_stay_elsewhere_are_those_of_memory(options, few, mon
 def test_some_branches_are_raised_where_rows_stay_elsewhere_and_some_are_not(monkeypatch):
     """Both happen above the nodes that are finished in one place: the law above is not empty."""
     raised = []
-    real = c45_away._Trees._try_branches
+    real = c45_away.AwayTrees._try_branches
 
     def count(trees, trials):
         before = len(trees.parent)
@@ -558,7 +558,7 @@ def test_some_branches_are_raised_where_rows_stay_elsewhere_and_some_are_not(mon
 
     split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
     monkeypatch.setattr(c45_away, "FEW", (5, 0, 0))
-    monkeypatch.setattr(c45_away._Trees, "_try_branches", count)
+    monkeypatch.setattr(c45_away.AwayTrees, "_try_branches", count)
     X, y, weight = noisy_table(5)
     C45Classifier(thresholds="gain_ratio", confidence=0.5).fit(X, y, sample_weight=weight)
     assert any(raised)
@@ -570,5 +570,5 @@ def test_rows_whose_weights_are_no_whole_numbers_come_to_one_place(monkeypatch):
     model = C45Classifier()
     memory = clone(model).fit(X, y, sample_weight=weight / 3)
     split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
-    monkeypatch.setattr(c45_away, "_Trees", None)
+    monkeypatch.setattr(c45_away, "AwayTrees", None)
     assert_same_model(memory, clone(model).fit(X, y, sample_weight=weight / 3))

@@ -168,7 +168,7 @@ def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dy
         (ON_WORKERS[0], RowWeights, "count"),
         (QUICK[3], Search, "_run"),
         (SAMPLED, unnaive_bayes, "learn"),
-        (GROWN, c45_away._Trees, "finish_small"),
+        (GROWN, c45_away.AwayTrees, "finish_small"),
     ],
 )
 def test_nothing_stays_on_workers_after_an_error(

@@ -9,7 +9,7 @@ the place of its parent is asked of all nodes that do not depend on each other i
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
@@ -77,15 +77,10 @@ def grow_away(
         if tally.n_broken or tally.weight[0] > HEAVIEST or not tally.weight[:n_roots].all():
             return None
         with report_growing(n_rows, hook):
-            trees = _Trees(records, tally, coders, len(labels), rules, n_roots)
-            trees.grow()
-            trees.finish_small()
-            if rules.prune:
-                trees.prune()
-            return trees.number(coders)
+            return AwayTrees(records, tally, coders, len(labels), rules, n_roots).learn()
 
 
-class _Trees:
+class AwayTrees:
     """Trees that grow, side by side; the first nodes are their roots.
 
     Attributes
@@ -104,12 +99,13 @@ class _Trees:
         self,
         records: Records[AwayRows],
         tally: Tally,
-        coders: Sequence[Grid | Categories | None],
+        coders: list[Grid | Categories | None],
         n_classes: int,
         rules: C45Rules,
         n_roots: int,
     ) -> None:
         self.records, self.rules, self.n_classes, self.n_roots = records, rules, n_classes, n_roots
+        self.coders, self.limits = coders, rules.limits
         self.columns = [column_table(coders, int(n)) for n in tally.n_weighing[:n_roots]]
         self.weight = tally.weight[:n_roots]
         self.ready = [ready_bits(weight) for weight in self.weight]
@@ -122,6 +118,18 @@ class _Trees:
         self.parent, self.tree = np.full(n_roots, -1), np.arange(n_roots)
         self.share = np.zeros(n_roots)
         self.small: dict[int, float] = {}
+
+    def learn(self) -> list[ClassTree]:
+        """The pruned trees, with the tests that are kept."""
+        self.grow()
+        self.finish_small()
+        if self.rules.prune:
+            self.prune()
+        trees = []
+        for root in range(self.n_roots):
+            prune_kernels.restore(self.nodes, self.grown, self.keep, root)
+            trees.append(number_nodes(self.nodes, root, self.coders, self.rules.alpha))
+        return trees
 
     # Growing --------------------------------------------------------------------------------
 
@@ -282,7 +290,7 @@ class _Trees:
     def _settle(self, node: int, branch: float | None = None) -> bool:
         """Make a node a leaf or leave it as it is; False if a branch is better, or not judged."""
         nodes = self.nodes
-        leaf = prune_kernels.as_leaf(nodes.class_weight[node], *self.rules.limits)
+        leaf = prune_kernels.as_leaf(nodes.class_weight[node], *self.limits)
         best, tree = 0, leaf
         if nodes.attribute[node] >= 0:
             largest, tree = prune_kernels.largest_child(nodes, node, self.staying, self.estimate)
@@ -307,12 +315,12 @@ class _Trees:
         parent = np.concatenate((self.parent, np.zeros(n_new, np.int64)))
         for i, node in enumerate([*trials, *range(n, n + n_new)]):
             by_class = nodes.class_weight[node]
-            stay = prune_kernels.errors_of_staying(sums.stay[i], by_class, *self.rules.limits)
+            stay = prune_kernels.errors_of_staying(sums.stay[i], by_class, *self.limits)
             staying[node] = stay
             parent[_slice(_children(nodes, node))] = node
         keep = np.ones(n + n_new, bool)
         for node, part in zip(trials, copies, strict=True):
-            given = nodes.class_weight, staying, *self.rules.limits
+            given = nodes.class_weight, staying, *self.limits
             if self._settle(node, prune_kernels.branch_errors(nodes, node, *given)):
                 prune_kernels.take_test(nodes, node, before, node)
                 staying[node], keep[part] = self.staying[node], False
@@ -366,14 +374,6 @@ class _Trees:
                 not_reached.update(children)
             if not again:
                 return sums, share
-
-    def number(self, coders: Sequence[Grid | Categories | None]) -> list[ClassTree]:
-        """The trees, with the tests that are kept."""
-        trees = []
-        for root in range(self.n_roots):
-            prune_kernels.restore(self.nodes, self.grown, self.keep, root)
-            trees.append(number_nodes(self.nodes, root, coders, self.rules.alpha))
-        return trees
 
 
 def _children(nodes: Nodes, node: int) -> range:

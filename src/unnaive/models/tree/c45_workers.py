@@ -25,6 +25,7 @@ from unnaive.models.tree.classifier import encode_block
 from unnaive.table import Block
 from unnaive.table.storage import Storage, join_records, stretches
 
+ROOM = 8  # lists of rows in so many levels, at first
 _BY_NODE = (
     "attribute", "cut", "first", "n_children", "depth", "worth", "class_weight", "route_start",
 )  # fmt: skip
@@ -119,19 +120,22 @@ def _lead(paths: Paths, rows: AwayRows) -> Iterator[tuple[Table, Nodes]]:
         weighs = table.weight > 0.0
         of_roots = [weighs, weighs & ~second, weighs & second][: paths.n_roots]
         edges = np.cumsum([0, *(np.count_nonzero(some) for some in of_roots)])
-        nodes = sent._replace(
-            start=np.zeros(len(live), np.int64),
-            stop=np.zeros(len(live), np.int64),
-            members=np.concatenate([np.flatnonzero(some) for some in of_roots]).astype(np.int32),
-            fraction=np.ones(edges[-1], np.float32),
+        members, room = (
+            np.concatenate([np.flatnonzero(some) for some in of_roots]),
+            ROOM * edges[-1],
         )
-        nodes.start[: paths.n_roots], nodes.stop[: paths.n_roots] = edges[:-1], edges[1:]
-        while need := kernels.lead(table, nodes, share, live, edges[-1]):
-            room = max(need, 2 * len(nodes.members))
-            longer = np.empty(room, np.int32), np.empty(room, np.float32)
-            for new, old in zip(longer, (nodes.members, nodes.fraction), strict=True):
-                new[: edges[-1]] = old[: edges[-1]]
-            nodes = nodes._replace(members=longer[0], fraction=longer[1])
+        need = 1
+        while need:
+            nodes = sent._replace(
+                start=np.zeros(len(live), np.int64),
+                stop=np.zeros(len(live), np.int64),
+                members=np.empty(room, np.int32),
+                fraction=np.empty(room, np.float32),
+            )
+            nodes.members[: edges[-1]], nodes.fraction[: edges[-1]] = members, 1.0
+            nodes.start[: paths.n_roots], nodes.stop[: paths.n_roots] = edges[:-1], edges[1:]
+            need = kernels.lead(table, nodes, share, live, edges[-1])
+            room = max(need, 2 * room)
         yield table, nodes
 
 
