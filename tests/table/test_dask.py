@@ -52,6 +52,7 @@ from unnaive.models.latent.em import Search
 from unnaive.models.tree import c45_away
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords
+from unnaive.table.records import _size
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
 FEW_FOLDS = clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2)
@@ -128,14 +129,21 @@ def test_equal_rows_in_another_order_make_the_same_samples_on_workers(monkeypatc
         assert_same_model(memory, clone(model).fit(scan(frame, "label", where="workers")))
 
 
-def test_a_tree_of_rows_in_another_order_is_the_same_on_workers(monkeypatch):
+def test_a_tree_of_rows_in_another_order_is_the_same_on_workers(monkeypatch, caplog):
+    """The log names its passes."""
     few_are_many(monkeypatch)
     table = awkward_table(seed=2)
     memory = clone(GROWN).fit(features(table), table["label"])
     frame = parted(as_pandas(table.take(np.random.default_rng(0).permutation(400))), MANY[3])
     rows = scan(frame, "label", columns=features(table).column_names, row_id="id", where="workers")
-    with dask.config.set(scheduler="threads"):
+    with dask.config.set(scheduler="threads"), caplog.at_level("INFO", "unnaive"):
         assert_same_model(memory, clone(GROWN).fit(rows))
+    for name in ("3 nodes of a level", "moving rows", "growing below small nodes", "pruning"):
+        assert f"on workers, {name}: " in caplog.text
+
+
+def test_functions_inside_functions_have_a_size_for_the_log():
+    assert _size(lambda record: record) > 0
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])

@@ -173,8 +173,10 @@ def _size(things: Any) -> int:
     try:
         return len(pickle.dumps(things, protocol=5))
     except (pickle.PicklingError, AttributeError, TypeError):  # functions inside functions
-        from joblib.externals.cloudpickle import dumps
-
+        try:
+            from cloudpickle import dumps  # type: ignore[import-untyped]  # comes with Dask
+        except ImportError:
+            from pyspark.cloudpickle import dumps
         return len(dumps(things))
 
 

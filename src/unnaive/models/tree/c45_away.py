@@ -74,7 +74,7 @@ def grow_away(
         refuse_change(n_rows, tally.n_rows)
         halves = rules.for_shares and 0 < tally.n_second < n_rows
         n_roots = 3 if halves else 1
-        if tally.n_broken or tally.weight[0] > HEAVIEST or not tally.weight[:n_roots].all():
+        if tally.n_broken or tally.weight[0] > HEAVIEST:
             return None
         with report_growing(n_rows, hook):
             return AwayTrees(records, tally, coders, len(labels), rules, n_roots).learn()
@@ -106,7 +106,8 @@ class AwayTrees:
     ) -> None:
         self.records, self.rules, self.n_classes, self.n_roots = records, rules, n_classes, n_roots
         self.coders, self.limits = coders, rules.limits
-        self.columns = [column_table(coders, int(n)) for n in tally.n_weighing[:n_roots]]
+        n_rows = [tally.n_rows, tally.n_rows - tally.n_second, tally.n_second][:n_roots]
+        self.columns = [column_table(coders, n) for n in n_rows]
         self.weight = tally.weight[:n_roots]
         self.ready = [ready_bits(weight) for weight in self.weight]
         self.offsets = np.concatenate(([0], np.cumsum(self.columns[0].sizes + 1)))

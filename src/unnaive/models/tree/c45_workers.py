@@ -59,14 +59,12 @@ class AwayRows:
 
 class Tally(NamedTuple):
     """What is known of rows when they are coded: how many there are, how many in the second half,
-    how many have a weight that is no whole number; and for all rows and both halves, how many weigh
-    something, and how much.
+    how many have a weight that is no whole number; and the weight of all rows and of both halves.
     """
 
     n_rows: int
     n_second: int
     n_broken: int
-    n_weighing: NDArray[np.int64]
     weight: NDArray[np.float64]
 
     def __add__(self, other: Tally) -> Tally:  # type: ignore[override]
@@ -86,14 +84,9 @@ def code_rows(
         for column, size in zip(coded.codes, coder_sizes(coders), strict=True)
     ]
     weight = coded.weight
-    parts = [weight, weight[~second], weight[second]]
-    tally = Tally(
-        len(weight),
-        int(second.sum()),
-        int((weight != np.floor(weight)).sum()),
-        np.array([np.count_nonzero(part) for part in parts]),
-        np.array([part.sum() for part in parts]),
-    )
+    broken = np.count_nonzero((weight != np.floor(weight)) | (weight < 1.0))
+    totals = np.array([part.sum() for part in (weight, weight[~second], weight[second])])
+    tally = Tally(len(weight), int(np.count_nonzero(second)), int(broken), totals)
     groups = coded.groups.astype(np.min_scalar_type(len(labels)))
     return AwayRows(codes, groups, np.empty(0) if (weight == 1).all() else weight, second), tally
 
@@ -117,14 +110,10 @@ def _lead(paths: Paths, rows: AwayRows) -> Iterator[tuple[Table, Nodes]]:
     sent, share, live = Nodes(*map(np.array, paths.nodes)), *map(np.array, paths[2:4])
     for part in stretches(rows.n_rows):
         table, second = rows.table(columns, part), rows.second[part]
-        weighs = table.weight > 0.0
-        of_roots = [weighs, weighs & ~second, weighs & second][: paths.n_roots]
-        edges = np.cumsum([0, *(np.count_nonzero(some) for some in of_roots)])
-        members, room = (
-            np.concatenate([np.flatnonzero(some) for some in of_roots]),
-            ROOM * edges[-1],
-        )
-        need = 1
+        all_rows = np.arange(len(second))
+        of_roots = [all_rows, all_rows[~second], all_rows[second]][: paths.n_roots]
+        edges, members = np.cumsum([0, *map(len, of_roots)]), np.concatenate(of_roots)
+        need, room = 1, ROOM * len(members)
         while need:
             nodes = sent._replace(
                 start=np.zeros(len(live), np.int64),
