@@ -47,12 +47,12 @@ def weigh_nodes(
     """Add (OUT) class weights of some nodes, and of those of their rows that stay there; and the
     weight that each node of the tree has from rows whose value its parent knows.
     """
-    own = np.empty(class_weight.shape[1])
+    by_class = np.empty(class_weight.shape[1])
     for i in range(len(some)):
         node = some[i]
         start, stop = nodes.start[node], nodes.stop[node]
-        weigh(table, nodes.members, nodes.fraction, start, stop, own)
-        class_weight[i] += own
+        weigh(table, nodes.members, nodes.fraction, start, stop, by_class)
+        class_weight[i] += by_class
         if nodes.attribute[node] >= 0:
             weight, _, staying = sides(table, nodes, node, start, stop)
             stay[i] += staying
