@@ -9,6 +9,7 @@ import numpy as np
 
 from unnaive.estimator import base
 from unnaive.table import open_table
+from unnaive.table.records import MemoryRecords
 from unnaive.table.storage import Storage
 
 
@@ -37,10 +38,18 @@ class SplitSource:
         return np.concatenate([fn(block) for block in self.blocks])
 
 
-def split_memory(monkeypatch, edges):
+class AwaySource(SplitSource):
+    """The same, whose records stay where they are, in another order."""
+
+    def keep_away(self, fn, add, name=""):
+        records, shares = zip(*map(fn, reversed(self.blocks)), strict=True)
+        return MemoryRecords(records), reduce(add, shares)
+
+
+def split_memory(monkeypatch, edges, source=SplitSource):
     """From now on, fit reads its table in blocks."""
 
     def open_split(*args, **kwargs):
-        return SplitSource(open_table(*args, **kwargs).block, edges)
+        return source(open_table(*args, **kwargs).block, edges)
 
     monkeypatch.setattr(base, "open_table", open_split)

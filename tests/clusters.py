@@ -15,11 +15,13 @@ from helpers import mixed_table
 from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
+    C45Classifier,
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
     UnnaiveBayesClassifier,
 )
 from unnaive.models.boost import away, coding
+from unnaive.models.tree import c45_away
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
@@ -47,17 +49,29 @@ ON_WORKERS = [
 ]
 # A model that learns from samples of rows that stay on workers, where `few_are_many`.
 SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
+# Trees that grow on workers, with many nodes where `few_are_many`.
+GROWN = C45Classifier()
+GROWN_QUICKLY = C45Classifier(calibration="none", max_depth=4)
 # Models that lose a worker in a later pass: in the third of boosting; in the second step of EM,
-# which comes after a look at the rows and two centres; in the third that brings samples.
-KILLED = [(QUICK[0], "advance", 3), (QUICK[3], "reduce", 5), (SAMPLED, "reduce", 3)]
+# which comes after a look at the rows and two centres; in the third that brings samples; in the
+# third level of a tree.
+KILLED = [
+    (QUICK[0], "advance", 3),
+    (QUICK[3], "reduce", 5),
+    (SAMPLED, "reduce", 3),
+    (GROWN_QUICKLY, "reduce", 3),
+]
 
 
 def few_are_many(monkeypatch: Any) -> None:
-    """Have few rows parted into many stripes, of which a dozen are here at a time."""
+    """Have few rows parted into many stripes, of which a dozen are here at a time, and nodes of
+    trees called small by fewer still.
+    """
     for name, value in (("MANY_ROWS", 200), ("STRIPE", 8), ("SAMPLE", 12)):
         monkeypatch.setattr(coding, name, value)
     monkeypatch.setattr(away, "ROOM", 6_000)
     monkeypatch.setattr(away, "BIN_ROWS", 8)
+    monkeypatch.setattr(c45_away, "FEW", (90, 0, 0))
 
 
 def only_labels(real: Any) -> Any:

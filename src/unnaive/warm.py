@@ -65,6 +65,7 @@ def works() -> dict[str, Callable[[], None]]:
         "many": _use_many,
         "shapes": _use_shapes,
         "options": _use_options,
+        "away": _use_away,
         "timeline": _use_timeline,
         "csv": _use_csv,
     }
@@ -126,6 +127,24 @@ def _use_options() -> None:
         NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
     ):
         _use(partial(clone, model))
+
+
+def _use_away() -> None:
+    """Trees of rows that stay on workers."""
+    from unnaive import C45Classifier
+    from unnaive.models.tree.c45_away import AwayTrees
+    from unnaive.models.tree.c45_workers import code_rows
+    from unnaive.table.records import MemoryRecords
+
+    model = C45Classifier()
+    for X, y, _ in tables():
+        source, summary, factor = model._read_for_tree(X, y, None)
+        coders, labels = model._fine_coders(summary, factor), summary.labels
+        rows, tally = next(source.each(partial(code_rows, coders, labels, factor)))
+        records = MemoryRecords([rows])
+        trees = AwayTrees(records, tally, coders, len(labels), model._rules(), n_roots=3)
+        trees.few = 60.0
+        trees.learn()
 
 
 def _use_timeline() -> None:

@@ -15,6 +15,8 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
+    GROWN,
+    GROWN_QUICKLY,
     KILLED,
     MANY,
     ON_WORKERS,
@@ -47,8 +49,10 @@ from unnaive.models import unnaive_bayes
 from unnaive.models.ensemble import left_out
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
+from unnaive.models.tree import c45_away
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords
+from unnaive.table.records import _size
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
 FEW_FOLDS = clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2)
@@ -98,10 +102,10 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
     [
         *(
             (estimator, n_parts)
-            for estimator in (QUICK[0], *QUICK[2:], SAMPLED)
+            for estimator in (QUICK[0], *QUICK[2:], SAMPLED, GROWN_QUICKLY)
             for n_parts in (1, 3)
         ),
-        *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED)),
+        *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED, GROWN)),
     ],
     ids=repr,
 )
@@ -123,6 +127,23 @@ def test_equal_rows_in_another_order_make_the_same_samples_on_workers(monkeypatc
     frame = parted(as_pandas(table.take(order)), MANY[3])
     with dask.config.set(scheduler="threads"):
         assert_same_model(memory, clone(model).fit(scan(frame, "label", where="workers")))
+
+
+def test_a_tree_of_rows_in_another_order_is_the_same_on_workers(monkeypatch, caplog):
+    """The log names its passes."""
+    few_are_many(monkeypatch)
+    table = awkward_table(seed=2)
+    memory = clone(GROWN).fit(features(table), table["label"])
+    frame = parted(as_pandas(table.take(np.random.default_rng(0).permutation(400))), MANY[3])
+    rows = scan(frame, "label", columns=features(table).column_names, row_id="id", where="workers")
+    with dask.config.set(scheduler="threads"), caplog.at_level("INFO", "unnaive"):
+        assert_same_model(memory, clone(GROWN).fit(rows))
+    for name in ("3 nodes of a level", "moving rows", "growing below small nodes", "pruning"):
+        assert f"on workers, {name}: " in caplog.text
+
+
+def test_functions_inside_functions_have_a_size_for_the_log():
+    assert _size(lambda record: record) > 0
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
@@ -155,6 +176,7 @@ def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dy
         (ON_WORKERS[0], RowWeights, "count"),
         (QUICK[3], Search, "_run"),
         (SAMPLED, unnaive_bayes, "learn"),
+        (GROWN, c45_away.AwayTrees, "finish_small"),
     ],
 )
 def test_nothing_stays_on_workers_after_an_error(

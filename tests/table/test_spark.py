@@ -9,10 +9,12 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
+    GROWN_QUICKLY,
     QUICK,
     awkward_table,
     dies_once,
     features,
+    few_are_many,
     kill_once,
     many_numbers,
     only_labels,
@@ -87,6 +89,10 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     assert marker.exists()
     # Equal rows come together by a shuffle of Spark's own; what else there is, Dask has too.
     assert_same_model(*both(QUICK[3], table, seven, weight="weight", where="workers"))
+    # So do the rows of small nodes.
+    few_are_many(monkeypatch)
+    shallow = clone(GROWN_QUICKLY).set_params(max_depth=2)
+    assert_same_model(*both(shallow, table, seven, weight="weight", where="workers"))
     assert cached(spark) == before
 
 

@@ -13,20 +13,20 @@ from unnaive.answer.nodes import Node
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT
-from unnaive.estimator import Progress, reports_progress
+from unnaive.estimator import reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
 from unnaive.models.tree.c45 import C45Rules, grow_c45
+from unnaive.models.tree.c45_away import grow_away
 from unnaive.models.tree.c45_left_out import (
-    NumberedRows,
     calibrate_shares,
-    judge_halves,
+    grow_here,
+    slope_by_other_half,
     slope_without_one,
     smooth_to_parents,
 )
 from unnaive.models.tree.c45_shared import slope_by_halves
-from unnaive.models.tree.classifier import Encoded, SharedRows, TreeClassifier, encoded
-from unnaive.table.storage import join
+from unnaive.models.tree.classifier import Encoded, SharedRows, TreeClassifier
 
 
 @register("c45", "C4.5: a pruned tree of classes.", cost=60)
@@ -104,6 +104,9 @@ class C45Classifier(TreeClassifier):
     node; a value never seen at all goes to all children, like a missing one. C4.5 counts an empty
     leaf for each such value; this tree has none. Shares of rows are multiples of 2**-20, so that
     the order of rows does not matter.
+
+    On Dask and Spark the tree grows where the rows are, level by level, if weights are whole
+    numbers; see the guide on clusters.
 
     References
     ----------
@@ -183,25 +186,15 @@ class C45Classifier(TreeClassifier):
         rules = self._rules()
         source, summary, factor = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, factor)
-        numbered = join(
-            source,
-            lambda block: NumberedRows(encoded(block, coders, summary, factor), block.row_ids),
-            summary.n_rows,
-        )
-        growing = Progress("growing and pruning", steps=0, hook=self._hook)
-
-        def grow(rows: Encoded) -> ClassTree:
-            return grow_c45(rows, coders, len(summary.labels), rules, source.storage)
-
-        tree = grow(numbered.rows)
-        halves = numbered.halves(source.storage) if self.calibration == "slope" else []
-        half_trees = [smooth_to_parents(grow(rows), rules.alpha) for rows in halves]
-        growing.reach(summary.n_rows)
-        growing.finish()
+        class_weights = row_factor(summary, factor)
+        given = (coders, summary.labels, class_weights, summary.n_rows, rules, self._hook)
+        trees, here = grow_away(source, *given), False
+        if trees is None:
+            trees, here = grow_here(source, *given), True
+        tree, half_trees = trees[0], [smooth_to_parents(half, rules.alpha) for half in trees[1:]]
         if half_trees:
-            class_weights = row_factor(summary, factor)
-            given = (source, summary.labels, class_weights, summary.n_rows, self.n_jobs)
-            tree = self._calibrate(tree, judge_halves(half_trees, *given).fit(self.n_jobs).slope)
+            judged = (source, summary.labels, class_weights, summary.n_rows, self.n_jobs, here)
+            tree = self._calibrate(tree, slope_by_other_half(half_trees, *judged))
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from unnaive.table.dask import Results, compute, tree_of_sums
-from unnaive.table.records import AwayRecords, Make, Place, part_rows
+from unnaive.table.records import AwayRecords, Make, Place, Rows, part_rows, same
 from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
@@ -55,7 +55,7 @@ class DaskRecords(AwayRecords, Generic[R]):
             ((results, _),) = compute([task])
             yield from results
 
-    def regroup(self, place: Place, make: Make) -> DaskRecords[Any]:
+    def regroup(self, place: Place, make: Make, rows: Rows = same) -> DaskRecords[Any]:
         from dask.delayed import delayed
 
         n = min(len(self._records), MOST_GROUPS)
@@ -63,19 +63,19 @@ class DaskRecords(AwayRecords, Generic[R]):
         def part(records: list[R]) -> list[list[R]]:
             parts: list[list[R]] = [[] for _ in range(n)]
             for record in records:
-                for k, rows in part_rows(record, place, n):
-                    parts[k].append(rows)
+                for k, some in part_rows(rows(record), place, n):
+                    parts[k].append(some)
             return parts
 
         def gather(parts: list[list[R]]) -> Results[tuple[Any, int]]:
-            every = [rows for part in parts for rows in part]
+            every = [some for part in parts for some in part]
             return [(make(join_records(every), Storage()), 0)] if every else [], []
 
         run = delayed(_call_one, pure=False)
         shared = [delayed(fn, pure=False) for fn in (part, gather)]
         parted = [run(shared[0], records) for records in self._records]
         new: DaskRecords[Any] = DaskRecords()
-        with self._log_pass("moving rows", (place, make)):
+        with self._log_pass("moving rows", (place, make, rows)):
             groups = ([parts[k] for parts in parted] for k in range(n))
             new.keep([run(shared[1], group) for group in groups], int.__add__)
         new.n_passes = self.n_passes

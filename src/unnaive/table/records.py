@@ -43,6 +43,11 @@ LARGE = 1 << 25
 # Where rows of a record belong; and a record of rows that are together, given room for it.
 Place: TypeAlias = Callable[[Any], NDArray[np.uint64]]
 Make: TypeAlias = Callable[[Any, Storage], Any]
+Rows: TypeAlias = Callable[[Any], Any]
+
+
+def same(record: R) -> R:
+    return record
 
 
 class Records(Protocol[R_co]):
@@ -70,11 +75,12 @@ class Records(Protocol[R_co]):
         """``fn`` of every record and its state, brought here in the order of the rows."""
         ...
 
-    def regroup(self, place: Place, make: Make) -> Records[Any]:
+    def regroup(self, place: Place, make: Make, rows: Rows = same) -> Records[Any]:
         """Records in which rows that have the same place are together, instead of these.
 
         ``place`` says where each row of a record belongs: a number of 64 bits. Rows of one record
         have places below those of another. ``make`` makes a record of rows that are together.
+        ``rows`` makes a record of the rows that move, where these are not the record's own.
         """
         ...
 
@@ -133,9 +139,9 @@ class MemoryRecords(Releasing, Generic[R]):
     def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
         return (fn(record, state) for record, state in zip(self.records, self.states, strict=True))
 
-    def regroup(self, place: Place, make: Make) -> MemoryRecords[Any]:  # noqa: ARG002
+    def regroup(self, place: Place, make: Make, rows: Rows = same) -> MemoryRecords[Any]:  # noqa: ARG002
         """One record of all rows."""
-        made = make(join_records(self.records, self.storage), self.storage)
+        made = make(join_records(list(map(rows, self.records)), self.storage), self.storage)
         return MemoryRecords([made], self.storage)
 
     def release(self) -> None:
@@ -167,8 +173,10 @@ def _size(things: Any) -> int:
     try:
         return len(pickle.dumps(things, protocol=5))
     except (pickle.PicklingError, AttributeError, TypeError):  # functions inside functions
-        from joblib.externals.cloudpickle import dumps
-
+        try:
+            from cloudpickle import dumps  # type: ignore[import-untyped]  # comes with Dask
+        except ImportError:
+            from pyspark.cloudpickle import dumps
         return len(dumps(things))
 
 

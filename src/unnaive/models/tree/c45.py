@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,11 @@ from unnaive.answer.tree import lay_out
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
+from unnaive.estimator import Progress
 from unnaive.models.tree import prune_kernels
 from unnaive.models.tree.c45_kernels import Nodes, Table, grow, plant, ready_bits
 from unnaive.models.tree.classifier import Encoded
+from unnaive.table.passes import Hook
 from unnaive.table.storage import Storage
 
 MANY_VALUES = 0.3  # discrete attributes with values for this share of the rows are no yardstick
@@ -38,6 +41,53 @@ class C45Rules:
     alpha: float
     for_shares: bool  # whether to keep tests that change shares, though no prediction
 
+    @property
+    def deepest(self) -> int:
+        """The last level as kernels take it: -1 for none."""
+        return -1 if self.max_depth is None else self.max_depth
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Confidence of pessimistic errors, and the normal quantile of it."""
+        return self.confidence, float(norm.ppf(1.0 - self.confidence))
+
+
+class Pruned(NamedTuple):
+    """A tree before tests are put back.
+
+    ``grown`` is the tree as it was before pruning, and ``keep`` says which of its tests are worth
+    keeping; ``errors``, ``description``, ``estimate`` and ``staying`` are what `prune_kernels` say
+    of its nodes.
+    """
+
+    nodes: Nodes
+    grown: Nodes
+    keep: NDArray[np.bool_]
+    errors: NDArray[np.float64]
+    description: NDArray[np.float64]
+    estimate: NDArray[np.float64]
+    staying: NDArray[np.float64]
+
+
+class Place(NamedTuple):
+    """Where a tree is grown: of all rows, or below a node of another, of fractions of some rows.
+
+    ``weight`` is that of all rows of the other tree.
+    """
+
+    depth: int
+    fraction: NDArray[np.float32]
+    weight: float
+
+
+@contextmanager
+def report_growing(n_rows: int, hook: Hook | None) -> Iterator[None]:
+    """Growing the trees of so many rows, as a task of a fit."""
+    growing = Progress("growing and pruning", steps=0, hook=hook)
+    yield
+    growing.reach(n_rows)
+    growing.finish()
+
 
 def grow_c45(
     rows: Encoded,
@@ -47,42 +97,60 @@ def grow_c45(
     storage: Storage,
 ) -> ClassTree:
     """The pruned tree of the rows."""
-    table = _table(rows, coders, storage)
-    nodes, n_nodes = _grow(table, n_classes, rules, storage)
-    grown = _copy(nodes, storage) if rules.for_shares else None
-    room = storage.empty(n_nodes, np.float64)
-    prune_kernels.collapse(nodes, room)
+    groups = storage.empty(len(rows.groups), np.int64)
+    groups[:] = rows.groups
+    codes = storage.empty((len(coders), len(groups)), np.uint16)
+    for slots, column in zip(codes, rows.codes, strict=True):
+        slots[:] = column
+    columns = column_table(coders, int(np.count_nonzero(rows.weight)))
+    table = columns._replace(codes=codes, groups=groups, weight=rows.weight)
+    pruned = grow_and_prune(table, n_classes, rules, storage)
+    prune_kernels.restore(pruned.nodes, pruned.grown, pruned.keep, 0)
+    return number_nodes(pruned.nodes, 0, coders, rules.alpha)
+
+
+def grow_and_prune(
+    table: Table, n_classes: int, rules: C45Rules, storage: Storage, place: Place | None = None
+) -> Pruned:
+    """The tree of all rows of a table, or that below a node."""
+    nodes, n_nodes = _grow(table, n_classes, rules, storage, place)
+    grown = _copy(nodes, storage) if rules.for_shares else nodes
+    errors, description = storage.empty((2, n_nodes), np.float64)
+    errors[:] = description[:] = np.nan
+    keep = storage.zeros(n_nodes, np.bool_)
+    prune_kernels.collapse(nodes, errors)
+    work = prune_kernels.begin(nodes, n_nodes, storage)
     if rules.prune:
-        _prune(table, nodes, n_nodes, rules, storage)
-    if grown is not None:
-        keep = storage.empty(n_nodes, np.bool_)
-        prune_kernels.worth_keeping(table, grown, room, keep)
-        prune_kernels.restore(nodes, grown, keep)
-    return _number(nodes, coders, rules.alpha)
+        _prune(table, nodes, work, rules, storage)
+    if rules.for_shares:
+        prune_kernels.worth_keeping(table, grown, description, keep)
+    return Pruned(nodes, grown, keep, errors, description, work.estimate, work.staying)
 
 
-def _grow(table: Table, n_classes: int, rules: C45Rules, storage: Storage) -> tuple[Nodes, int]:
+def _grow(
+    table: Table, n_classes: int, rules: C45Rules, storage: Storage, place: Place | None
+) -> tuple[Nodes, int]:
     """All nodes of the unpruned tree, and how many there are; kernels ask for room as they go."""
     n_rows = len(table.weight)
     room = (storage.empty(n_rows, np.int64), storage.empty(n_rows, np.float64))
     # Every level of the tree has a list of all its rows.
     lists = (storage.empty(2 * n_rows, np.int32), storage.empty(2 * n_rows, np.float32))
-    nodes = plant(table, n_classes, *lists)
-    ready = ready_bits(nodes.class_weight[0].sum())
-    depth = -1 if rules.max_depth is None else rules.max_depth
+    lists[1][:n_rows] = 1.0 if place is None else place.fraction
+    nodes = plant(table, n_classes, 0 if place is None else place.depth, *lists)
+    ready = ready_bits(nodes.class_weight[0].sum() if place is None else place.weight)
     at, need = np.array([0, 1, 0]), np.zeros(3, np.int64)  # the root has no test yet
     while not grow(
-        table, nodes, at, rules.min_rows, depth, rules.penalty, rules.by_ratio, rules.ratio, ready,
-        *room, need,
+        table, nodes, at, rules.min_rows, rules.deepest, rules.penalty, rules.by_ratio,
+        rules.ratio, ready, *room, need,
     ):  # fmt: skip
         nodes = _longer(nodes, need, storage)
     return nodes, int(at[1])
 
 
-def _prune(table: Table, nodes: Nodes, n_nodes: int, rules: C45Rules, storage: Storage) -> None:
-    deviation = float(norm.ppf(1.0 - rules.confidence))
-    work, given = prune_kernels.begin(nodes, n_nodes, storage), (rules.confidence, deviation)
-    while need := prune_kernels.prune(table, nodes, work, *given, rules.raising):
+def _prune(
+    table: Table, nodes: Nodes, work: prune_kernels.Work, rules: C45Rules, storage: Storage
+) -> None:
+    while need := prune_kernels.prune(table, nodes, work, *rules.limits, rules.raising):
         nodes = _longer(nodes, np.array([need, 0, 0]), storage)
 
 
@@ -102,46 +170,43 @@ def _longer(nodes: Nodes, need: NDArray[np.int64], storage: Storage) -> Nodes:
     """The nodes with lists of rows, arrays of nodes and routes so long, or longer."""
 
     def longer(name: str, array: NDArray[Any]) -> NDArray[Any]:
-        own = 0 if name in ("members", "fraction") else 2 if name == "route" else 1
+        kind = 0 if name in ("members", "fraction") else 2 if name == "route" else 1
         n = len(array)
-        if need[own] <= n:
+        if need[kind] <= n:
             return array
-        out = storage.empty((max(int(need[own]), 2 * n), *array.shape[1:]), array.dtype)
+        out = storage.empty((max(int(need[kind]), 2 * n), *array.shape[1:]), array.dtype)
         out[:n] = array
         return out
 
     return nodes._replace(**{name: longer(name, array) for name, array in nodes._asdict().items()})
 
 
-def _table(rows: Encoded, coders: Sequence[Grid | Categories | None], storage: Storage) -> Table:
-    n_rows = np.count_nonzero(rows.weight)
+def column_table(coders: Sequence[Grid | Categories | None], n_rows: int) -> Table:
+    """What a table of so many rows says of its columns; the rows are still to come."""
     grids = [c if isinstance(c, Grid) else Grid(0, np.empty(0), np.empty(0)) for c in coders]
     sizes = np.array(coder_sizes(coders), dtype=np.int64)
     numeric = np.array([isinstance(coder, Grid) for coder in coders])
     few = numeric | (sizes < MANY_VALUES * n_rows)
-    groups = storage.empty(len(rows.groups), np.int64)
-    groups[:] = rows.groups
-    codes = storage.empty((len(coders), len(groups)), np.uint16)
-    for own, column in zip(codes, rows.codes, strict=True):
-        own[:] = column
     return Table(
-        codes=codes,
+        codes=np.empty((len(coders), 0), np.uint16),
         sizes=sizes,
         numeric=numeric,
         ordinary=few if few.any() else np.ones_like(few),
         edges=np.cumsum([0, *(grid.size for grid in grids)], dtype=np.int64),
         low=np.concatenate([grid.low for grid in grids]),
         high=np.concatenate([grid.high for grid in grids]),
-        groups=groups,
-        weight=rows.weight,
+        groups=np.empty(0, np.int64),
+        weight=np.empty(0),
     )
 
 
-def _number(nodes: Nodes, coders: Sequence[Grid | Categories | None], alpha: float) -> ClassTree:
-    """The nodes that pruning left, parents before children, on one numbering of rows."""
+def number_nodes(
+    nodes: Nodes, root: int, coders: Sequence[Grid | Categories | None], alpha: float
+) -> ClassTree:
+    """The nodes that pruning left of a tree, parents before children, on one numbering of rows."""
     kept: list[int] = []
     parents, depths = [], []
-    pending = [(0, -1, 0)]
+    pending = [(root, -1, 0)]
     while pending:
         node, parent, depth = pending.pop()
         parents.append(parent)

@@ -70,19 +70,17 @@ def _threshold_code(table: Table, j: int, below: int, above: int) -> int:
 
 
 @kernel
-def share_out(
-    table: Table, nodes: Nodes, node: int, start: int, stop: int, top: int
+def sides(
+    table: Table, nodes: Nodes, node: int, start: int, stop: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]:
-    """How rows of a node go to its children: known ones whole, unknown ones in shares of the known.
-
-    Answers the shares, the edges between children's lists of rows if these begin at ``top``, at
-    most, and the class weights of rows that stay because their value has no child.
+    """Weight of a node's rows that go whole to each child; how many rows may go to each, those
+    whose value is missing included; class weights of rows that stay, as their value has no child.
     """
     members, fraction = nodes.members, nodes.fraction
     j, n_children = nodes.attribute[node], nodes.n_children[node]
     codes, numeric, cut = table.codes[j], table.numeric[j], nodes.cut[node]
     route = nodes.route[nodes.route_start[node] :]
-    share = np.zeros(n_children)
+    known = np.zeros(n_children)
     size = np.zeros(n_children, dtype=np.int64)
     stay = np.zeros(nodes.class_weight.shape[1])
     unknown = 0
@@ -96,15 +94,24 @@ def share_out(
         if child < 0:
             stay[table.groups[members[k]]] += weight
         else:
-            share[child] += weight
+            known[child] += weight
             size[child] += 1
-    known = share.sum()
-    edges = np.empty(n_children + 1, dtype=np.int64)
-    edges[0] = top
-    for child in range(n_children):
-        share[child] = share[child] / known if known > 0.0 else 1.0 / n_children
-        edges[child + 1] = edges[child] + size[child] + unknown
-    return share, edges, stay
+    return known, size + unknown, stay
+
+
+@kernel
+def shares(known: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of rows without a value that go to children, by the weight of those that have one."""
+    total = known.sum()
+    return known / total if total > 0.0 else np.full(len(known), 1.0 / len(known))
+
+
+@kernel
+def edges_of(size: NDArray[np.int64], top: int) -> NDArray[np.int64]:
+    """Edges between lists of so many rows that begin at ``top``."""
+    edges = np.full(len(size) + 1, top)
+    edges[1:] += np.cumsum(size)
+    return edges
 
 
 @kernel
@@ -117,7 +124,7 @@ def send(
     share: NDArray[np.float64],
     edges: NDArray[np.int64],
 ) -> None:
-    """Append the rows of a node's children to ``members``, where `share_out` says.
+    """Append the rows of a node's children to ``members``, where edges say.
 
     There must be room for them; edges (IN, OUT) are then where the lists really begin and end.
     """
@@ -164,6 +171,30 @@ def weigh(
 
 
 @kernel
+def judge(
+    table: Table,
+    j: int,
+    cells: NDArray[np.int64],
+    counts: NDArray[np.float64],
+    items: float,
+    min_rows: float,
+    penalty: bool,
+    by_ratio: bool,
+    ready: NDArray[np.float64],
+) -> tuple[float, float, bool, int]:
+    """Gain and split information of asking an attribute, whether it may be asked, and where a
+    number is cut; counts (IN) are the class weights of its codes.
+    """
+    if not table.numeric[j]:
+        gain, info, possible = judge_values(counts, items, min_rows, ready)
+        return gain, info, possible, 0
+    gain, info, at = judge_number(counts, items, min_rows, penalty, by_ratio, ready)
+    if at < 0:
+        return gain, info, False, 0
+    return gain, info, True, _threshold_code(table, j, cells[at], cells[at + 1])
+
+
+@kernel
 def _best_test(
     table: Table,
     rows: NDArray[np.int32],
@@ -183,15 +214,18 @@ def _best_test(
     items = weight.sum()
     for j in range(n_attributes):
         cells, counts = count(table.codes[j], rows, groups, weight, table.sizes[j], n_classes)
-        if not table.numeric[j]:
-            gain[j], info[j], possible[j] = judge_values(counts, items, min_rows, ready)
-            continue
-        gain[j], info[j], at = judge_number(counts, items, min_rows, penalty, by_ratio, ready)
-        if at >= 0:
-            possible[j] = True
-            cut[j] = _threshold_code(table, j, cells[at], cells[at + 1])
+        gain[j], info[j], possible[j], cut[j] = judge(
+            table, j, cells, counts, items, min_rows, penalty, by_ratio, ready
+        )
     best, worth = choose(gain, info, possible, table.ordinary, ratio)
     return best, worth, cut[best]
+
+
+@kernel
+def may_ask(by_class: NDArray[np.float64], min_rows: float, last: bool) -> bool:
+    """Whether a node of these class weights is worth a test, if it is not in the last level."""
+    items = by_class.sum()
+    return not (items < 2.0 * min_rows or last or by_class.max() >= items - EPSILON)
 
 
 @kernel
@@ -218,17 +252,21 @@ def _route_values(
 
 @kernel
 def plant(
-    table: Table, n_classes: int, members: NDArray[np.int32], fraction: NDArray[np.float32]
+    table: Table,
+    n_classes: int,
+    depth: int,
+    members: NDArray[np.int32],
+    fraction: NDArray[np.float32],
 ) -> Nodes:
-    """The root: all rows that weigh something, first in the lists of rows (OUT)."""
+    """The root, in this depth: all rows that weigh something, first in the lists of rows (OUT)."""
     n_rows = 0
     for i in range(len(table.weight)):
         if table.weight[i] > 0.0:
-            members[n_rows], fraction[n_rows] = i, 1.0
+            members[n_rows], fraction[n_rows] = i, fraction[i]
             n_rows += 1
     nodes = Nodes(
         np.full(64, -1), np.zeros(64, np.int64), np.zeros(64, np.int64), np.zeros(64, np.int64),
-        np.zeros(64, np.int64), np.zeros(64), np.zeros((64, n_classes)), np.zeros(64, np.int64),
+        np.full(64, depth), np.zeros(64), np.zeros((64, n_classes)), np.zeros(64, np.int64),
         np.zeros(64, np.int64), np.zeros(64, np.int64), np.full(64, n_rows), members, fraction,
     )  # fmt: skip
     weigh(table, members, fraction, 0, n_rows, nodes.class_weight[0])
@@ -273,10 +311,8 @@ def grow(
         need[0], need[1], need[2] = 0, n_nodes + widest, n_routes + widest
         short = need[1] > len(nodes.attribute) or need[2] > len(nodes.route)
         if nodes.attribute[node] < 0 and not short:  # otherwise it has its test, but found no room
-            by_class = nodes.class_weight[node]
-            items = by_class.sum()
-            few = items < 2.0 * min_rows or nodes.depth[node] == max_depth
-            if few or by_class.max() >= items - EPSILON:
+            last = nodes.depth[node] == max_depth
+            if not may_ask(nodes.class_weight[node], min_rows, last):
                 node += 1
                 continue
             rows = nodes.members[start:stop]
@@ -299,12 +335,13 @@ def grow(
                 )
                 n_routes += size
         if not short:
-            share, edges, _ = share_out(table, nodes, node, start, stop, nodes.stop[n_nodes - 1])
+            known, size, _ = sides(table, nodes, node, start, stop)
+            edges = edges_of(size, nodes.stop[n_nodes - 1])
             need[0] = edges[-1]
         if short or need[0] > len(nodes.members):
             at[0], at[1], at[2] = node, n_nodes, n_routes
             return False
-        send(table, nodes, node, start, stop, share, edges)
+        send(table, nodes, node, start, stop, shares(known), edges)
         for k in range(nodes.n_children[node]):
             child = nodes.first[node] + k
             nodes.attribute[child], nodes.depth[child] = -1, nodes.depth[node] + 1

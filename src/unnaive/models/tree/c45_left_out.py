@@ -8,22 +8,27 @@ of 12 data sets its calibration error is 0.073, that of the halves 0.089, of the
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from unnaive.answer.class_tree import ClassTree
-from unnaive.bayes.calibrate import fit_calibration
+from unnaive.bayes.calibrate import fit_calibration, fit_visited
 from unnaive.bayes.scoring import LEAST_SHARE
-from unnaive.encode import Labels
+from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import CALIBRATING, JudgedRows, take_logs
 from unnaive.models._halves import draw_halves, in_second_half, judge_by_other_half
-from unnaive.models.tree.classifier import Encoded
+from unnaive.models.tree.c45 import C45Rules, grow_c45, report_growing
+from unnaive.models.tree.classifier import Encoded, encode_block
 from unnaive.table import Block, Source
+from unnaive.table.passes import Hook
 from unnaive.table.storage import Storage, join
 
 # Weight, in rows, of the shares of a node's parent. More lets leaves of few rows answer like their
@@ -50,6 +55,27 @@ class NumberedRows:
         codes = [storage.take(codes, kept) for codes in self.rows.codes]
         groups, weight = storage.take(self.rows.groups, kept), storage.take(self.rows.weight, kept)
         return Encoded(codes, groups, weight)
+
+
+def grow_here(
+    source: Source,
+    coders: list[Grid | Categories | None],
+    labels: Labels,
+    class_weight: NDArray[np.float64],
+    n_rows: int,
+    rules: C45Rules,
+    hook: Hook | None,
+) -> list[ClassTree]:
+    """The trees of all rows and, for calibration, of both halves."""
+
+    def code(block: Block) -> NumberedRows:
+        return NumberedRows(encode_block(block, coders, labels, class_weight), block.row_ids)
+
+    numbered, room = join(source, code, n_rows), source.storage
+    with report_growing(n_rows, hook):
+        tree = grow_c45(numbered.rows, coders, len(labels), rules, room)
+        halves = numbered.halves(room) if rules.for_shares else []
+        return [tree, *(grow_c45(rows, coders, len(labels), rules, room) for rows in halves)]
 
 
 def smooth_to_parents(tree: ClassTree, alpha: float) -> ClassTree:
@@ -87,15 +113,19 @@ def _leaf_rows(tree: ClassTree) -> JudgedRows:
     return JudgedRows(scores, groups, tree.class_weight[leaves].ravel())
 
 
-def judge_halves(
+def slope_by_other_half(
     trees: list[ClassTree],
     source: Source,
     labels: Labels,
     factor: NDArray[np.float64],
     n_rows: int,
     n_jobs: int | None,
-) -> JudgedRows:
-    """Log probabilities of all rows, each by the tree of the other half."""
+    here: bool,
+) -> float:
+    """How sure to be by all rows, each judged by the tree of the other half.
+
+    Judged rows come here, or stay where they are if the source says so and ``here`` does not.
+    """
 
     def judge(block: Block) -> JudgedRows:
         assert block.target is not None
@@ -110,7 +140,19 @@ def judge_halves(
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, weight * factor[groups])
 
-    return join(source, judge, n_rows, CALIBRATING)
+    away = None if here else source.keep_away(lambda b: (judge(b), 0), operator.add, CALIBRATING)
+    if away is None:
+        return join(source, judge, n_rows, CALIBRATING).fit(n_jobs).slope
+    with away[0] as records:
+
+        def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
+            return records.reduce(partial(_apply, fn), operator.add, CALIBRATING)
+
+        return fit_visited(visit, len(labels), n_jobs).slope
+
+
+def _apply(fn: Callable[..., NDArray[Any]], rows: JudgedRows, _: Any) -> NDArray[Any]:
+    return fn(rows.scores, rows.groups, rows.weight)
 
 
 def calibrate_shares(tree: ClassTree, slope: float, n_jobs: int | None) -> ClassTree:

@@ -18,7 +18,7 @@ from unnaive.common.checks import expect
 from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
-from unnaive.encode import Categories, Grid
+from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.coding import column_slots
 from unnaive.encode.labels import groups_of
 from unnaive.models._base import TableClassifier
@@ -194,8 +194,18 @@ def encoded(
     factor: NDArray[np.float64],
 ) -> Encoded:
     """The rows of a block as trees see them."""
+    return encode_block(block, coders, summary.labels, row_factor(summary, factor))
+
+
+def encode_block(
+    block: Block,
+    coders: list[Grid | Categories | None],
+    labels: Labels,
+    class_weight: NDArray[np.float64],
+) -> Encoded:
+    """The same, where rows of each class weigh so much."""
     assert block.target is not None
-    groups = groups_of(summary.labels, block.target)
+    groups = groups_of(labels, block.target)
     weight = np.ones(block.n_rows) if block.weight is None else block.weight
     codes = [column_slots(block, j, coder, unseen=False) for j, coder in enumerate(coders)]
-    return Encoded(codes, groups, weight * row_factor(summary, factor)[groups])
+    return Encoded(codes, groups, weight * class_weight[groups])

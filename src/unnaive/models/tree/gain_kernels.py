@@ -24,6 +24,25 @@ def _bits(x: float, ready: NDArray[np.float64]) -> float:
 
 
 @kernel
+def cells_of(
+    table: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The codes that occur in a table (codes x classes, overwritten), less 0, and their rows."""
+    size, n_classes = len(table) - 1, table.shape[1]
+    cells = np.empty(size, dtype=np.int64)
+    n_cells = 0
+    for code in range(1, size + 1):
+        here = False
+        for c in range(n_classes):
+            here |= table[code, c] > 0.0
+        if here:
+            table[n_cells] = table[code]
+            cells[n_cells] = code
+            n_cells += 1
+    return cells[:n_cells], table[:n_cells]
+
+
+@kernel
 def count(
     codes: NDArray[np.uint16],
     rows: NDArray[np.int32],
@@ -38,17 +57,7 @@ def count(
         table = np.zeros((size + 1, n_classes))
         for k in range(n):
             table[codes[rows[k]], groups[k]] += weight[k]
-        cells = np.empty(size, dtype=np.int64)
-        n_cells = 0
-        for code in range(1, size + 1):
-            here = False
-            for c in range(n_classes):
-                here |= table[code, c] > 0.0
-            if here:
-                table[n_cells] = table[code]
-                cells[n_cells] = code
-                n_cells += 1
-        return cells[:n_cells], table[:n_cells]
+        return cells_of(table)
     keys = np.empty(n, dtype=np.int64)  # a few values of many: sort what is there
     n_known = 0
     for k in range(n):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
 from unnaive.discretize.kernels import x_log_x
-from unnaive.models.tree.c45_kernels import Nodes, Table, send, share_out, weigh
+from unnaive.models.tree.c45_kernels import Nodes, Table, edges_of, send, shares, sides, weigh
 from unnaive.models.tree.gain_kernels import EPSILON
 from unnaive.table.storage import Storage
 
@@ -73,7 +73,7 @@ def pessimistic(n: float, errors: float, confidence: float, deviation: float) ->
 
 
 @kernel
-def _as_leaf(class_weight: NDArray[np.float64], confidence: float, deviation: float) -> float:
+def as_leaf(class_weight: NDArray[np.float64], confidence: float, deviation: float) -> float:
     n = class_weight.sum()
     return pessimistic(n, n - class_weight.max(), confidence, deviation)
 
@@ -82,9 +82,11 @@ def _as_leaf(class_weight: NDArray[np.float64], confidence: float, deviation: fl
 def collapse(nodes: Nodes, errors: NDArray[np.float64]) -> None:
     """Make leaves (OUT) of nodes whose subtree errs as often on the training rows as they would.
 
-    errors (OUT) are those of each node, of which there are so many.
+    errors (IN, OUT) are those of each node, of which there are so many; NaN (IN) if not known yet.
     """
     for node in range(len(errors) - 1, -1, -1):
+        if not np.isnan(errors[node]):
+            continue
         class_weight = nodes.class_weight[node]
         errors[node] = class_weight.sum() - class_weight.max()
         if nodes.attribute[node] < 0:
@@ -96,6 +98,41 @@ def collapse(nodes: Nodes, errors: NDArray[np.float64]) -> None:
             nodes.attribute[node] = -1
         else:
             errors[node] = below
+
+
+@kernel
+def errors_of_staying(
+    stay: NDArray[np.float64],
+    class_weight: NDArray[np.float64],
+    confidence: float,
+    deviation: float,
+) -> float:
+    """Pessimistic errors among rows that stay at a node, which answers its most frequent class."""
+    n = stay.sum()
+    return pessimistic(n, n - stay[class_weight.argmax()], confidence, deviation)
+
+
+@kernel
+def branch_errors(
+    nodes: Nodes,
+    branch: int,
+    class_weight: NDArray[np.float64],
+    staying: NDArray[np.float64],
+    confidence: float,
+    deviation: float,
+) -> float:
+    """Pessimistic errors of a branch whose nodes have these class weights and errors of staying."""
+    pending = [branch]
+    errors = 0.0
+    while pending:
+        at = pending.pop()
+        if nodes.attribute[at] < 0:
+            errors += as_leaf(class_weight[at], confidence, deviation)
+            continue
+        errors += staying[at]
+        for k in range(nodes.n_children[at]):
+            pending.append(nodes.first[at] + k)
+    return errors
 
 
 @kernel
@@ -118,33 +155,32 @@ def _spread(
     start, stop = work.start, work.stop
     start[branch], stop[branch] = nodes.start[node], nodes.stop[node]
     pending = [branch]
-    errors = 0.0
     while pending:
         at = pending.pop()
         class_weight = work.class_weight[at]
         weigh(table, nodes.members, nodes.fraction, start[at], stop[at], class_weight)
         work.new_staying[at] = 0.0
         if nodes.attribute[at] < 0:
-            errors += _as_leaf(class_weight, confidence, deviation)
             continue
-        share, edges, stay = share_out(table, nodes, at, start[at], stop[at], top)
+        known, size, stay = sides(table, nodes, at, start[at], stop[at])
+        edges = edges_of(size, top)
         if edges[-1] > len(nodes.members):
             return edges[-1], -1.0
-        send(table, nodes, at, start[at], stop[at], share, edges)
+        send(table, nodes, at, start[at], stop[at], shares(known), edges)
         top = edges[-1]
-        work.new_staying[at] = pessimistic(
-            stay.sum(), stay.sum() - stay[class_weight.argmax()], confidence, deviation
-        )
-        errors += work.new_staying[at]
+        work.new_staying[at] = errors_of_staying(stay, class_weight, confidence, deviation)
         for k in range(nodes.n_children[at]):
             child = nodes.first[at] + k
             start[child], stop[child] = edges[k], edges[k + 1]
             pending.append(child)
+    errors = branch_errors(
+        nodes, branch, work.class_weight, work.new_staying, confidence, deviation
+    )
     return top, errors
 
 
 @kernel
-def _below(nodes: Nodes, node: int) -> NDArray[np.int64]:
+def below(nodes: Nodes, node: int) -> NDArray[np.int64]:
     """The nodes below a node, parents before children."""
     nodes_below = [node]
     at = 0
@@ -155,6 +191,36 @@ def _below(nodes: Nodes, node: int) -> NDArray[np.int64]:
             for k in range(nodes.n_children[here]):
                 nodes_below.append(nodes.first[here] + k)
     return np.array(nodes_below[1:], dtype=np.int64)
+
+
+@kernel
+def largest_child(
+    nodes: Nodes, node: int, staying: NDArray[np.float64], estimate: NDArray[np.float64]
+) -> tuple[int, float]:
+    """The child of most weight, and the pessimistic errors of the node as it is."""
+    as_tree, largest, most = staying[node], -1, -1.0
+    for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
+        as_tree += estimate[child]
+        weight = nodes.class_weight[child].sum()
+        if weight > most:
+            largest, most = child, weight
+    return largest, as_tree
+
+
+@kernel
+def simplest(leaf: float, branch: float, tree: float) -> int:
+    """What a node becomes, by pessimistic errors: a leaf (0), its branch (1), or as it is (2)."""
+    if leaf <= min(branch, tree) + SLACK:
+        return 0
+    return 1 if branch <= tree + SLACK else 2
+
+
+@kernel
+def take_test(nodes: Nodes, node: int, given: Nodes, other: int) -> None:
+    """Give a node (OUT) the test of another, or of itself as it once was."""
+    nodes.attribute[node], nodes.cut[node] = given.attribute[other], given.cut[other]
+    nodes.first[node], nodes.n_children[node] = given.first[other], given.n_children[other]
+    nodes.route_start[node], nodes.worth[node] = given.route_start[other], given.worth[other]
 
 
 @kernel
@@ -170,47 +236,35 @@ def prune(
     n_pending, top = work.at
     while n_pending:
         node = pending[n_pending - 1]
-        as_leaf = _as_leaf(nodes.class_weight[node], confidence, deviation)
-        estimate[node] = as_leaf
+        leaf = as_leaf(nodes.class_weight[node], confidence, deviation)
+        estimate[node] = leaf
         if nodes.attribute[node] < 0:
             n_pending -= 1
             continue
-        as_tree, largest, most = staying[node], -1, -1.0
-        for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
-            as_tree += estimate[child]
-            weight = nodes.class_weight[child].sum()
-            if weight > most:
-                largest, most = child, weight
-        as_branch, end = np.inf, top
+        largest, tree = largest_child(nodes, node, staying, estimate)
+        branch, end = np.inf, top
         if raising and nodes.attribute[largest] >= 0:
-            end, as_branch = _spread(table, nodes, node, largest, top, confidence, deviation, work)
-            if as_branch < 0.0:
+            end, branch = _spread(table, nodes, node, largest, top, confidence, deviation, work)
+            if branch < 0.0:
                 work.at[0], work.at[1] = n_pending, top
                 return end
         n_pending -= 1
-        if as_leaf <= min(as_branch, as_tree) + SLACK:
+        best = simplest(leaf, branch, tree)
+        if best == 0:
             nodes.attribute[node] = -1
-        elif as_branch <= as_tree + SLACK:
+        elif best == 1:
             staying[node] = work.new_staying[largest]
-            nodes.attribute[node], nodes.cut[node] = nodes.attribute[largest], nodes.cut[largest]
-            nodes.first[node], nodes.n_children[node] = (
-                nodes.first[largest],
-                nodes.n_children[largest],
-            )
-            nodes.route_start[node], nodes.worth[node] = (
-                nodes.route_start[largest],
-                nodes.worth[largest],
-            )
+            take_test(nodes, node, nodes, largest)
             top = end
             n_pending += 1  # the same node again, after all that is now below it
-            for below in _below(nodes, node):
-                nodes.start[below], nodes.stop[below] = work.start[below], work.stop[below]
-                nodes.class_weight[below] = work.class_weight[below]
-                staying[below] = work.new_staying[below]
-                pending[n_pending] = below
+            for under in below(nodes, node):
+                nodes.start[under], nodes.stop[under] = work.start[under], work.stop[under]
+                nodes.class_weight[under] = work.class_weight[under]
+                staying[under] = work.new_staying[under]
+                pending[n_pending] = under
                 n_pending += 1
         else:
-            estimate[node] = as_tree
+            estimate[node] = tree
     return 0
 
 
@@ -221,17 +275,20 @@ def worth_keeping(
     """Which tests of a grown tree (OUT) say more of the classes' shares than their description,
     and leave the most frequent class as it is.
 
-    ``description`` (OUT) is how many bits it takes to tell the classes of a node's rows, tests
-    below included. A test is told by its column, a threshold by one of the node's rows, and the
-    shares of each child but one by half the logarithm of the rows for each class but one.
+    ``description`` (IN, OUT) is how many bits it takes to tell the classes of a node's rows, tests
+    below included; NaN (IN) if not known yet. A test is told by its column, a threshold by one of
+    the node's rows, and the shares of each child but one by half the logarithm of the rows for each
+    class but one.
     """
     for node in range(len(keep) - 1, -1, -1):
+        if not np.isnan(description[node]):
+            continue
         class_weight, j = nodes.class_weight[node], nodes.attribute[node]
         total, n_classes = class_weight.sum(), (class_weight > 0.0).sum()
-        as_leaf = x_log_x(total)
+        leaf = x_log_x(total)
         for weight in class_weight:
-            as_leaf -= x_log_x(weight)
-        description[node], keep[node] = as_leaf, False
+            leaf -= x_log_x(weight)
+        description[node], keep[node] = leaf, False
         if j < 0 or total < 2.0:
             continue
         n_children, rows = nodes.n_children[node], math.log2(total)
@@ -242,23 +299,21 @@ def worth_keeping(
             as_tree += description[child]
             if nodes.class_weight[child].argmax() != class_weight.argmax():
                 as_tree = np.inf  # what predictions change by is for pruning to say
-        if as_tree < as_leaf:
+        if as_tree < leaf:
             description[node], keep[node] = as_tree, True
 
 
 @kernel
-def restore(nodes: Nodes, grown: Nodes, keep: NDArray[np.bool_]) -> None:
+def restore(nodes: Nodes, grown: Nodes, keep: NDArray[np.bool_], root: int) -> None:
     """Put tests that are kept (IN) back below leaves of a pruned tree (OUT).
 
     Not below a branch that stands in the place of its parent: it has other rows than it had.
     """
-    pending = [0]
+    pending = [root]
     while pending:
         node = pending.pop()
         if nodes.attribute[node] < 0 and keep[node]:
-            nodes.attribute[node], nodes.cut[node] = grown.attribute[node], grown.cut[node]
-            nodes.first[node], nodes.n_children[node] = grown.first[node], grown.n_children[node]
-            nodes.route_start[node], nodes.worth[node] = grown.route_start[node], grown.worth[node]
+            take_test(nodes, node, grown, node)
             for child in range(nodes.first[node], nodes.first[node] + nodes.n_children[node]):
                 nodes.attribute[child] = -1
                 nodes.class_weight[child] = grown.class_weight[child]
