@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -165,10 +166,8 @@ class _NodeRows:
             place = np.zeros((len(upper), shape.sizes[j] + 1), self.codes.dtype)
             for p, highest in enumerate(upper):
                 assert highest is not None
-                if len(highest):
-                    wide = np.diff(highest.astype(np.intp), prepend=np.intp(0))
-                    numbers = np.arange(1, len(highest) + 1).astype(place.dtype)
-                    place[p, 1 : int(highest[-1]) + 1] = np.repeat(numbers, wide)
+                for slot, (low, high) in enumerate(pairwise([0, *highest.tolist()]), start=1):
+                    place[p, low + 1 : high + 1] = slot
             kernels.place_parts(codes, part, place, slots[:, j])
         given = (self.groups, shape.n_classes, self.weight, self.folds, shape.n_folds)
         return validate.FoldedRows(slots, part, *given)

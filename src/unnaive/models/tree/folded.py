@@ -22,14 +22,20 @@ from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration, judge_left_out
+from unnaive.models._calibration import check_calibration, fit_slope_away, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._seeding import draw_seed
 from unnaive.models.tree.away import AwayGrower, keep_rows
 from unnaive.models.tree.branches import TreeOptions, TreeRows
 from unnaive.models.tree.build import Leaves
 from unnaive.models.tree.classifier import SharedRows, TreeClassifier
-from unnaive.models.tree.folded_rows import FoldedBlock, code_of_none, fold_block, whole_weight
+from unnaive.models.tree.folded_rows import (
+    FoldedBlock,
+    code_of_none,
+    fold_block,
+    weigh_block,
+    whole_weight,
+)
 from unnaive.models.tree.grow import NewGrower
 from unnaive.table import Block, Source, scan_of
 from unnaive.table.storage import Storage, join
@@ -186,11 +192,20 @@ class FoldedTreeClassifier(TreeClassifier):
 
         ``weigh`` is what the rows of a block weigh, where that is not their own.
         """
-        without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
-        given = (source, summary.labels, row_factor(summary, factor), summary.n_rows, self.n_jobs)
         pooled = pool_priors(tree)
-        by_column = self.calibration == "columns"
-        judged = judge_left_out(pooled, without, *given, by_column=by_column, weigh=weigh)
+        without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
+        labels, weights = summary.labels, row_factor(summary, factor)
+        if weigh is None:
+            weigh = partial(weigh_block, labels, weights, whole_weight(summary, factor))
+            if self.calibration == "slope":
+                given = (pooled, without, source, labels, weights, weigh, self.n_jobs)
+                slope = fit_slope_away(*given)
+                if slope is not None:
+                    return calibrated(pooled, slope)
+        judged = judge_left_out(
+            pooled, without, source, labels, weights, summary.n_rows, self.n_jobs,
+            by_column=self.calibration == "columns", weigh=weigh,
+        )  # fmt: skip
         return calibrated(pooled, judged.fit(self.n_jobs))
 
     def _check_parameters(self) -> None:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
-from unnaive.encode import Categories, Grid
+from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.coding import coder_sizes
 from unnaive.encode.draws import assign_folds
+from unnaive.encode.labels import groups_of
 from unnaive.models.tree.branches import TreeRows
 from unnaive.models.tree.classifier import Encoded, encoded
 from unnaive.table import Block
@@ -70,6 +71,15 @@ def fold_block(
 def whole_weight(summary: Summary, factor: NDArray[np.float64]) -> float:
     """Weight of all rows of a table."""
     return float((row_factor(summary, factor) * summary.counts.totals).sum())
+
+
+def weigh_block(
+    labels: Labels, factor: NDArray[np.float64], whole: float, block: Block
+) -> NDArray[np.float64]:
+    """Weights of the rows of a block as `fold_block` has them."""
+    assert block.target is not None
+    weight = 1.0 if block.weight is None else block.weight
+    return exact_weights(weight * factor[groups_of(labels, block.target)], whole)
 
 
 def exact_weights(weight: NDArray[np.float64], whole: float) -> NDArray[np.float64]:
