@@ -15,11 +15,14 @@ from helpers import mixed_table
 from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
+    FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
+    NBTreeClassifier,
     UnnaiveBayesClassifier,
 )
 from unnaive.models.boost import away, coding
+from unnaive.models.tree import away as tree_away
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
@@ -47,17 +50,42 @@ ON_WORKERS = [
 ]
 # A model that learns from samples of rows that stay on workers, where `few_are_many`.
 SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
+# Trees whose large nodes grow on workers level by level, where `few_are_many`; parts of each are
+# cut back again.
+GROWN = [
+    NBTreeClassifier(
+        min_error_reduction=0, significance=0.05, class_weight="balanced", missing="value",
+        calibration="slope", random_state=0,
+    ),
+    NBTreeClassifier(
+        discretize="global", min_weight_fraction_leaf=0.05, significance=0.1, min_error_reduction=0,
+        class_weight={"yes": 1.37}, calibration="none", max_depth=4, random_state=0,
+    ),
+    FlexibleNBTreeClassifier(
+        min_error_reduction=0, significance=0.1, calibration="none", max_depth=3, random_state=0
+    ),
+]  # fmt: skip
 # Models that lose a worker in a later pass: in the third of boosting; in the second step of EM,
-# which comes after a look at the rows and two centres; in the third that brings samples.
-KILLED = [(QUICK[0], "advance", 3), (QUICK[3], "reduce", 5), (SAMPLED, "reduce", 3)]
+# which comes after a look at the rows and two centres; in the third that brings samples; when a
+# tree's questions are judged in the middle of a level.
+KILLED = [
+    (QUICK[0], "advance", 3),
+    (QUICK[3], "reduce", 5),
+    (SAMPLED, "reduce", 3),
+    (GROWN[1], "reduce", 6),
+]
 
 
 def few_are_many(monkeypatch: Any) -> None:
-    """Have few rows parted into many stripes, of which a dozen are here at a time."""
+    """Have few rows parted into many stripes, of which a dozen are here at a time, and nodes of 60
+    rows large, whose questions take several passes.
+    """
     for name, value in (("MANY_ROWS", 200), ("STRIPE", 8), ("SAMPLE", 12)):
         monkeypatch.setattr(coding, name, value)
     monkeypatch.setattr(away, "ROOM", 6_000)
     monkeypatch.setattr(away, "BIN_ROWS", 8)
+    monkeypatch.setattr(tree_away, "SMALL", 900)
+    monkeypatch.setattr(tree_away, "CELLS", 30_000)
 
 
 def only_labels(real: Any) -> Any:

@@ -15,6 +15,7 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
+    GROWN,
     KILLED,
     MANY,
     ON_WORKERS,
@@ -47,6 +48,7 @@ from unnaive.models import unnaive_bayes
 from unnaive.models.ensemble import left_out
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
+from unnaive.models.tree.away import AwayGrower
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords
 
@@ -102,6 +104,7 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
             for n_parts in (1, 3)
         ),
         *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED)),
+        *((GROWN[k], n_parts) for k, n_parts in ((0, 1), (0, 17), (1, 3), (2, 3))),
     ],
     ids=repr,
 )
@@ -123,6 +126,15 @@ def test_equal_rows_in_another_order_make_the_same_samples_on_workers(monkeypatc
     frame = parted(as_pandas(table.take(order)), MANY[3])
     with dask.config.set(scheduler="threads"):
         assert_same_model(memory, clone(model).fit(scan(frame, "label", where="workers")))
+
+
+def test_numbered_rows_in_another_order_grow_the_same_tree_on_workers(monkeypatch):
+    few_are_many(monkeypatch)
+    table = awkward_table(seed=2)
+    shuffled = table.take(np.random.default_rng(0).permutation(400))
+    frame = parted(as_pandas(shuffled), MANY[3])
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(*both(GROWN[0], table, frame, row_id="id", where="workers"))
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
@@ -155,6 +167,7 @@ def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dy
         (ON_WORKERS[0], RowWeights, "count"),
         (QUICK[3], Search, "_run"),
         (SAMPLED, unnaive_bayes, "learn"),
+        (GROWN[0], AwayGrower, "_settle"),
     ],
 )
 def test_nothing_stays_on_workers_after_an_error(

@@ -9,10 +9,12 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
+    GROWN,
     QUICK,
     awkward_table,
     dies_once,
     features,
+    few_are_many,
     kill_once,
     many_numbers,
     only_labels,
@@ -87,6 +89,8 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     assert marker.exists()
     # Equal rows come together by a shuffle of Spark's own; what else there is, Dask has too.
     assert_same_model(*both(QUICK[3], table, seven, weight="weight", where="workers"))
+    few_are_many(monkeypatch)
+    assert_same_model(*both(GROWN[1], table, seven, weight="weight", where="workers"))
     assert cached(spark) == before
 
 
