@@ -55,7 +55,7 @@ SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
 GROWN = [
     NBTreeClassifier(
         min_error_reduction=0, significance=0.05, class_weight="balanced", missing="value",
-        calibration="slope", random_state=0,
+        calibration="slope", max_depth=3, random_state=0,
     ),
     NBTreeClassifier(
         discretize="global", min_weight_fraction_leaf=0.05, significance=0.1, min_error_reduction=0,
@@ -85,7 +85,7 @@ def few_are_many(monkeypatch: Any) -> None:
     monkeypatch.setattr(away, "ROOM", 6_000)
     monkeypatch.setattr(away, "BIN_ROWS", 8)
     monkeypatch.setattr(tree_away, "SMALL", 900)
-    monkeypatch.setattr(tree_away, "CELLS", 30_000)
+    monkeypatch.setattr(tree_away, "CELLS", 100_000)
 
 
 def only_labels(real: Any) -> Any:

@@ -14,7 +14,6 @@ from clusters import (
     awkward_table,
     dies_once,
     features,
-    few_are_many,
     kill_once,
     many_numbers,
     only_labels,
@@ -30,6 +29,7 @@ from unnaive import (
     quality_of,
     scan,
 )
+from unnaive.models.tree import away
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -89,8 +89,9 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     assert marker.exists()
     # Equal rows come together by a shuffle of Spark's own; what else there is, Dask has too.
     assert_same_model(*both(QUICK[3], table, seven, weight="weight", where="workers"))
-    few_are_many(monkeypatch)
-    assert_same_model(*both(GROWN[1], table, seven, weight="weight", where="workers"))
+    monkeypatch.setattr(away, "SMALL", 900)
+    stump = clone(GROWN[1]).set_params(max_depth=1)
+    assert_same_model(*both(stump, table, seven, weight="weight", where="workers"))
     assert cached(spark) == before
 
 

@@ -30,7 +30,8 @@ class NBTreeClassifier(FoldedTreeClassifier):
     most accurate under cross-validation, if that cuts the error enough; otherwise it is a leaf with
     naive Bayes on its rows. Rows whose value is missing or has no child stop at the node and are
     answered by the node's own naive Bayes. In tables of more than 128 columns, a node judges the
-    128 whose question tells most about the class.
+    128 whose question tells most about the class. Many rows of a Dask or Spark DataFrame stay on
+    the workers, unless ``cv`` names rows by their places in the whole table.
 
     Parameters
     ----------
