@@ -16,11 +16,14 @@ from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
+    FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
+    NBTreeClassifier,
     UnnaiveBayesClassifier,
 )
 from unnaive.models.boost import away, coding
+from unnaive.models.tree import away as tree_away
 from unnaive.models.tree import c45_away
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
@@ -50,28 +53,46 @@ ON_WORKERS = [
 # A model that learns from samples of rows that stay on workers, where `few_are_many`.
 SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
 # Trees that grow on workers, with many nodes where `few_are_many`.
-GROWN = C45Classifier()
-GROWN_QUICKLY = C45Classifier(calibration="none", max_depth=4)
+GROWN_C45 = C45Classifier()
+QUICK_C45 = C45Classifier(calibration="none", max_depth=4)
+# Trees whose large nodes grow on workers level by level, where `few_are_many`; parts of each are
+# cut back again.
+GROWN = [
+    NBTreeClassifier(
+        min_error_reduction=0, significance=0.05, class_weight="balanced", missing="value",
+        calibration="slope", max_depth=3, random_state=0,
+    ),
+    NBTreeClassifier(
+        discretize="global", min_weight_fraction_leaf=0.05, significance=0.1, min_error_reduction=0,
+        class_weight={"yes": 1.37}, calibration="none", max_depth=4, random_state=0,
+    ),
+    FlexibleNBTreeClassifier(
+        min_error_reduction=0, significance=0.1, calibration="none", max_depth=3, random_state=0
+    ),
+]  # fmt: skip
 # Models that lose a worker in a later pass: in the third of boosting; in the second step of EM,
 # which comes after a look at the rows and two centres; in the third that brings samples; in the
-# third level of a tree.
+# third level of a tree; when a tree's questions are judged in the middle of a level.
 KILLED = [
     (QUICK[0], "advance", 3),
     (QUICK[3], "reduce", 5),
     (SAMPLED, "reduce", 3),
-    (GROWN_QUICKLY, "reduce", 3),
+    (QUICK_C45, "reduce", 3),
+    (GROWN[1], "reduce", 6),
 ]
 
 
 def few_are_many(monkeypatch: Any) -> None:
-    """Have few rows parted into many stripes, of which a dozen are here at a time, and nodes of
-    trees called small by fewer still.
+    """Have few rows parted into many stripes, of which a dozen are here at a time, and nodes of 60
+    rows large, whose questions take several passes.
     """
     for name, value in (("MANY_ROWS", 200), ("STRIPE", 8), ("SAMPLE", 12)):
         monkeypatch.setattr(coding, name, value)
     monkeypatch.setattr(away, "ROOM", 6_000)
     monkeypatch.setattr(away, "BIN_ROWS", 8)
     monkeypatch.setattr(c45_away, "FEW", (90, 0, 0))
+    monkeypatch.setattr(tree_away, "SMALL", 900)
+    monkeypatch.setattr(tree_away, "CELLS", 100_000)
 
 
 def only_labels(real: Any) -> Any:

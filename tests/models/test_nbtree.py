@@ -19,6 +19,7 @@ from helpers import (
     mixed_table,
 )
 from unnaive import NaiveBayesClassifier, NBTreeClassifier, export_text
+from unnaive.models.tree.folded_rows import exact_weights
 
 
 def twin_of(model, X, y, weights, folds):
@@ -302,3 +303,16 @@ def test_scikit_learns_progress_bar_works(capfd):
     X, y, _ = interactions(3)
     NBTreeClassifier(random_state=0).set_callbacks(ProgressBar()).fit(X, y)
     assert "NBTreeClassifier - fit" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 7e8])
+def test_sums_of_weights_are_exact_in_any_order(scale):
+    rng = np.random.default_rng(0)
+    weight = scale * np.append(rng.gamma(0.1, size=5000), 1e-300)
+    exact = exact_weights(weight, weight.sum())
+    sums = {float(np.cumsum(rng.permutation(exact))[-1]) for _ in range(20)}
+    assert len(sums) == 1
+    assert sums.pop() == pytest.approx(weight.sum(), rel=1e-12)
+    assert (exact > 0).all()
+    whole = rng.integers(1, 100, 5000).astype(float)
+    np.testing.assert_array_equal(exact_weights(whole, whole.sum()), whole)

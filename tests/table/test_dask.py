@@ -16,12 +16,13 @@ from sklearn.base import clone
 
 from clusters import (
     GROWN,
-    GROWN_QUICKLY,
+    GROWN_C45,
     KILLED,
     MANY,
     ON_WORKERS,
     PARTS,
     QUICK,
+    QUICK_C45,
     SAMPLED,
     awkward_table,
     dies_once,
@@ -49,7 +50,9 @@ from unnaive.models import unnaive_bayes
 from unnaive.models.ensemble import left_out
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
+from unnaive.models.tree import away as tree_away
 from unnaive.models.tree import c45_away
+from unnaive.models.tree.away import AwayGrower
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords
 from unnaive.table.records import _size
@@ -102,10 +105,11 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
     [
         *(
             (estimator, n_parts)
-            for estimator in (QUICK[0], *QUICK[2:], SAMPLED, GROWN_QUICKLY)
+            for estimator in (QUICK[0], *QUICK[2:], SAMPLED, QUICK_C45)
             for n_parts in (1, 3)
         ),
-        *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED, GROWN)),
+        *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED, GROWN_C45)),
+        *((GROWN[k], n_parts) for k, n_parts in ((0, 1), (0, 17), (1, 3), (2, 3))),
     ],
     ids=repr,
 )
@@ -133,17 +137,39 @@ def test_a_tree_of_rows_in_another_order_is_the_same_on_workers(monkeypatch, cap
     """The log names its passes."""
     few_are_many(monkeypatch)
     table = awkward_table(seed=2)
-    memory = clone(GROWN).fit(features(table), table["label"])
+    memory = clone(GROWN_C45).fit(features(table), table["label"])
     frame = parted(as_pandas(table.take(np.random.default_rng(0).permutation(400))), MANY[3])
     rows = scan(frame, "label", columns=features(table).column_names, row_id="id", where="workers")
     with dask.config.set(scheduler="threads"), caplog.at_level("INFO", "unnaive"):
-        assert_same_model(memory, clone(GROWN).fit(rows))
+        assert_same_model(memory, clone(GROWN_C45).fit(rows))
     for name in ("3 nodes of a level", "moving rows", "growing below small nodes", "pruning"):
         assert f"on workers, {name}: " in caplog.text
 
 
 def test_functions_inside_functions_have_a_size_for_the_log():
     assert _size(lambda record: record) > 0
+
+
+def test_numbered_rows_in_another_order_grow_the_same_tree_on_workers(monkeypatch):
+    few_are_many(monkeypatch)
+    table = awkward_table(seed=2)
+    shuffled = table.take(np.random.default_rng(0).permutation(400))
+    frame = parted(as_pandas(shuffled), MANY[3])
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(*both(GROWN[0], table, frame, row_id="id", where="workers"))
+
+
+def test_large_nodes_on_workers_are_not_searched_again_after_a_crash(monkeypatch, tmp_path):
+    few_are_many(monkeypatch)
+    table = awkward_table(seed=2)
+    frame, kept = parted(as_pandas(table), MANY[3]), {"checkpoint": tmp_path / "tree"}
+    with dask.config.set(scheduler="threads"):
+        with monkeypatch.context() as patched:
+            patched.setattr(AwayGrower, "_finish", None)
+            with pytest.raises(TypeError, match="not callable"):
+                both(GROWN[1], table, frame, where="workers", **kept)
+        monkeypatch.setattr(tree_away, "TableView", None)  # what a search looks at
+        assert_same_model(*both(GROWN[1], table, frame, where="workers", **kept))
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
@@ -176,7 +202,8 @@ def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dy
         (ON_WORKERS[0], RowWeights, "count"),
         (QUICK[3], Search, "_run"),
         (SAMPLED, unnaive_bayes, "learn"),
-        (GROWN, c45_away.AwayTrees, "finish_small"),
+        (GROWN_C45, c45_away.AwayTrees, "finish_small"),
+        (GROWN[0], AwayGrower, "_settle"),
     ],
 )
 def test_nothing_stays_on_workers_after_an_error(

@@ -9,8 +9,9 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
-    GROWN_QUICKLY,
+    GROWN,
     QUICK,
+    QUICK_C45,
     awkward_table,
     dies_once,
     features,
@@ -91,8 +92,10 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     assert_same_model(*both(QUICK[3], table, seven, weight="weight", where="workers"))
     # So do the rows of small nodes.
     few_are_many(monkeypatch)
-    shallow = clone(GROWN_QUICKLY).set_params(max_depth=2)
+    shallow = clone(QUICK_C45).set_params(max_depth=2)
     assert_same_model(*both(shallow, table, seven, weight="weight", where="workers"))
+    stump = clone(GROWN[1]).set_params(max_depth=1)
+    assert_same_model(*both(stump, table, seven, weight="weight", where="workers"))
     assert cached(spark) == before
 
 

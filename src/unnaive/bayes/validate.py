@@ -7,13 +7,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.kernels import ABSENT, fill_logs, log_share
+from unnaive.bayes.fold_tables import (
+    LANES,
+    NO_KERNELS,
+    Kernels,
+    Smoothed,
+    fill_fold,
+    fold_tables,
+    own_widths,
+    padded,
+    slot_offsets,
+)
 from unnaive.common.compile import kernel
-from unnaive.density.kernels import fill_cell_logs
 from unnaive.encode.instructions import add_rows
 
+__all__ = ["NO_KERNELS", "FoldedRows", "Kernels", "Smoothed", "cross_validate"]
 _CELLS = 1 << 17  # cells of the tables that are filled together: they stay in cache
-_LANES = 4  # classes that are scored together
 
 
 class FoldedRows(NamedTuple):
@@ -29,40 +38,6 @@ class FoldedRows(NamedTuple):
     weight: NDArray[np.float64]
     folds: NDArray[Any]
     n_folds: int
-
-
-class Smoothed(NamedTuple):
-    """Pseudo-count of every value, and whether missing is a value."""
-
-    alpha: float
-    missing_is_value: bool
-
-
-class Kernels(NamedTuple):
-    """Attributes that are kernel densities.
-
-    ``widths`` parts x attributes x classes and all together, 0 for attributes that have slots.
-    Slots of the others are cells at ascending ``positions``, parts x slots of all attributes, as
-    `fill_cell_logs` takes them. Without any, both are empty.
-    """
-
-    positions: NDArray[np.float64]
-    widths: NDArray[np.float64]
-    floor: float
-
-
-class PartTables(NamedTuple):
-    """Counts of one fold's rows of one part, and of all rows of the part."""
-
-    counts: NDArray[np.float64]
-    touched: NDArray[np.bool_]
-    totals: NDArray[np.float64]
-    whole: NDArray[np.float64]
-    whole_totals: NDArray[np.float64]
-    present: NDArray[np.float64]  # weight of the other folds' values, attributes x classes
-
-
-NO_KERNELS = Kernels(np.empty((0, 0)), np.empty((0, 0, 0)), 0.0)
 
 
 @kernel
@@ -83,15 +58,8 @@ def cross_validate(
     Parts whose tables are small are looked at together, so that rows are read in their order;
     ``order`` is room for a number of each row.
     """
-    n_parts, n_attributes = n_values.shape
-    offsets = np.zeros((n_parts, n_attributes + 1), dtype=np.uint32)
-    widest = 0
-    for p in range(n_parts):
-        end = 0
-        for j in range(n_attributes):
-            end += int(n_values[p, j]) + 1
-            offsets[p, j + 1] = end
-        widest = max(widest, end)
+    n_parts, offsets = len(n_values), slot_offsets(n_values)
+    widest = np.int64(offsets[:, -1].max()) if n_parts else 0
     cells = rows.n_folds * widest * rows.n_classes
     together = max(1, min(n_parts, _CELLS // max(1, cells)))
     edges = _in_batches(rows.part, n_parts, together, order)
@@ -163,7 +131,7 @@ def _validate_batch(
     correct: NDArray[np.bool_],
 ) -> None:
     """`cross_validate` for rows by number of a few neighbouring parts, from part ``first`` on."""
-    n_parts, n_attributes = offsets.shape[0], offsets.shape[1] - 1
+    n_parts = offsets.shape[0]
     n_folds, part, groups = rows.n_folds, rows.part, rows.groups
     number, n_classes = _number_classes(numbers, part, first, n_parts, groups, rows.n_classes)
     n_cells = n_folds * n_parts * widest * n_classes
@@ -171,153 +139,123 @@ def _validate_batch(
     counts[:] = 0.0
     touched = np.zeros((n_folds, n_parts, widest), dtype=np.bool_)
     totals = np.zeros((n_folds, n_parts, n_classes))
-    edges = np.zeros(n_folds + 1, dtype=np.intp)
+    _count_folds(rows, numbers, first, offsets, number, counts, touched, totals)
+    tables = fold_tables(counts, touched, totals, offsets)
+    widths = own_widths(kernels.widths, number, n_classes)
+    near = Kernels(kernels.positions, widths, kernels.floor)
+    logs = np.zeros((n_parts, widest, padded(n_classes)))
+    prior = np.empty((n_parts, padded(n_classes)))
+    edges = _fold_edges(rows, numbers)
+    for f in range(n_folds):
+        if edges[f + 1] > edges[f]:
+            fill_fold(tables, f, offsets, smoothing, near, prior, logs)
+            rows_of_fold = numbers[edges[f] : edges[f + 1]]
+            _mark(rows, rows_of_fold, first, offsets, number, logs, prior, correct)
+
+
+@kernel
+def _fold_edges(rows: FoldedRows, numbers: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Where the rows of each fold begin and end among rows by number."""
+    edges = np.zeros(rows.n_folds + 1, dtype=np.intp)
     for i in numbers:
-        p, f, w = np.uint32(part[i] - first), rows.folds[i], rows.weight[i]
-        g = np.uint32(number[p, groups[i]])
-        edges[f + 1] += 1
+        edges[rows.folds[i] + 1] += 1
+    for f in range(rows.n_folds):
+        edges[f + 1] += edges[f]
+    return edges
+
+
+@kernel
+def _count_folds(
+    rows: FoldedRows,
+    numbers: NDArray[np.int32],
+    first: int,
+    offsets: NDArray[np.uint32],
+    number: NDArray[np.int32],
+    counts: NDArray[np.float64],
+    touched: NDArray[np.bool_],
+    totals: NDArray[np.float64],
+) -> None:
+    """Add rows by number to folds x parts x slots x classes, to which slots have any row, and to
+    folds x parts x classes (OUT).
+    """
+    n_attributes = offsets.shape[1] - 1
+    for i in numbers:
+        p, f, w = np.uint32(rows.part[i] - first), rows.folds[i], rows.weight[i]
+        g = np.uint32(number[p, rows.groups[i]])
         totals[f, p, g] += w
         part_counts, seen = counts[f, p], touched[f, p]
         for j in range(n_attributes):
             at = offsets[p, j] + rows.slots[i, j]
             part_counts[at, g] += w
             seen[at] = True
-    present = _weigh_values(counts, touched, offsets)
-    whole, whole_present = _add_folds(counts, touched), present.sum(axis=0)
-    whole_totals = totals.sum(axis=0)
-    padded = (n_classes + _LANES - 1) // _LANES * _LANES if n_classes > 2 else 2
-    logs = np.zeros((n_parts, widest, padded))
-    prior = np.empty((n_parts, padded))
-    scratch = np.empty((2, n_classes))
-    dense = len(kernels.widths) > 0
-    widths = _own_widths(kernels.widths, number, n_classes)
-    no_positions, no_widths = np.empty(0), np.zeros((n_attributes, n_classes + 1))
-    for f in range(n_folds):
-        edges[f + 1] += edges[f]
-        if edges[f + 1] == edges[f]:
-            continue
-        for q in range(n_parts):
-            tables = PartTables(
-                counts[f, q], touched[f, q], totals[f, q], whole[q], whole_totals[q],
-                whole_present[q] - present[f, q],
-            )  # fmt: skip
-            near = kernels.positions[q] if dense else no_positions
-            far = widths[q] if dense else no_widths
-            _fill_part(
-                tables, offsets[q], smoothing, near, far, kernels.floor, scratch, prior[q], logs[q]
-            )
-        _mark(rows, numbers[edges[f] : edges[f + 1]], first, offsets, number, logs, prior, correct)
 
 
 @kernel
-def _add_folds(counts: NDArray[np.float64], touched: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The tables of all folds together; slots that no row of a fold has are passed over."""
-    whole = np.zeros(counts.shape[1:])
-    n_folds, n_parts, n_slots = touched.shape
-    for f in range(n_folds):
-        for p in range(n_parts):
-            for s in range(n_slots):
-                if touched[f, p, s]:
-                    for c in range(counts.shape[3]):
-                        whole[p, s, c] += counts[f, p, s, c]
-    return whole
+def _all_classes(n_parts: int, n_classes: int) -> NDArray[np.int32]:
+    """Every class with its own number, in every part."""
+    number = np.empty((n_parts, n_classes), dtype=np.int32)
+    for c in range(n_classes):
+        number[:, c] = c
+    return number
 
 
 @kernel
-def _weigh_values(
-    counts: NDArray[np.float64], touched: NDArray[np.bool_], offsets: NDArray[np.uint32]
-) -> NDArray[np.float64]:
-    """Weight of each class's values, without missing: folds x parts x attributes x classes."""
-    n_folds, n_parts, _, n_classes = counts.shape
-    n_attributes = offsets.shape[1] - 1
-    present = np.zeros((n_folds, n_parts, n_attributes, n_classes))
-    for f in range(n_folds):
-        for p in range(n_parts):
-            for j in range(n_attributes):
-                for s in range(np.int64(offsets[p, j]) + 1, np.int64(offsets[p, j + 1])):
-                    if touched[f, p, s]:
-                        for c in range(n_classes):
-                            present[f, p, j, c] += counts[f, p, s, c]
-    return present
+def count_folds(
+    rows: FoldedRows, n_values: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """First step of `cross_validate` where rows lie apart: weight by fold, part, slot and class,
+    and by fold, part and class. Both add up.
+    """
+    offsets = slot_offsets(n_values)
+    n_parts, widest = len(n_values), np.int64(offsets[:, -1].max())
+    counts = np.zeros((rows.n_folds, n_parts, widest, rows.n_classes))
+    totals = np.zeros((rows.n_folds, n_parts, rows.n_classes))
+    touched = np.zeros((rows.n_folds, n_parts, widest), dtype=np.bool_)
+    numbers = np.flatnonzero(rows.part >= 0).astype(np.int32)
+    number = _all_classes(n_parts, rows.n_classes)
+    _count_folds(rows, numbers, 0, offsets, number, counts, touched, totals)
+    return counts, totals
 
 
 @kernel
-def _fill_part(
-    tables: PartTables,
-    offsets: NDArray[np.uint32],
+def fold_models(
+    counts: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    n_values: NDArray[np.intp],
     smoothing: Smoothed,
-    positions: NDArray[np.float64],
-    widths: NDArray[np.float64],
-    floor: float,
-    scratch: NDArray[np.float64],
+    kernels: Kernels,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Second step: priors and logs of each part's naive Bayes without each fold."""
+    n_folds, n_parts, widest, n_classes = counts.shape
+    touched = np.zeros((n_folds, n_parts, widest), dtype=np.bool_)
+    for f in range(n_folds):
+        for p in range(n_parts):
+            for s in range(widest):
+                touched[f, p, s] = counts[f, p, s].max() > 0.0
+    offsets = slot_offsets(n_values)
+    tables = fold_tables(counts, touched, totals, offsets)
+    prior = np.empty((n_folds, n_parts, padded(n_classes)))
+    logs = np.zeros((n_folds, n_parts, widest, padded(n_classes)))
+    for f in range(n_folds):
+        fill_fold(tables, f, offsets, smoothing, kernels, prior[f], logs[f])
+    return prior, logs
+
+
+@kernel
+def mark_folds(
+    rows: FoldedRows,
+    n_values: NDArray[np.intp],
     prior: NDArray[np.float64],
     logs: NDArray[np.float64],
+    correct: NDArray[np.bool_],
 ) -> None:
-    """Naive Bayes of one part without the rows of one fold: prior and logs (OUT).
-
-    Slots that no row of the fold has are left as they are. Where no row is left the priors are NaN,
-    which is never the best.
-    """
-    totals = tables.totals
-    others = tables.whole_totals - totals
-    n = others.sum()
-    prior[:] = ABSENT if n > 0.0 else np.nan
-    if n <= 0.0 or not totals.any():
-        return
-    for c in range(len(totals)):
-        if others[c] > 0.0:
-            prior[c] = log_share(others[c], n)
-    alpha, missing_is_value = smoothing
-    for j in range(len(offsets) - 1):
-        a, b = np.int64(offsets[j]), np.int64(offsets[j + 1])
-        whole, less, needed = tables.whole[a:b], tables.counts[a:b], tables.touched[a:b]
-        present, out = tables.present[j], logs[a:b]
-        if widths[j, len(totals)] == 0.0:
-            fill_logs(whole, less, present, alpha, missing_is_value, needed, scratch, out)
-            continue
-        near = positions[a + 1 : b]
-        fill_cell_logs(near, whole[1:], less[1:], widths[j], floor, needed[1:], out[1:])
-        _add_presence(whole[0] - less[0], present, smoothing, needed, scratch, out)
-
-
-@kernel
-def _own_widths(
-    widths: NDArray[np.float64], number: NDArray[np.int32], n_classes: int
-) -> NDArray[np.float64]:
-    """Widths of the classes as each part numbers them, then that of all together."""
-    n_parts, n_attributes = widths.shape[0], widths.shape[1]
-    renumbered = np.zeros((n_parts, n_attributes, n_classes + 1))
-    for p in range(n_parts):
-        for j in range(n_attributes):
-            renumbered[p, j, n_classes] = widths[p, j, -1]
-            for c in range(number.shape[1]):
-                if number[p, c] >= 0:
-                    renumbered[p, j, number[p, c]] = widths[p, j, c]
-    return renumbered
-
-
-@kernel
-def _add_presence(
-    absent: NDArray[np.float64],
-    present: NDArray[np.float64],
-    smoothing: Smoothed,
-    needed: NDArray[np.bool_],
-    scratch: NDArray[np.float64],
-    logs: NDArray[np.float64],
-) -> None:
-    """Beside a density: the evidence of a value's being missing, or there (added to OUT)."""
-    n_classes = len(present)
-    both, nothing = np.zeros((2, n_classes)), np.zeros((2, n_classes))  # missing, there
-    both[0], both[1] = absent, present
-    there = np.zeros((2, n_classes))
-    always = np.ones(2, dtype=np.bool_)
-    alpha, missing_is_value = smoothing
-    fill_logs(both, nothing, present, alpha, missing_is_value, always, scratch, there)
-    for c in range(n_classes):
-        logs[0, c] = there[0, c]
-        for v in range(1, len(needed)):
-            if needed[v]:
-                logs[v, c] += there[1, c]
+    """Third step: what `cross_validate` leaves (OUT)."""
+    numbers = np.flatnonzero(rows.part >= 0).astype(np.int32)
+    number, offsets = _all_classes(len(n_values), rows.n_classes), slot_offsets(n_values)
+    edges = _fold_edges(rows, numbers)
+    for f in range(rows.n_folds):
+        rows_of_fold = numbers[edges[f] : edges[f + 1]]
+        _mark(rows, rows_of_fold, 0, offsets, number, logs[f], prior[f], correct)
 
 
 @kernel
@@ -334,8 +272,8 @@ def _mark(
     """Whether the first class of the highest score is the row's own (OUT)."""
     n_attributes = offsets.shape[1] - 1
     slots, part, groups = rows.slots, rows.part, rows.groups
-    _, widest, padded = logs.shape
-    if padded == 2:  # the most common case: no inner loop
+    _, widest, lanes = logs.shape
+    if lanes == 2:  # the most common case: no inner loop
         for i in numbers:
             p = np.uint32(part[i] - first)
             table = logs[p]
@@ -348,14 +286,14 @@ def _mark(
         return
     flat = logs.reshape(logs.size)
     starts = np.empty(n_attributes, dtype=np.int64)
-    score = np.empty(padded)
+    score = np.empty(lanes)
     for i in numbers:
         p = np.uint32(part[i] - first)
         for j in range(n_attributes):
-            starts[j] = (p * widest + offsets[p, j] + slots[i, j]) * padded
-        for c in range(padded):
+            starts[j] = (p * widest + offsets[p, j] + slots[i, j]) * lanes
+        for c in range(lanes):
             score[c] = prior[p, c]
-        for lane in range(0, padded, _LANES):
+        for lane in range(0, lanes, LANES):
             add_rows(flat, starts, lane, score)
         correct[i] = _is_first_best(score, number[p, groups[i]])
 

@@ -23,7 +23,13 @@ from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
 from unnaive.answer.tree import BayesTree
-from unnaive.bayes.calibrate import Calibration, Visit, fit_calibration, fit_columns
+from unnaive.bayes.calibrate import (
+    Calibration,
+    Visit,
+    fit_calibration,
+    fit_columns,
+    fit_visited,
+)
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
@@ -132,32 +138,7 @@ def judge_left_out(
         What the rows of a block weigh, where that is not their own weight times the factor.
     """
     share = MOST_NUMBERS / (n_rows * _bars(node)) if by_column else 1.0
-
-    def weights(block: Block, groups: NDArray[Any]) -> NDArray[np.float64]:
-        if weigh is not None:
-            return weigh(block)
-        return (1.0 if block.weight is None else block.weight) * factor[groups]
-
-    def score(node: Node, block: Block) -> NDArray[np.float64]:
-        if not by_column:
-            return joint(node, block, n_jobs)
-        logs = np.empty((block.n_rows, _bars(node) // node.n_outputs, node.n_outputs))
-        bars = evidence(node, block, labels.classes, n_jobs)
-        logs[:, 0], logs[:, 1:] = bars.baseline, bars.bars
-        return logs
-
-    def judge(block: Block) -> JudgedRows:
-        assert block.target is not None
-        groups = groups_of(labels, block.target)
-        shape = (_bars(node) // node.n_outputs, node.n_outputs) if by_column else (node.n_outputs,)
-        scores = np.empty((block.n_rows, *shape))
-        for part in stretches(block.n_rows, max(PART // math.prod(shape), 1)):
-            some = block.slice(part.start, part.stop)
-            scores[part] = score(node, some)
-            if without is not None:
-                replace_own(scores[part], score(without, some), groups[part])
-        return JudgedRows(scores, groups, weights(block, groups))
-
+    judge = _Judge(node, without, labels, factor, by_column, weigh, n_jobs)
     if share >= 1.0:
         return replace(join(source, judge, n_rows, CALIBRATING), storage=source.storage)
 
@@ -165,11 +146,75 @@ def judge_left_out(
         assert block.target is not None
         drawn = np.flatnonzero(draw_uniform(0, block.row_ids) < share)
         groups, totals = groups_of(labels, block.target), np.zeros(len(labels))
-        np.add.at(totals, groups, weights(block, groups))
+        np.add.at(totals, groups, judge.weights(block, groups))
         return judge(block.take(drawn)), totals
 
     parts, totals = zip(*source.each(judge_some, CALIBRATING), strict=True)
     return join_records(parts).weigh_classes(np.sum(totals, axis=0))
+
+
+def fit_slope_away(
+    node: Node,
+    without: Node,
+    source: Source,
+    labels: Labels,
+    factor: NDArray[np.float64],
+    weigh: Callable[[Block], NDArray[np.float64]],
+    n_jobs: int | None = None,
+) -> Calibration | None:
+    """The calibration by `judge_left_out` of rows that are judged, and stay, where they are; None
+    where rows are to come here. Their weights must be such that sums are exact.
+    """
+    judge = _Judge(node, without, labels, factor, False, weigh, n_jobs)
+    away = source.keep_away(lambda block: (judge(block), 0), operator.add, CALIBRATING)
+    if away is None:
+        return None
+    with away[0] as records:
+
+        def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
+            return records.reduce(
+                lambda rows, _: fn(rows.scores, rows.groups, rows.weight), operator.add, CALIBRATING
+            )
+
+        return fit_visited(visit, node.n_outputs, n_jobs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judge:
+    """How the rows of a block are judged; see `judge_left_out`."""
+
+    node: Node
+    without: Node | None
+    labels: Labels
+    factor: NDArray[np.float64]
+    by_column: bool
+    weigh: Callable[[Block], NDArray[np.float64]] | None
+    n_jobs: int | None
+
+    def weights(self, block: Block, groups: NDArray[Any]) -> NDArray[np.float64]:
+        if self.weigh is not None:
+            return self.weigh(block)
+        return (1.0 if block.weight is None else block.weight) * self.factor[groups]
+
+    def _score(self, node: Node, block: Block) -> NDArray[np.float64]:
+        if not self.by_column:
+            return joint(node, block, self.n_jobs)
+        logs = np.empty((block.n_rows, _bars(node) // node.n_outputs, node.n_outputs))
+        bars = evidence(node, block, self.labels.classes, self.n_jobs)
+        logs[:, 0], logs[:, 1:] = bars.baseline, bars.bars
+        return logs
+
+    def __call__(self, block: Block) -> JudgedRows:
+        assert block.target is not None
+        groups, n_outputs = groups_of(self.labels, block.target), self.node.n_outputs
+        shape = (_bars(self.node) // n_outputs, n_outputs) if self.by_column else (n_outputs,)
+        scores = np.empty((block.n_rows, *shape))
+        for part in stretches(block.n_rows, max(PART // math.prod(shape), 1)):
+            some = block.slice(part.start, part.stop)
+            scores[part] = self._score(self.node, some)
+            if self.without is not None:
+                replace_own(scores[part], self._score(self.without, some), groups[part])
+        return JudgedRows(scores, groups, self.weights(block, groups))
 
 
 def _bars(node: Node) -> int:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from unnaive.answer import KernelTree
 from unnaive.common.checks import check_word
 from unnaive.counts import Summary
 from unnaive.density.widths import check_bandwidth
 from unnaive.encode import GRID_LIMIT, Categories, Grid
-from unnaive.estimator import Progress
 from unnaive.estimator.registry import register
-from unnaive.models._checkpoint import Checkpoint
+from unnaive.models.tree.branches import TreeOptions, TreeRows
+from unnaive.models.tree.build import Leaves
 from unnaive.models.tree.flexible import FlexibleGrower
 from unnaive.models.tree.folded import FoldedTreeClassifier
-from unnaive.models.tree.grow import TreeOptions, TreeRows
-from unnaive.models.tree.kernel_build import build_kernel_tree
+from unnaive.models.tree.grow import NewGrower
+from unnaive.models.tree.kernel_build import KernelLeaves
 
 
 @register("flexible", "A tree with a kernel naive Bayes at every leaf.", cost=90)
@@ -155,17 +155,24 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
         check_word(self, "stop", "or", "and")
         check_bandwidth(self.bandwidth)
 
-    def _grow(
+    def _plan(
         self,
-        rows: TreeRows,
         coders: list[Grid | Categories | None],
         rules: TreeOptions,
         summary: Summary,  # noqa: ARG002
         factor: Any,  # noqa: ARG002
-        progress: Progress,
-        kept: Checkpoint,
-    ) -> KernelTree:
+    ) -> tuple[NewGrower, Leaves]:
         rules = replace(rules, stop=self.stop)
-        chosen = (self.bandwidth, self.select, self.n_jobs, progress, kept)
-        nodes = FlexibleGrower(rows, coders, rules, *chosen).grow()
-        return build_kernel_tree(nodes, rows, coders, rules, self.bandwidth, self.n_jobs)
+        new_grower = partial(_new_grower, coders, rules, self.bandwidth, self.select)
+        return new_grower, KernelLeaves(coders, rules, self.bandwidth)
+
+
+def _new_grower(
+    coders: list[Grid | Categories | None],
+    rules: TreeOptions,
+    bandwidth: Any,
+    select: str,
+    rows: TreeRows,
+    *more: Any,
+) -> FlexibleGrower:
+    return FlexibleGrower(rows, coders, rules, bandwidth, select, *more)

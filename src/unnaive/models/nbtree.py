@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.tree import BayesTree
 from unnaive.common.checks import check_word
 from unnaive.counts import Summary
 from unnaive.discretize import coarsen
 from unnaive.discretize.rules import Mdl
 from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
-from unnaive.estimator import Progress
 from unnaive.estimator.registry import register
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels
-from unnaive.models.tree.build import build_tree
+from unnaive.models.tree.branches import Slots, TreeOptions, TreeRows
+from unnaive.models.tree.build import Leaves
 from unnaive.models.tree.folded import FoldedTreeClassifier
-from unnaive.models.tree.grow import Grower, Slots, TreeOptions, TreeRows
+from unnaive.models.tree.grow import Grower, NewGrower
 
 
 @register("nbtree", "A tree with a naive Bayes at every leaf.", cost=80)
@@ -31,7 +30,8 @@ class NBTreeClassifier(FoldedTreeClassifier):
     most accurate under cross-validation, if that cuts the error enough; otherwise it is a leaf with
     naive Bayes on its rows. Rows whose value is missing or has no child stop at the node and are
     answered by the node's own naive Bayes. In tables of more than 128 columns, a node judges the
-    128 whose question tells most about the class.
+    128 whose question tells most about the class. Many rows of a Dask or Spark DataFrame stay on
+    the workers, unless ``cv`` names rows by their places in the whole table.
 
     Parameters
     ----------
@@ -145,22 +145,15 @@ class NBTreeClassifier(FoldedTreeClassifier):
         super()._check_parameters()
         check_word(self, "discretize", "node", "global")
 
-    def _grow(
+    def _plan(
         self,
-        rows: TreeRows,
         coders: list[Grid | Categories | None],
         rules: TreeOptions,
         summary: Summary,
         factor: NDArray[np.float64],
-        progress: Progress,
-        kept: Checkpoint,
-    ) -> BayesTree:
-        cuts = slots = None
-        if self.discretize == "global":
-            cuts = self._global_cuts(summary, factor)
-            slots = _coarse_slots(rows, coders, cuts)
-        grower = Grower(rows, coder_sizes(coders), rules, slots, self.n_jobs, progress, kept)
-        return build_tree(grower.grow(), rows, coders, rules, cuts, self.n_jobs)
+    ) -> tuple[NewGrower, Leaves]:
+        cuts = self._global_cuts(summary, factor) if self.discretize == "global" else None
+        return partial(_new_grower, coders, cuts, rules), Leaves(coders, rules, cuts)
 
     def _global_cuts(
         self, summary: Summary, factor: NDArray[np.float64]
@@ -168,6 +161,17 @@ class NBTreeClassifier(FoldedTreeClassifier):
         rules = dict.fromkeys(summary.schema.numeric, Mdl())
         coarse = coarsen(summary, rules, factor=factor, n_jobs=self.n_jobs)
         return [coder.cuts if isinstance(coder, Bins) else None for coder in coarse.coders]
+
+
+def _new_grower(
+    coders: list[Grid | Categories | None],
+    cuts: list[NDArray[np.float64] | None] | None,
+    rules: TreeOptions,
+    rows: TreeRows,
+    *more: Any,
+) -> Grower:
+    slots = None if cuts is None else _coarse_slots(rows, coders, cuts)
+    return Grower(rows, coder_sizes(coders), rules, slots, *more)
 
 
 def _coarse_slots(

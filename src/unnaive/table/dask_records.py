@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from unnaive.table.dask import Results, compute, tree_of_sums
-from unnaive.table.records import AwayRecords, Make, Place, Rows, part_rows, same
+from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
 from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
@@ -55,27 +55,28 @@ class DaskRecords(AwayRecords, Generic[R]):
             ((results, _),) = compute([task])
             yield from results
 
-    def regroup(self, place: Place, make: Make, rows: Rows = same) -> DaskRecords[Any]:
+    def regroup(self, place: Place, make: Make, select: Select = whole_record) -> DaskRecords[Any]:
         from dask.delayed import delayed
 
         n = min(len(self._records), MOST_GROUPS)
 
-        def part(records: list[R]) -> list[list[R]]:
-            parts: list[list[R]] = [[] for _ in range(n)]
-            for record in records:
-                for k, some in part_rows(rows(record), place, n):
-                    parts[k].append(some)
+        def part(records: list[R], states: list[Any] | None) -> list[list[Any]]:
+            parts: list[list[Any]] = [[] for _ in range(n)]
+            for record, state in zip(records, states or [None] * len(records), strict=True):
+                for k, rows in part_rows(select(record, state), place, n):
+                    parts[k].append(rows)
             return parts
 
         def gather(parts: list[list[R]]) -> Results[tuple[Any, int]]:
-            every = [some for part in parts for some in part]
+            every = [rows for part in parts for rows in part]
             return [(make(join_records(every), Storage()), 0)] if every else [], []
 
-        run = delayed(_call_one, pure=False)
+        run, divide = delayed(_call_one, pure=False), delayed(_call, pure=False)
         shared = [delayed(fn, pure=False) for fn in (part, gather)]
-        parted = [run(shared[0], records) for records in self._records]
+        both = zip(self._records, self._states, strict=True)
+        parted = [divide(shared[0], records, states) for records, states in both]
         new: DaskRecords[Any] = DaskRecords()
-        with self._log_pass("moving rows", (place, make, rows)):
+        with self._log_pass("moving rows", (place, make, select)):
             groups = ([parts[k] for parts in parted] for k in range(n))
             new.keep([run(shared[1], group) for group in groups], int.__add__)
         new.n_passes = self.n_passes

@@ -43,10 +43,12 @@ LARGE = 1 << 25
 # Where rows of a record belong; and a record of rows that are together, given room for it.
 Place: TypeAlias = Callable[[Any], NDArray[np.uint64]]
 Make: TypeAlias = Callable[[Any, Storage], Any]
-Rows: TypeAlias = Callable[[Any], Any]
+# Which rows of a record and its state move, as one record; all of the record where nothing is said.
+Select: TypeAlias = Callable[[Any, Any], Any]
 
 
-def same(record: R) -> R:
+def whole_record(record: R, _state: Any) -> R:
+    """Every row of a record, without its state."""
     return record
 
 
@@ -75,12 +77,12 @@ class Records(Protocol[R_co]):
         """``fn`` of every record and its state, brought here in the order of the rows."""
         ...
 
-    def regroup(self, place: Place, make: Make, rows: Rows = same) -> Records[Any]:
+    def regroup(self, place: Place, make: Make, select: Select = whole_record) -> Records[Any]:
         """Records in which rows that have the same place are together, instead of these.
 
         ``place`` says where each row of a record belongs: a number of 64 bits. Rows of one record
         have places below those of another. ``make`` makes a record of rows that are together.
-        ``rows`` makes a record of the rows that move, where these are not the record's own.
+        ``select`` says which rows there will be.
         """
         ...
 
@@ -139,9 +141,14 @@ class MemoryRecords(Releasing, Generic[R]):
     def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
         return (fn(record, state) for record, state in zip(self.records, self.states, strict=True))
 
-    def regroup(self, place: Place, make: Make, rows: Rows = same) -> MemoryRecords[Any]:  # noqa: ARG002
+    def regroup(
+        self,
+        place: Place,  # noqa: ARG002
+        make: Make,
+        select: Select = whole_record,
+    ) -> MemoryRecords[Any]:
         """One record of all rows."""
-        made = make(join_records(list(map(rows, self.records)), self.storage), self.storage)
+        made = make(join_records(list(self.each(select)), self.storage), self.storage)
         return MemoryRecords([made], self.storage)
 
     def release(self) -> None:

@@ -129,8 +129,9 @@ def scan(
         Where rows of a Dask or Spark DataFrame are visited by a model that needs them again and
         again: coded and brought together on this machine, or coded and kept on the workers, which
         send tables of sums. ``"auto"`` brings small tables together. The model is the same, bit for
-        bit. `BoostedNaiveBayesClassifier` and `BaggedNaiveBayesClassifier` learn on workers; models
-        that learn from sums alone always do, and others bring their coded rows together.
+        bit. Naive Bayes that is boosted or bagged, batch mixtures, clusterers, NBTrees and
+        `UnnaiveBayesClassifier` learn on workers; models that learn from sums alone always do, and
+        others bring their coded rows together.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from unnaive.table.packets import KEPT, PACKET, adder, pack, pack_kept, sum_of, unpack
-from unnaive.table.records import AwayRecords, Make, Place, Rows, part_rows, same
+from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
 from unnaive.table.spark import tree_of_sums
 from unnaive.table.storage import Storage, join_records
 
@@ -70,11 +70,11 @@ class SparkRecords(AwayRecords, Generic[R]):
             if row.result:
                 yield unpack(row.result)
 
-    def regroup(self, place: Place, make: Make, rows: Rows = same) -> SparkRecords[Any]:
+    def regroup(self, place: Place, make: Make, select: Select = whole_record) -> SparkRecords[Any]:
         kept, new = self._kept.select("part", "kept"), SparkRecords[Any](self._tasks)
-        with self._log_pass("moving rows", (place, make, rows)):
+        with self._log_pass("moving rows", (place, make, select)):
             n = min(max(self._tasks, kept.where("kept is not null").count()), MOST_GROUPS)
-            parts = kept.mapInArrow(_parter(place, n, rows), KEPT).repartition(n, "part")
+            parts = kept.mapInArrow(_parter(place, select, n), KEPT).repartition(n, "part")
             new.keep(parts.select("part", "kept").mapInArrow(_gatherer(make), KEPT), int.__add__)
         new.n_passes = self.n_passes
         return new
@@ -121,13 +121,13 @@ def _stepper(
     return step
 
 
-def _parter(place: Place, n: int, rows: Rows) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _parter(place: Place, select: Select, n: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does with packets whose rows change places: a packet for each new place."""
 
     def part(batches: Iterable[Any]) -> Iterator[Any]:
-        for _, record, _ in _records(batches):
-            for k, some in part_rows(rows(record), place, n):
-                yield pack_kept(k, (some, None))
+        for _, record, state in _records(batches):
+            for k, rows in part_rows(select(record, state), place, n):
+                yield pack_kept(k, (rows, None))
 
     return part
 

@@ -18,7 +18,7 @@ from unnaive.discretize.cuts import midpoints
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.models.tree import node_kernels
-from unnaive.models.tree.grow import Node, TreeOptions, TreeRows
+from unnaive.models.tree.branches import Node, TreeOptions, TreeRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,30 +32,46 @@ class AttributeTable:
     counts: NDArray[np.float64]
 
 
-def build_tree(
-    nodes: Sequence[Node],
-    rows: TreeRows,
-    coders: Sequence[Grid | Categories | None],
-    rules: TreeOptions,
-    cuts: Sequence[NDArray[np.float64] | None] | None,
-    n_jobs: int | None = None,
-) -> BayesTree:
-    """Flat arrays of a grown tree. ``cuts`` are those of all nodes, or None for each its own."""
-    given = [None] * len(coders) if cuts is None else cuts
-    fixed = [slots_of_codes(*both) for both in zip(coders, given, strict=True)]
+class Leaves:
+    """From grown nodes to a tree: the naive Bayes of each.
 
-    def parts_of(node: Node) -> list[AttributeTable]:
-        return [
-            table_part(node, rows, coder, rules, j, *fixed[j]) for j, coder in enumerate(coders)
-        ]
+    ``cuts`` are those of all nodes, or None for each its own.
+    """
 
-    parts = list(in_threads(parts_of, nodes, n_jobs))
-    return BayesTree(**bayes_fields(nodes, rows, coders, parts))
+    def __init__(
+        self,
+        coders: Sequence[Grid | Categories | None],
+        rules: TreeOptions,
+        cuts: Sequence[NDArray[np.float64] | None] | None = None,
+    ) -> None:
+        self.coders, self.rules = coders, rules
+        given = [None] * len(coders) if cuts is None else cuts
+        self.fixed = [slots_of_codes(*both) for both in zip(coders, given, strict=True)]
+
+    def part(self, rows: TreeRows, chosen: NDArray[np.intp], j: int) -> Any:
+        """Attribute j in the naive Bayes of the chosen rows."""
+        return table_part(rows, chosen, self.coders[j], self.rules, j, *self.fixed[j])
+
+    def describe(self, node: Node, rows: TreeRows) -> None:
+        """Give a node its naive Bayes, from its rows."""
+        node.parts = [self.part(rows, node.rows, j) for j in range(len(self.coders))]
+        given = (rows.groups, rows.weight, node.rows, rows.n_classes)
+        node.totals = node_kernels.class_weights(*given)
+
+    def build(self, nodes: Sequence[Node]) -> BayesTree:
+        """Flat arrays of nodes that have their naive Bayes."""
+        return BayesTree(**bayes_fields(nodes, self.coders, [node.parts for node in nodes]))
+
+    def build_here(
+        self, nodes: Sequence[Node], rows: TreeRows, n_jobs: int | None = None
+    ) -> BayesTree:
+        """Flat arrays of nodes whose rows are here."""
+        in_threads(lambda node: self.describe(node, rows), nodes, n_jobs)
+        return self.build(nodes)
 
 
 def bayes_fields(
     nodes: Sequence[Node],
-    rows: TreeRows,
     coders: Sequence[Grid | Categories | None],
     parts: Sequence[Sequence[AttributeTable]],
 ) -> dict[str, Any]:
@@ -77,8 +93,7 @@ def bayes_fields(
             logs.append(part.logs)
             counts.append(part.counts)
             filled += len(part.logs)
-    weigh, n_classes = node_kernels.class_weights, rows.n_classes
-    totals = np.array([weigh(rows.groups, rows.weight, node.rows, n_classes) for node in nodes])
+    totals = np.array([node.totals for node in nodes])
     return {
         **lay_out(numbering, attribute, answers, _parents(nodes)),
         "depth": np.array([node.depth for node in nodes]),
@@ -102,22 +117,22 @@ def _parents(nodes: Sequence[Node]) -> NDArray[np.intp]:
 
 
 def table_part(
-    node: Node,
     rows: TreeRows,
+    chosen: NDArray[np.intp],
     coder: Grid | Categories | None,
     rules: TreeOptions,
     j: int,
     cuts: NDArray[np.float64] | None,
     slots: NDArray[Any] | None,
 ) -> AttributeTable:
-    """Naive Bayes of one attribute from the node's rows; ``slots`` of its codes, None to cut."""
+    """Naive Bayes of one attribute from the chosen rows; ``slots`` of its codes, None to cut."""
     codes, given = rows.codes[j], (rows.groups, rows.weight, rows.n_classes)
     if slots is None:
         assert isinstance(coder, Grid)
-        below, above, counts = node_kernels.cut_part(codes, node.rows, coder.size, *given)
+        below, above, counts = node_kernels.cut_part(codes, chosen, coder.size, *given)
         cuts = midpoints(coder.high[below - 1], coder.low[above - 1])
     else:
-        counts = node_kernels.count_part(codes, node.rows, slots, *given)
+        counts = node_kernels.count_part(codes, chosen, slots, *given)
     return AttributeTable(cuts, log_likelihood(counts, rules.alpha, rules.missing), counts.T)
 
 

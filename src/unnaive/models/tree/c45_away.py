@@ -238,9 +238,9 @@ class AwayTrees:
         place = (before * 2.0**32).astype(np.uint64) << np.uint64(32)
         ordinary = np.stack([columns.ordinary for columns in self.columns])[self.tree[small]]
         beneath = Beneath(small, self.nodes.depth[small], ordinary, self.weight[self.tree[small]])
-        rows = partial(rows_of_nodes, self._paths(self.nodes, self.share, small.tolist()), small)
+        select = partial(rows_of_nodes, self._paths(self.nodes, self.share, small.tolist()), small)
         finish = partial(finish_nodes, self.columns[0], beneath, self.n_classes, self.rules)
-        with self.records.regroup(partial(place_rows, small, place), keep_rows, rows) as together:
+        with self.records.regroup(partial(place_rows, small, place), keep_rows, select) as together:
             return together.reduce(finish, operator.or_, "growing below small nodes")
 
     def _attach(self, trees: dict[int, Pruned]) -> None:

@@ -174,7 +174,7 @@ class NodeRows:
         return len(self.groups)
 
 
-def rows_of_nodes(paths: Paths, some: NDArray[np.int64], rows: AwayRows) -> NodeRows:
+def rows_of_nodes(paths: Paths, some: NDArray[np.int64], rows: AwayRows, _state: Any) -> NodeRows:
     """The rows of a record that are in some nodes; one may be in several."""
     parts = []
     for table, nodes in _lead(paths, rows):

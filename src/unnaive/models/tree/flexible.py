@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,10 @@ from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
+from unnaive.models.tree.branches import Number, TreeOptions, TreeRows
 from unnaive.models.tree.decided import Test
-from unnaive.models.tree.grow import Grower, Node, Split, TreeOptions, TreeRows
-from unnaive.models.tree.view import View
+from unnaive.models.tree.grow import Grower
+from unnaive.models.tree.view import AnyView, TableView, View
 
 FINE = 8  # cells in the narrowest width, where a node has more cells than that needs
 
@@ -88,28 +89,23 @@ class FlexibleGrower(Grower):
         self.select = select
         self.grids = [coder if isinstance(coder, Grid) else None for coder in coders]
 
-    def _split(
-        self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
-    ) -> Split | None:
-        """The question of highest Bayes measure that divides the rows, if it is worth asking."""
+    def questions(self, view_of: Callable[[int], AnyView], n_jobs: int | None) -> list[Test]:
+        """All of them, or that of highest Bayes measure which divides the rows."""
         if self.select == "utility":
-            return super()._split(node, right, view, n_jobs)
-        measures = [self._measure(view, j) for j in range(len(self.sizes))]
+            return super().questions(view_of, n_jobs)
+        measures = [self._measure(view_of(j), j) for j in range(len(self.sizes))]
         # The first of equals, as NBTree takes it.
         for j in np.argsort([-m[0] for m in measures], kind="stable").tolist():
             share, test = measures[j]
-            if share > 0.0 and test is not None:
-                split = self._judge_test(view, right, test)
-                if split is not None:
-                    node.candidates = {j: split.utility}
-                    return split if self._is_better(node, split) else None
-        return None
+            if share > 0.0 and test is not None and self._is_wide(view_of, test):
+                return [test]
+        return []
 
-    def _test(self, view: View, j: int) -> Test | None:
+    def _test(self, view: AnyView, j: int) -> Test | None:
         """Where no cut passes MDL, NBTree's threshold: the split is still to be judged."""
         return self._measure(view, j)[1] or super()._test(view, j)
 
-    def _measure(self, view: View, j: int) -> tuple[float, Test | None]:
+    def _measure(self, view: AnyView, j: int) -> tuple[float, Test | None]:
         """Share of the rows whose class is the most probable given attribute j, and its test."""
         totals = kernels.child_weights(view.groups, view.weight, view.n_classes)
         if not self.rows.numeric[j]:
@@ -132,7 +128,7 @@ class FlexibleGrower(Grower):
         share = delta(counts.T, cells.counts[0], totals, best)
         return share, _cut_where_classes_change(j, cells, best)
 
-    def _cells(self, view: View, j: int) -> Cells | None:
+    def _cells(self, view: AnyView, j: int) -> Cells | None:
         """Numbers of attribute j at a node; None where it has no value or is always the same."""
         grid = self.grids[j]
         if grid is None or not view.n_ranks[j]:
@@ -162,6 +158,12 @@ class FlexibleGrower(Grower):
             codes, counts, positions = codes[last], joined, (whole[last] + 0.5) * step
         return Cells(codes, positions, counts, widths, place)
 
+    def number(self, view: TableView, j: int) -> Number:
+        cells = self._cells(view, j)
+        if cells is None:  # one value, if any
+            return Number(view.codes[j][-1:] if view.n_ranks[j] else view.codes[j][:0])
+        return Number(cells.codes, cells.positions, cells.widths)
+
     def _cross_validate(
         self, view: View, part: NDArray[np.int32], n_parts: int, right: NDArray[np.bool_]
     ) -> None:
@@ -183,7 +185,7 @@ class FlexibleGrower(Grower):
         """
         slots, n_values = self.storage.copy(view.base), self.sizes.copy()
         widths = np.zeros((1, len(self.sizes), view.n_classes + 1))
-        found: dict[int, Cells] = {}
+        cells_of: dict[int, Cells] = {}
         for j in view.numeric.tolist():
             cells = self._cells(view, j)
             if cells is None:  # one value: all that it says is whether it is missing
@@ -191,13 +193,13 @@ class FlexibleGrower(Grower):
                 there = np.minimum(np.arange(view.n_ranks[j] + 1), 1)
                 kernels.look_up(there, view.ranks[j], slots[:, j])
                 continue
-            found[j] = cells
+            cells_of[j] = cells
             kernels.look_up(cells.place, view.ranks[j], slots[:, j])
             n_values[j] = len(cells.codes)
             widths[0, j] = cells.widths
         starts = np.concatenate(([0], np.cumsum(n_values + 1)))
         positions = np.zeros((1, starts[-1]))
-        for j, cells in found.items():
+        for j, cells in cells_of.items():
             positions[0, starts[j] + 1 : starts[j + 1]] = cells.positions
         right[:] = False
         rows = self._folded(view, slots, self.storage.zeros(len(right), np.int32))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numbers
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +22,23 @@ from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration, judge_left_out
+from unnaive.models._calibration import check_calibration, fit_slope_away, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._seeding import draw_seed
-from unnaive.models.tree.classifier import Encoded, SharedRows, TreeClassifier, encoded
-from unnaive.models.tree.grow import TreeOptions, TreeRows
+from unnaive.models.tree.away import AwayGrower, keep_rows
+from unnaive.models.tree.branches import TreeOptions, TreeRows
+from unnaive.models.tree.build import Leaves
+from unnaive.models.tree.classifier import SharedRows, TreeClassifier
+from unnaive.models.tree.folded_rows import (
+    FoldedBlock,
+    code_of_none,
+    fold_block,
+    weigh_block,
+    whole_weight,
+)
+from unnaive.models.tree.grow import NewGrower
 from unnaive.table import Block, Source, scan_of
-from unnaive.table.storage import join
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Folded:
-    """Encoded rows and their folds, or their numbers where folds cannot be drawn row by row."""
-
-    PER_ROW: ClassVar = {"folds": 0}
-
-    rows: Encoded
-    folds: NDArray[Any]
+from unnaive.table.storage import Storage, join
 
 
 class FoldedTreeClassifier(TreeClassifier):
@@ -60,17 +61,17 @@ class FoldedTreeClassifier(TreeClassifier):
     _keeps_checkpoint = True
 
     @abstractmethod
-    def _grow(
+    def _plan(
         self,
-        rows: TreeRows,
         coders: list[Grid | Categories | None],
         rules: TreeOptions,
         summary: Summary,
         factor: NDArray[np.float64],
-        progress: Progress,
-        kept: Checkpoint,
-    ) -> BayesTree:
-        """The tree of encoded rows; ``factor`` is the user's factor of each class."""
+    ) -> tuple[NewGrower, Leaves]:
+        """How trees of coded rows grow, on any machine, and how they answer.
+
+        ``factor`` is the user's factor of each class.
+        """
 
     # Learning -------------------------------------------------------------------------------
 
@@ -98,26 +99,54 @@ class FoldedTreeClassifier(TreeClassifier):
     def _learn(self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint) -> Self:
         source, summary, factor = self._read_for_tree(X, y, sample_weight, kept)
         coders = self._fine_coders(summary, factor)
-        rows = self._rows(source, coders, summary, factor, kept.seed(self.random_state))
-        progress = Progress(
-            "growing", float(rows.weight.sum()), step="hundredth of rows in leaves", hook=self._hook
-        )
-        grown = self._grow(rows, coders, self._rules(rows), summary, factor, progress, kept)
-        progress.finish()
+        grown = self._grow(source, coders, summary, factor, kept)
         tree: Node = grown
         if self.calibration != "none":
             tree = self._calibrate(grown, source, summary, factor)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
-    def _rules(self, rows: TreeRows) -> TreeOptions:
+    def _grow(
+        self,
+        source: Source,
+        coders: list[Grid | Categories | None],
+        summary: Summary,
+        factor: NDArray[np.float64],
+        kept: Checkpoint,
+    ) -> BayesTree:
+        """The tree, grown where the rows are."""
+        # Folds are drawn row by row; any other way to deal them needs to know of all rows.
+        n_folds = self.cv if isinstance(self.cv, numbers.Integral) else None
+        seed, weight = kept.seed(self.random_state), whole_weight(summary, factor)
+        code = partial(fold_block, coders, summary, factor, n_folds, seed)
+        new_grower, leaves = self._plan(coders, self._rules(weight), summary, factor)
+        away = None if n_folds is None else keep_rows(source, code)
+        if away is None:
+            rows = self._rows(source, code, coders, summary, seed)
+            progress = self._growing(weight)
+            nodes = new_grower(rows, self.n_jobs, progress, kept).grow()
+            tree = leaves.build_here(nodes, rows, self.n_jobs)
+        else:
+            with away as records:
+                progress, none = self._growing(weight), code_of_none(coders)
+                rows = none.for_tree(coders, len(summary.labels), self.cv, Storage())
+                grower = new_grower(rows, self.n_jobs, progress, kept)
+                tree = AwayGrower(records, grower, new_grower, leaves).grow()
+        progress.finish()
+        return tree
+
+    def _growing(self, weight: float) -> Progress:
+        step = "hundredth of rows in leaves"
+        return Progress("growing", weight, step=step, hook=self._hook)
+
+    def _rules(self, weight: float) -> TreeOptions:
         return TreeOptions(
             float(self.alpha),  # kernels are compiled for floats
             self.missing,
             float(self.min_error_reduction),
             self.significance,
             float(self.min_node_size),
-            self.min_weight_fraction_leaf * float(rows.weight.sum()),
+            self.min_weight_fraction_leaf * weight,
             self.max_depth,
         )
 
@@ -128,14 +157,13 @@ class FoldedTreeClassifier(TreeClassifier):
         ids = (shared.places if drawn else shared.row_ids)[kept]
         target = None if drawn else summary.labels.classes[coded.groups]
         folds, n_folds = assign_folds(self.cv, seed, ids, target)
-        numeric = tuple(isinstance(coder, Grid) for coder in shared.coders)
-        rows = TreeRows(
-            coded.codes, numeric, coded.groups, coded.weight,
-            folds.astype(np.min_scalar_type(n_folds)), shared.n_classes, n_folds,
-            shared.source.storage,
-        )  # fmt: skip
-        given = (shared.coders, self._rules(rows), summary, shared.factor)
-        return self._grow(rows, *given, Progress("growing"), Checkpoint(self, None))
+        folded = FoldedBlock(coded, folds.astype(np.min_scalar_type(n_folds)))
+        given = (shared.coders, shared.n_classes, n_folds, shared.source.storage)
+        rows = folded.for_tree(*given)
+        rules = self._rules(float(rows.weight.sum()))
+        new_grower, leaves = self._plan(shared.coders, rules, summary, shared.factor)
+        nodes = new_grower(rows, self.n_jobs, None, None).grow()
+        return leaves.build_here(nodes, rows, self.n_jobs)
 
     def _finish_shared(self, tree: Node, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
         if self.calibration == "none":
@@ -164,11 +192,20 @@ class FoldedTreeClassifier(TreeClassifier):
 
         ``weigh`` is what the rows of a block weigh, where that is not their own.
         """
-        without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
-        given = (source, summary.labels, row_factor(summary, factor), summary.n_rows, self.n_jobs)
         pooled = pool_priors(tree)
-        by_column = self.calibration == "columns"
-        judged = judge_left_out(pooled, without, *given, by_column=by_column, weigh=weigh)
+        without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
+        labels, weights = summary.labels, row_factor(summary, factor)
+        if weigh is None:
+            weigh = partial(weigh_block, labels, weights, whole_weight(summary, factor))
+            if self.calibration == "slope":
+                given = (pooled, without, source, labels, weights, weigh, self.n_jobs)
+                slope = fit_slope_away(*given)
+                if slope is not None:
+                    return calibrated(pooled, slope)
+        judged = judge_left_out(
+            pooled, without, source, labels, weights, summary.n_rows, self.n_jobs,
+            by_column=self.calibration == "columns", weigh=weigh,
+        )  # fmt: skip
         return calibrated(pooled, judged.fit(self.n_jobs))
 
     def _check_parameters(self) -> None:
@@ -185,30 +222,15 @@ class FoldedTreeClassifier(TreeClassifier):
     def _rows(
         self,
         source: Source,
+        code: Callable[[Block], FoldedBlock],
         coders: list[Grid | Categories | None],
         summary: Summary,
-        factor: NDArray[np.float64],
         seed: int,
     ) -> TreeRows:
-        """Rows as growing sees them."""
-        # Folds are drawn row by row; any other way to deal them needs to know of all rows.
-        drawn = isinstance(self.cv, numbers.Integral)
-
-        def read(block: Block) -> _Folded:
-            folds = block.row_ids
-            if drawn:
-                drawn_folds, n = assign_folds(self.cv, seed, folds, None)
-                folds = drawn_folds.astype(np.min_scalar_type(n))
-            return _Folded(encoded(block, coders, summary, factor), folds)
-
-        encoded_rows = join(source, read, summary.n_rows)
-        rows, folds, n_folds = encoded_rows.rows, encoded_rows.folds, self.cv
-        if not drawn:
-            target = summary.labels.classes[rows.groups]
-            wide, n_folds = assign_folds(self.cv, seed, encoded_rows.folds, target)
-            folds = wide.astype(np.min_scalar_type(n_folds))
-        numeric = tuple(isinstance(coder, Grid) for coder in coders)
-        return TreeRows(
-            rows.codes, numeric, rows.groups, rows.weight, folds, len(summary.labels),
-            int(n_folds), source.storage,
-        )  # fmt: skip
+        """All rows as growing sees them."""
+        every, n_folds = join(source, code, summary.n_rows), self.cv
+        if not isinstance(self.cv, numbers.Integral):
+            target = summary.labels.classes[every.rows.groups]
+            folds, n_folds = assign_folds(self.cv, seed, every.folds, target)
+            every = replace(every, folds=folds.astype(np.min_scalar_type(n_folds)))
+        return every.for_tree(coders, len(summary.labels), n_folds, source.storage)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,91 +15,25 @@ from unnaive.discretize import part_kernels
 from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
+from unnaive.models.tree.branches import (
+    Branch,
+    Node,
+    Number,
+    Slots,
+    Split,
+    TreeOptions,
+    TreeRows,
+    every_branch,
+    flatten,
+    is_luck,
+)
 from unnaive.models.tree.decided import Decided, Test
-from unnaive.models.tree.view import View
-from unnaive.table.storage import Storage
+from unnaive.models.tree.view import AnyView, TableView, View
 
 CANDIDATES = 128  # attributes that a node judges
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
-# Coarse slots, rows x attributes, and numbers of values.
-Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeRows:
-    """Encoded rows: what growing sees of a table.
-
-    Attributes
-    ----------
-    codes : list of arrays
-        Slot of each row in each attribute: 0 missing, then fine cells or categories.
-    numeric : tuple of bool
-        Which attributes are numbers, their codes in ascending order of value.
-    groups, weight, folds : arrays
-        Class, weight and fold of each row.
-    storage : Storage
-        Where more arrays of rows go.
-    """
-
-    codes: list[NDArray[Any]]
-    numeric: tuple[bool, ...]
-    groups: NDArray[Any]
-    weight: NDArray[np.float64]
-    folds: NDArray[Any]
-    n_classes: int
-    n_folds: int
-    storage: Storage
-
-
-@dataclass(frozen=True, slots=True)
-class TreeOptions:
-    """When to split and how leaves estimate; see `NBTreeClassifier`.
-
-    ``stop`` says whether a node stays a leaf where a split cuts its error too little "or" it has
-    too few rows, or only where both hold ("and").
-    """
-
-    alpha: float
-    missing: str
-    min_error_reduction: float
-    significance: float | None
-    min_node_size: float
-    min_child_weight: float
-    max_depth: int | None
-    stop: str = "or"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Split:
-    """A question, its utility, and which of the node's rows are then right."""
-
-    test: Test
-    utility: float
-    right: NDArray[np.bool_]
-
-
-@dataclass(slots=True, eq=False)
-class Node:
-    """One node of a grown tree, with everything that was considered there."""
-
-    rows: NDArray[np.intp]
-    depth: int
-    weight: float
-    utility: float
-    candidates: dict[int, float] = field(default_factory=dict)
-    test: Test | None = None
-    children: list[int] = field(default_factory=list)
-
-
-@dataclass(slots=True, eq=False)
-class Branch:
-    """A node that grows: which of its rows are right, its view, and what has grown below it."""
-
-    node: Node
-    right: NDArray[np.bool_]
-    view: View | None = None
-    below: list[Branch] = field(default_factory=list)
-    path: tuple[int, ...] = ()  # from the root: which child each time
+NewGrower: TypeAlias = "Callable[..., Grower]"  # of rows, n_jobs, progress and kept
 
 
 class Grower:
@@ -142,9 +74,9 @@ class Grower:
         self.progress = progress
         self.decided = Decided(kept, self.sizes)
         # Categories with very many values need wider codes than fine cells do.
-        wide = np.result_type(np.uint16, *rows.codes)
+        self.dtype = np.result_type(np.uint16, *rows.codes)
         self.storage = rows.storage
-        self._codes = self.storage.empty((len(sizes), len(rows.groups)), wide)
+        self._codes = self.storage.empty((len(sizes), len(rows.groups)), self.dtype)
         for j, codes in enumerate(rows.codes):
             self._codes[j] = codes
 
@@ -157,6 +89,19 @@ class Grower:
         view = self._view(everyone)
         self._cross_validate(view, self.storage.zeros(len(everyone), np.int32), 1, right)
         root = Branch(self._node(everyone, right, 0), right, view)
+        self._grow_below(root)
+        return flatten(root)
+
+    def grow_from(self, right: NDArray[np.bool_], depth: int) -> tuple[Branch, NDArray[np.bool_]]:
+        """A node of all rows, of which some are right, with all below it; who is right then."""
+        everyone = self.storage.empty(len(self.rows.folds), np.intp)
+        kernels.order_by(self.rows.folds, self.rows.n_folds, everyone)
+        right = self.storage.take(right, everyone)
+        root = Branch(self._node(everyone, right, depth), right)
+        return root, self._grow_below(root)
+
+    def _grow_below(self, root: Branch) -> NDArray[np.bool_]:
+        """Grow all that is below a node; which of all rows are right then."""
         growing: list[Branch] = [root]
         small: list[Branch] = []
         while growing:
@@ -164,24 +109,16 @@ class Grower:
                 (small if len(child.right) < ALONE else growing).append(child)
         small.sort(key=lambda branch: -len(branch.right))  # the longest work first
         in_threads(self._finish, small, self.n_jobs)
-        if self.rules.significance is not None:
-            self._prune(root, self.rules.significance)
-        return _flatten(root)
+        return self._prune(root)
 
-    def _prune(self, root: Branch, significance: float) -> None:
-        """Make leaves of nodes whose subtree is not right more often beyond chance.
-
-        Chance: held-out rows that only the node or only its subtree gets right are as likely to be
-        either. Small steps that lead somewhere together are so judged together.
-        """
-        branches = [root]
-        for branch in branches:  # parents before children: a row's last mark is its leaf's
-            branches += branch.below
+    def _prune(self, root: Branch) -> NDArray[np.bool_]:
+        """Make leaves of nodes whose subtree is luck, see `is_luck`; which rows are right then."""
+        branches = every_branch(root)  # parents before children: a row's last mark is its leaf's
         right = self.storage.empty(len(self.rows.groups), np.bool_)
         for branch in branches:
             right[branch.node.rows] = branch.right
         for branch in reversed(branches):
-            if branch.below:
+            if branch.below and self.rules.significance is not None:
                 node_rows = branch.node.rows
                 weight = self.storage.take(self.rows.weight, node_rows)
                 after = self.storage.take(right, node_rows)
@@ -189,9 +126,10 @@ class Grower:
                 np.logical_xor(after, branch.right, out=other)
                 changed = kernels.weight_where(other, weight)
                 gained = kernels.weight_where(after, weight) - branch.node.utility * weight.sum()
-                if not changed or normal_tail(gained / math.sqrt(changed)) > significance:
+                if is_luck(gained, changed, self.rules.significance):
                     branch.below, branch.node.test = [], None
                     right[node_rows] = branch.right
+        return right
 
     def _finish(self, branch: Branch) -> None:
         """Grow all that is below a small node, in one thread."""
@@ -211,7 +149,7 @@ class Grower:
         """Split a node if that is worth it; its new branches."""
         node = branch.node
         split = view = None
-        if self._may_split(branch):
+        if self.may_split(node, bool(branch.right.all())):
             split, view = self._decide(branch, n_jobs)
         settled = node.weight  # rows that stay here
         if split is not None and view is not None:
@@ -227,12 +165,13 @@ class Grower:
             self.progress.add(settled)
         return branch.below
 
-    def _may_split(self, branch: Branch) -> bool:
-        rules, node = self.rules, branch.node
+    def may_split(self, node: Node, all_right: bool) -> bool:
+        """Whether a split is looked for at a node."""
+        rules = self.rules
         deep = rules.max_depth is not None and node.depth >= rules.max_depth
         stopped = self.progress is not None and self.progress.stopped
         few = node.weight < rules.min_node_size and rules.stop == "or"
-        return not (deep or stopped or few or branch.right.all())
+        return not (deep or stopped or few or all_right)
 
     def _decide(self, branch: Branch, n_jobs: int | None) -> tuple[Split | None, View | None]:
         """The split of a node, searched or as it was found before, and the rows it is of."""
@@ -245,9 +184,9 @@ class Grower:
                 return None, None
         view = view or self._view(node.rows)
         if decision is not None and decision.test is not None:
-            split = self._judge_test(view, right, decision.test)
-            self.decided.expect(split is not None and split.utility == decision.split_utility)
-            return split, view
+            judged = self._judge(view, right, decision.test)
+            self.decided.expect(judged.utility == decision.split_utility)
+            return judged, view
         split = self._split(node, right, view, n_jobs)
         test = None if split is None else split.test
         self.decided.add(branch.path, node.utility, test, node.candidates)
@@ -257,16 +196,34 @@ class Grower:
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
     ) -> Split | None:
         """The best question, if it is significantly better than none."""
-        attributes = self._candidates(view, n_jobs)
-        judged = in_threads(lambda j: self._judge(view, right, j), attributes, n_jobs)
-        splits = [split for split in judged if split is not None]
-        if not splits:
-            return None
-        node.candidates = {split.test.attribute: split.utility for split in splits}
-        best = max(splits, key=lambda split: split.utility)  # the first of equals
-        return best if self._is_better(node, best) else None
+        tests = self.questions(lambda _: view, n_jobs)
+        splits = list(in_threads(lambda test: self._judge(view, right, test), tests, n_jobs))
+        best = self.choose(node, [(split.test, split.utility) for split in splits])
+        return None if best is None else splits[best]
 
-    def _candidates(self, view: View, n_jobs: int | None) -> Sequence[int]:
+    def choose(self, node: Node, judged: Sequence[tuple[Test, float]]) -> int | None:
+        """Which of a node's questions is asked, by their utilities; None for none of them."""
+        if not judged:
+            return None
+        node.candidates = {test.attribute: utility for test, utility in judged}
+        best = max(range(len(judged)), key=lambda k: judged[k][1])  # the first of equals
+        return best if self._is_better(node, judged[best][1]) else None
+
+    def questions(self, view_of: Callable[[int], AnyView], n_jobs: int | None) -> list[Test]:
+        """What is to be judged at a node, given the view of each attribute."""
+        attributes = self._candidates(view_of, n_jobs)
+        tests = in_threads(lambda j: self._test(view_of(j), j), attributes, n_jobs)
+        return [test for test in tests if test is not None and self._is_wide(view_of, test)]
+
+    def _is_wide(self, view_of: Callable[[int], AnyView], test: Test) -> bool:
+        """Whether every child of a question has enough weight."""
+        if self.rules.min_child_weight <= 0.0:
+            return True
+        view = view_of(test.attribute)
+        weights = kernels.child_weights(self._child(view, test), view.weight, test.n_children)
+        return bool(weights.min() >= self.rules.min_child_weight)
+
+    def _candidates(self, view_of: Callable[[int], AnyView], n_jobs: int | None) -> Sequence[int]:
         """Attributes to judge: of very many, those whose question tells most about the classes.
 
         Judging one takes as long as all attributes of all rows: judging all of thousands would
@@ -275,10 +232,10 @@ class Grower:
         everyone = range(len(self.sizes))
         if len(everyone) <= CANDIDATES:
             return everyone
-        tables = in_threads(lambda j: self._class_table(view, j), everyone, n_jobs)
+        tables = in_threads(lambda j: self._class_table(view_of(j), j), everyone, n_jobs)
         return most_informative(list(tables), CANDIDATES)
 
-    def _class_table(self, view: View, j: int) -> NDArray[Any] | None:
+    def _class_table(self, view: AnyView, j: int) -> NDArray[Any] | None:
         """Weight of the rows by their answer to attribute j's question, and class."""
         test = self._test(view, j)
         if test is None:
@@ -287,39 +244,29 @@ class Grower:
         size = (test.n_children + 1) * view.n_classes
         return np.bincount(cells, view.weight, minlength=size).reshape(-1, view.n_classes)
 
-    def _is_better(self, node: Node, split: Split) -> bool:
+    def _is_better(self, node: Node, utility: float) -> bool:
         """Whether a split cuts the node's error by enough, or the node is too large for a leaf."""
         if self.rules.stop == "and" and node.weight > self.rules.min_node_size:
             return True
-        error, after = 1.0 - node.utility, 1.0 - split.utility
+        error, after = 1.0 - node.utility, 1.0 - utility
         return error - after > self.rules.min_error_reduction * error
 
-    def _judge(self, view: View, right: NDArray[np.bool_], j: int) -> Split | None:
-        """What asking attribute j would give."""
-        test = self._test(view, j)
-        return None if test is None else self._judge_test(view, right, test)
-
-    def _judge_test(self, view: View, right: NDArray[np.bool_], test: Test) -> Split | None:
+    def _judge(self, view: View, right: NDArray[np.bool_], test: Test) -> Split:
         """What a question would give.
 
         Rows without a child (their value is missing) stay with the node's own naive Bayes.
         """
-        child = self._child(view, test)
-        if self.rules.min_child_weight > 0.0:
-            weights = kernels.child_weights(child, view.weight, test.n_children)
-            if weights.min() < self.rules.min_child_weight:
-                return None
         after = self.storage.copy(right)
-        self._cross_validate(view, child, test.n_children, after)
+        self._cross_validate(view, self._child(view, test), test.n_children, after)
         return Split(test, kernels.weight_where(after, view.weight) / view.whole, after)
 
-    def _child(self, view: View, test: Test) -> NDArray[np.int32]:
+    def _child(self, view: AnyView, test: Test) -> NDArray[np.int32]:
         j = test.attribute
         child = self.storage.empty(len(view.weight), np.int32)
         test.child(view.codes[j], int(self.sizes[j]), child)
         return child
 
-    def _test(self, view: View, j: int) -> Test | None:
+    def _test(self, view: AnyView, j: int) -> Test | None:
         """The question that attribute j asks of these rows; None if all answer alike."""
         codes = view.codes[j]
         if not self.rows.numeric[j]:
@@ -350,9 +297,24 @@ class Grower:
         kernels: validate.Kernels,
         right: NDArray[np.bool_],
     ) -> None:
-        smoothing = validate.Smoothed(self.rules.alpha, self.rules.missing == "value")
         order = self.storage.empty(len(right), np.int32)
-        validate.cross_validate(rows, n_values, smoothing, kernels, order, right)
+        validate.cross_validate(rows, n_values, self.smoothing, kernels, order, right)
+
+    @property
+    def smoothing(self) -> validate.Smoothed:
+        """How naive Bayes is estimated."""
+        return validate.Smoothed(self.rules.alpha, self.rules.missing == "value")
+
+    def number(self, view: TableView, j: int) -> Number:
+        """A numeric attribute in naive Bayes of a part, whose table the view is of."""
+        slots = np.zeros((len(view.weight), 1), dtype=view.ranks[j].dtype)
+        n_values, part = np.zeros((1, 1), dtype=np.intp), np.zeros(len(slots), dtype=np.int32)
+        n_ranks, first = np.array([view.n_ranks[j]]), np.zeros(1, dtype=np.intp)
+        given = (part, 1, view.groups, view.weight, view.n_classes)
+        ranks = view.ranks[j][None]
+        part_kernels.discretize_columns(ranks, n_ranks, first, *given, slots, n_values)
+        last = np.searchsorted(slots[:, 0], np.arange(1, n_values[0, 0] + 1), side="right") - 1
+        return Number(view.codes[j][last])
 
     def _part_slots(self, view: View, part: NDArray[np.int32], n_parts: int) -> Slots:
         """Coarse slots of the rows, numbers cut within each part, and the parts' sizes."""
@@ -373,21 +335,3 @@ class Grower:
                 view.sorted(j), view.ranks[j], *given, slots[:, j], n_values[:, j]
             )
         return slots, n_values
-
-
-def normal_tail(deviations: float) -> float:
-    """Chance of a normal variable to lie so many standard deviations or more above its mean."""
-    return 0.5 * math.erfc(deviations / math.sqrt(2.0))
-
-
-def _flatten(root: Branch) -> list[Node]:
-    """Nodes in order, parents before children, with the numbers of their children."""
-    nodes: list[Node] = []
-    stack = [(root, -1)]
-    while stack:
-        branch, parent = stack.pop()
-        if parent >= 0:
-            nodes[parent].children.append(len(nodes))
-        stack += [(below, len(nodes)) for below in reversed(branch.below)]
-        nodes.append(branch.node)
-    return nodes
