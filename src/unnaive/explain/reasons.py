@@ -32,8 +32,7 @@ from unnaive.table.kept import KeptBlock
 ROWS = 30_000  # rows looked at together; no power of two, or their bars would share cache lines
 DIGITS = 12  # of numbers in tables
 
-# Number of the text of each row, and the texts.
-Texts: TypeAlias = tuple[NDArray[np.int32], list[str]]
+Texts: TypeAlias = tuple[NDArray[np.int32], list[str]]  # which text each row has, and the texts
 
 
 class _Rows(NamedTuple):
@@ -119,8 +118,7 @@ class Reasons(Facts):
         }
 
     def _title(self) -> str:
-        top = self.bars.shape[1]
-        return f"Reasons of {counted(len(self), 'row')}, at most {top} each"
+        return f"Reasons of {counted(len(self), 'row')}, at most {self.bars.shape[1]} each"
 
 
 def check_top(top: Any) -> None:
@@ -149,8 +147,7 @@ def reasons_of(
 
     def look(start: int) -> None:
         rows = slice(start, start + ROWS)
-        part = kept.slice(start, start + ROWS)
-        strength = _strengths(reading, part, chosen[rows], tables)
+        strength = _strengths(reading, kept.slice(start, rows.stop), chosen[rows], tables)
         kernels.strongest(strength, bars[rows], evidence[rows], counts[start // ROWS])
 
     list(in_threads(look, starts, n_jobs))
@@ -163,8 +160,9 @@ def _rows_by_bar(
     bars: NDArray[np.int32], counts: NDArray[np.intp], n_jobs: int | None
 ) -> list[_Rows]:
     """The rows with each bar; ``counts`` tells how many each stretch of ROWS rows has by place."""
-    ends = np.cumsum(counts.transpose(1, 0, 2)).reshape(-1, len(counts), counts.shape[2])
-    free = ends.transpose(1, 0, 2) - counts
+    n_stretches, n_bars, top = counts.shape
+    ends = np.cumsum(counts.transpose(1, 0, 2)).reshape(n_bars, n_stretches, top)
+    free = np.subtract(ends.transpose(1, 0, 2), counts, order="C")
     rows = np.empty(counts.sum(), np.intp)
 
     def group(start: int) -> None:
@@ -172,8 +170,8 @@ def _rows_by_bar(
 
     list(in_threads(group, range(0, len(bars), ROWS), n_jobs))
     each = counts.sum(axis=(0, 2))
-    first = np.cumsum(each) - each
-    return [_Rows(rows[a : a + n], end - a) for a, n, end in zip(first, each, ends, strict=True)]
+    starts = np.cumsum(each) - each
+    return [_Rows(rows[a : a + n], end - a) for a, n, end in zip(starts, each, ends, strict=True)]
 
 
 def bar_names(reading: Reading) -> tuple[str, ...]:
@@ -284,8 +282,7 @@ def _texts(
     """Values and reasons of the rows with each bar as text; each distinct one is written once."""
     classes = label_names(reading.classes)
     bars = [j for j, group in enumerate(groups) if len(group.rows)]
-    value_texts: dict[str, int] = {}
-    word_texts: dict[str, int] = {}
+    known: tuple[dict[str, int], dict[str, int]] = {}, {}
 
     def number(j: int) -> tuple[Texts, Texts, NDArray[np.bool_], NDArray[np.bool_]]:
         texts, phrases = _bar_texts(reading, block, j, groups[j].rows)
@@ -299,19 +296,18 @@ def _texts(
         names = [texts[k] for k in np.flatnonzero(used).tolist()]
         speaks = [f"{phrases[k]}: for {classes[c]}" for k, c in np.argwhere(spoken).tolist()]
         codes = np.empty(used.shape, np.int32), np.empty(spoken.shape, np.int32)
-        codes[0][used], codes[1][spoken] = _codes(value_texts, names), _codes(word_texts, speaks)
+        codes[0][used], codes[1][spoken] = _codes(known[0], names), _codes(known[1], speaks)
         numbered.append((groups[j], value, phrase, *codes))
-    values, words = np.empty((2, block.n_rows, groups[0].ends.shape[1]), np.int32)
+    both = np.empty((2, block.n_rows, groups[0].ends.shape[1]), np.int32)
 
     def write(stretch: int) -> None:  # its rows stay in cache for all bars
-        values[stretch * ROWS : (stretch + 1) * ROWS] = -1
-        words[stretch * ROWS : (stretch + 1) * ROWS] = -1
+        both[:, stretch * ROWS : (stretch + 1) * ROWS] = -1
         for (rows, ends), *each in numbered:
             first = ends[stretch - 1, -1] if stretch else 0
-            kernels.write_texts(rows, first, ends[stretch], chosen, *each, values, words)
+            kernels.write_texts(rows, first, ends[stretch], chosen, *each, *both)
 
     list(in_threads(write, range(len(groups[0].ends)), n_jobs))
-    return Repeated(values.ravel(), tuple(value_texts)), Repeated(words.ravel(), tuple(word_texts))
+    return Repeated(both[0].ravel(), tuple(known[0])), Repeated(both[1].ravel(), tuple(known[1]))
 
 
 def _codes(known: dict[str, int], texts: Iterable[str]) -> list[int]:
@@ -330,16 +326,13 @@ def _bar_texts(
     reading: Reading, block: KeptBlock, j: int, rows: NDArray[np.intp]
 ) -> tuple[Texts, Texts]:
     """What a bar holds in some rows: its values, and these in words."""
-    schema, extra = reading.schema, reading.answer.extra_bars
-    part = reading.part(reading.main)
+    schema, part = reading.schema, reading.part(reading.main)
     if j < len(schema):
         texts = _value_texts(block, j, rows)
-        term = part.scorer.terms[j]
+        term = None if part.role == "pool" else part.scorer.terms[j]  # whose values are no one list
         coder = term.coder if isinstance(term, TableTerm) else None
-        if part.role == "pool":  # no list of values is that of all members
-            coder = None
         return texts, _phrases(block, schema, j, rows, coder, texts)
-    bar = extra[j - len(schema)]
+    bar = reading.answer.extra_bars[j - len(schema)]
     if isinstance(bar, str):  # a member of a pool
         return ((np.zeros(len(rows), np.int32), [bar]),) * 2
     coders = {(pair.first, pair.second): pair.columns for pair in reading.answer.pairs}
