@@ -30,6 +30,7 @@ from unnaive.encode import Labels
 from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
+from unnaive.table.kept import KeptBlock
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage, join, join_records, stretches
 
@@ -151,11 +152,14 @@ def judge_left_out(
         groups = groups_of(labels, block.target)
         shape = (_bars(node) // node.n_outputs, node.n_outputs) if by_column else (node.n_outputs,)
         scores = np.empty((block.n_rows, *shape))
-        for part in stretches(block.n_rows, max(PART // math.prod(shape), 1)):
-            some = block.slice(part.start, part.stop)
-            scores[part] = score(node, some)
-            if without is not None:
-                replace_own(scores[part], score(without, some), groups[part])
+        for whole in stretches(block.n_rows):
+            kept = KeptBlock(block.slice(whole.start, whole.stop))  # columns are read once
+            for part in stretches(kept.n_rows, max(PART // math.prod(shape), 1)):
+                rows = slice(whole.start + part.start, whole.start + part.stop)
+                some = kept.slice(part.start, part.stop)
+                scores[rows] = score(node, some)
+                if without is not None:
+                    replace_own(scores[rows], score(without, some), groups[rows])
         return JudgedRows(scores, groups, weights(block, groups))
 
     if share >= 1.0:
