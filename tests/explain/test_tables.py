@@ -132,6 +132,23 @@ def test_reasons_speak_for_a_class_and_name_intervals():
         explain_rows(model, table, label="bad")
 
 
+def test_reasons_do_not_depend_on_stretches_or_threads(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 4, (700, 6)).astype(float)).rename(columns=str)
+    table["kind"] = pd.Categorical.from_codes(rng.integers(-1, 3, 700), ["a", "b", "c"])
+    table["copy"] = table["5"]  # of equally strong bars the first is named
+    model = NaiveBayesClassifier().fit(table, (table["0"] + table["5"] > 3) + (table.kind == "a"))
+    whole = explain_rows(model, table, top=3).to_frame()
+    monkeypatch.setattr("unnaive.explain.reasons.ROWS", 64)
+    for n_jobs in (1, 3):
+        pieces = explain_rows(model.set_params(n_jobs=n_jobs), table, top=3).to_frame()
+        pd.testing.assert_frame_equal(pieces, whole)
+    alone = [explain_rows(model, table[i : i + 1], top=3).to_frame() for i in range(0, 700, 50)]
+    for i, frame in zip(range(0, 700, 50), alone, strict=True):
+        own = whole[whole.row == i].drop(columns="row").astype(str).reset_index(drop=True)
+        pd.testing.assert_frame_equal(frame.drop(columns="row").astype(str), own)
+
+
 def test_reasons_of_trees_of_classes_are_changes_of_the_probability():
     model = C45Classifier().fit(X, Y)
     reasons, bars = explain_rows(model, ROWS, top=9), model.evidence(ROWS).bars

@@ -154,10 +154,43 @@ def list_cells(
 
 
 @kernel
-def count_parts(
+def look_up_parts(
+    slots: NDArray[np.int32],
+    starts: NDArray[np.intp],
+    n_values: int,
     cells: NDArray[np.int32],
-    slots: NDArray[np.intp],
+    sizes: NDArray[np.intp],
+    codes: NDArray[np.int32],
+) -> int:
+    """Cells of numbered values (IN, missing 0) in each part (OUT): their number, missing -1; sizes.
+
+    ``codes`` (OUT) are the values of the cells, numbered from 0 on; how many there are is returned.
+    """
+    n = 0
+    place = np.empty(n_values + 1, dtype=np.int32)
+    for p in range(len(starts) - 1):
+        place[:] = 0
+        for i in range(starts[p], starts[p + 1]):
+            place[slots[i]] = 1
+        place[0] = size = 0
+        for value in range(1, n_values + 1):
+            if place[value]:
+                size += 1
+                place[value] = size
+                codes[n] = value - 1
+                n += 1
+        for i in range(starts[p], starts[p + 1]):
+            cells[i] = place[slots[i]] - 1
+        sizes[p] = size
+    return n
+
+
+@kernel
+def count_parts(
     rows: NDArray[np.int32],
+    cells: NDArray[np.int32],
+    sizes: NDArray[np.intp],
+    slots: NDArray[np.intp],
     starts: NDArray[np.intp],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
@@ -169,17 +202,16 @@ def count_parts(
 
     The tables of parts lie one after the other in ``out``, groups x slots each: that of part p has
     ``widths[p]`` slots, and the column begins at ``begins[p]``. ``slots`` (IN) has the slot of
-    every cell, part by part, and is empty where they are in order; ``weight`` (IN) is empty where
-    every row weighs one.
+    every cell, part by part, and is empty where they are in order; ``rows`` (IN) is empty where
+    cells are those of the rows as they come, ``weight`` (IN) where every row weighs one.
     """
     first = 0  # of the cells of the part
     for p in range(len(starts) - 1):
-        n = 0
         for i in range(starts[p], starts[p + 1]):
-            row, slot = rows[i], 0
-            if cells[i] >= 0:
-                slot = slots[first + cells[i]] if len(slots) else cells[i] + 1
-                n = cells[i] + 1
+            row = rows[i] if len(rows) else np.int32(i)
+            slot = np.int64(cells[i]) + 1
+            if slot and len(slots):
+                slot = slots[first + slot - 1]
             place = begins[p] + np.int64(groups[row]) * widths[p] + slot
             out[place] += weight[row] if len(weight) else 1.0
-        first += n
+        first += sizes[p]

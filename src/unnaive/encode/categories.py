@@ -66,8 +66,11 @@ class Categories:
 
     def slots(self, values: Iterable[Any]) -> NDArray[np.intp]:
         """Where each raw slot (0 missing, then ``values`` in their order) belongs."""
-        unseen, find = self.size + 1, self.index.get
-        places = [0, *(find(v, 0 if is_missing(v) else unseen) for v in values)]
+        listed = list(values)
+        places = [0, *map(self.index.get, listed)]
+        if None in places:
+            others = [0 if is_missing(v) else self.size + 1 for v in listed]
+            places[1:] = [k if p is None else p for p, k in zip(places[1:], others, strict=True)]
         return np.asarray(places, dtype=np.intp)
 
 

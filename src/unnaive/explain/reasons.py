@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,14 @@ from unnaive.table.kept import KeptBlock
 ROWS = 30_000  # rows looked at together; no power of two, or their bars would share cache lines
 DIGITS = 12  # of numbers in tables
 
-# Number of the text of each row, and the texts.
-Texts: TypeAlias = tuple[NDArray[np.intp], list[str]]
+Texts: TypeAlias = tuple[NDArray[np.int32], list[str]]  # which text each row has, and the texts
+
+
+class _Rows(NamedTuple):
+    """The rows with one bar, by stretch of ROWS rows and place; ``ends`` of these."""
+
+    rows: NDArray[np.intp]
+    ends: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -113,8 +118,7 @@ class Reasons(Facts):
         }
 
     def _title(self) -> str:
-        top = self.bars.shape[1]
-        return f"Reasons of {counted(len(self), 'row')}, at most {top} each"
+        return f"Reasons of {counted(len(self), 'row')}, at most {self.bars.shape[1]} each"
 
 
 def check_top(top: Any) -> None:
@@ -137,17 +141,37 @@ def reasons_of(
     features = bar_names(reading)
     top = min(int(top), len(features))
     bars, evidence = np.empty((n_rows, top), np.int32), np.empty((n_rows, top))
+    starts = range(0, n_rows, ROWS)
+    counts = np.empty((len(starts), len(features), top), np.intp)
     tables = cache(lambda k, j: _weight_term(reading.part(k), j))
 
     def look(start: int) -> None:
         rows = slice(start, start + ROWS)
-        part = kept.slice(start, start + ROWS)
-        strength = _strengths(reading, part, chosen[rows], tables)
-        kernels.strongest(strength, bars[rows], evidence[rows])
+        strength = _strengths(reading, kept.slice(start, rows.stop), chosen[rows], tables)
+        kernels.strongest(strength, bars[rows], evidence[rows], counts[start // ROWS])
 
-    list(in_threads(look, range(0, n_rows, ROWS), n_jobs))
-    values, words = _texts(reading, kept, bars, chosen)
+    list(in_threads(look, starts, n_jobs))
+    groups = _rows_by_bar(bars, counts, n_jobs)
+    values, words = _texts(reading, kept, groups, chosen, n_jobs)
     return Reasons(features, reading.classes[chosen], bars, evidence, values, words)
+
+
+def _rows_by_bar(
+    bars: NDArray[np.int32], counts: NDArray[np.intp], n_jobs: int | None
+) -> list[_Rows]:
+    """The rows with each bar; ``counts`` tells how many each stretch of ROWS rows has by place."""
+    n_stretches, n_bars, top = counts.shape
+    ends = np.cumsum(counts.transpose(1, 0, 2)).reshape(n_bars, n_stretches, top)
+    free = np.subtract(ends.transpose(1, 0, 2), counts, order="C")
+    rows = np.empty(counts.sum(), np.intp)
+
+    def group(start: int) -> None:
+        kernels.group_by_bar(bars[start : start + ROWS], start, free[start // ROWS], rows)
+
+    list(in_threads(group, range(0, len(bars), ROWS), n_jobs))
+    each = counts.sum(axis=(0, 2))
+    starts = np.cumsum(each) - each
+    return [_Rows(rows[a : a + n], end - a) for a, n, end in zip(starts, each, ends, strict=True)]
 
 
 def bar_names(reading: Reading) -> tuple[str, ...]:
@@ -181,9 +205,9 @@ def _strengths(
         total[one.rows] += one.share  # one, but for votes that are log odds
     n_bars = len(block.schema) + len(reading.answer.extra_bars)
     out = np.zeros((n_bars, block.n_rows))
+    alone = len(active) == 1
     for one in active:
         part = reading.part(one.part)
-        alone = len(active) == 1
         rows = block if alone else block.take(one.rows)
         labels = _labels_of(part, rows, chosen if alone else chosen[one.rows], owner)
         share = one.share / total[one.rows]
@@ -193,10 +217,9 @@ def _strengths(
             out[:, one.rows] += share * each
             continue
         for j in range(n_bars):
-            bar = _bar(part, rows, j, labels, tables(one.part, j))
-            if bar is not None and alone:
-                out[j] = bar
-            elif bar is not None:
+            bar = out[j] if alone else np.zeros(rows.n_rows)
+            _fill(bar, part, rows, j, labels, tables(one.part, j))
+            if not alone:
                 out[j, one.rows] += share * bar
     return out
 
@@ -223,98 +246,100 @@ def _weight_term(part: Part, j: int) -> TableTerm | NDArray[np.float64] | None:
     return TableTerm(term.coder, weigh(term.logs, scorer.log_prior))
 
 
-def _bar(
+def _fill(
+    out: NDArray[np.float64],
     part: Part,
     block: KeptBlock,
     j: int,
     labels: NDArray[np.intp],
     weights: TableTerm | NDArray[np.float64] | None,
-) -> NDArray[np.float64] | None:
-    """Evidence of one bar for each row's label."""
+) -> None:
+    """Write the evidence of one bar for each row's label into zeros."""
     scorer = part.scorer
     if isinstance(weights, np.ndarray):
         pair = scorer.pairs[j - len(scorer.terms)]
         first, second = (column_slots(block, i, coder) for i, coder in pair.columns)
         slots = first.astype(np.intp) * pair.logs.shape[1] + second
-        return weights.ravel().take(slots * weights.shape[1] + labels)
-    if weights is not None:
-        out = np.empty(block.n_rows)
+        weights.ravel().take(slots * weights.shape[1] + labels, out=out)
+    elif weights is not None:
         kernels.pick_table(*weights.look_up(block, j), labels, out)
-        return out
-    term = scorer.terms[j]
-    if term is None:
-        return None
-    each = np.zeros((block.n_rows, len(scorer.log_prior)))  # densities
-    term.adder(block, j)(slice(0, block.n_rows), each)
-    return np.take_along_axis(weigh(each, scorer.log_prior), labels[:, None], axis=1)[:, 0]
+    elif (term := scorer.terms[j]) is not None:  # densities
+        each = np.zeros((block.n_rows, len(scorer.log_prior)))
+        term.adder(block, j)(slice(0, block.n_rows), each)
+        out[:] = np.take_along_axis(weigh(each, scorer.log_prior), labels[:, None], axis=1)[:, 0]
 
 
 # Words -------------------------------------------------------------------------------------------
 
 
 def _texts(
-    reading: Reading, block: KeptBlock, bars: NDArray[np.int32], chosen: NDArray[np.intp]
+    reading: Reading,
+    block: KeptBlock,
+    groups: list[_Rows],
+    chosen: NDArray[np.intp],
+    n_jobs: int | None,
 ) -> tuple[Repeated, Repeated]:
-    """Values and reasons as text; each distinct one is written once."""
-    values, words = _Writer(bars.size), _Writer(bars.size)
-    names, classes = bar_names(reading), label_names(reading.classes)
-    schema, extra = reading.schema, reading.answer.extra_bars
-    coders = {(pair.first, pair.second): pair.columns for pair in reading.answer.pairs}
-    part = reading.part(reading.main)
-    places, rows_of, ends = kernels.group_by_bar(bars, len(names))
-    for j, (start, stop) in enumerate(pairwise(ends.tolist())):
-        if start == stop:
-            continue
-        at, rows = places[start:stop], rows_of[start:stop]
-        if j < len(schema):
-            texts = _value_texts(block, j, rows)
-            term = part.scorer.terms[j]
-            coder = term.coder if isinstance(term, TableTerm) else None
-            if part.role == "pool":  # no list of values is that of all members
-                coder = None
-            phrases = _phrases(block, schema, j, rows, coder, texts)
-        elif isinstance(bar := extra[j - len(schema)], str):  # a member of a pool
-            texts = phrases = np.zeros(len(rows), np.intp), [bar]
-        else:
-            columns = coders.get(bar, ((bar[0], None), (bar[1], None)))
-            each = [(i, coder, _value_texts(block, i, rows)) for i, coder in columns]
-            texts = _both([text for _, _, text in each], ", ")
-            clauses = [_phrases(block, schema, i, rows, coder, text) for i, coder, text in each]
-            phrases = _both(clauses, " and ")
-        values.write(at, *texts)
-        number, ways = phrases
-        speaks = [f"{way}: for {name}" for way in ways for name in classes]
-        words.write(at, number * len(classes) + chosen[rows], speaks)
-    return values.written(), words.written()
+    """Values and reasons of the rows with each bar as text; each distinct one is written once."""
+    classes = label_names(reading.classes)
+    bars = [j for j, group in enumerate(groups) if len(group.rows)]
+    known: tuple[dict[str, int], dict[str, int]] = {}, {}
+
+    def number(j: int) -> tuple[Texts, Texts, NDArray[np.bool_], NDArray[np.bool_]]:
+        texts, phrases = _bar_texts(reading, block, j, groups[j].rows)
+        used = np.zeros(len(texts[1]), bool), np.zeros((len(phrases[1]), len(classes)), bool)
+        kernels.mark_texts(groups[j].rows, chosen, texts[0], phrases[0], *used)
+        return texts, phrases, *used
+
+    numbered = []
+    for j, each in zip(bars, in_threads(number, bars, n_jobs), strict=True):
+        (value, texts), (phrase, phrases), used, spoken = each
+        names = [texts[k] for k in np.flatnonzero(used).tolist()]
+        speaks = [f"{phrases[k]}: for {classes[c]}" for k, c in np.argwhere(spoken).tolist()]
+        codes = np.empty(used.shape, np.int32), np.empty(spoken.shape, np.int32)
+        codes[0][used], codes[1][spoken] = _codes(known[0], names), _codes(known[1], speaks)
+        numbered.append((groups[j], value, phrase, *codes))
+    both = np.empty((2, block.n_rows, groups[0].ends.shape[1]), np.int32)
+
+    def write(stretch: int) -> None:  # its rows stay in cache for all bars
+        both[:, stretch * ROWS : (stretch + 1) * ROWS] = -1
+        for (rows, ends), *each in numbered:
+            first = ends[stretch - 1, -1] if stretch else 0
+            kernels.write_texts(rows, first, ends[stretch], chosen, *each, *both)
+
+    list(in_threads(write, range(len(groups[0].ends)), n_jobs))
+    return Repeated(both[0].ravel(), tuple(known[0])), Repeated(both[1].ravel(), tuple(known[1]))
 
 
-class _Writer:
-    """Texts of reasons, written attribute by attribute."""
-
-    def __init__(self, n: int) -> None:
-        self.codes = np.full(n, -1, dtype=np.int32)
-        self.texts: dict[str, int] = {}
-
-    def write(self, at: NDArray[np.intp], number: NDArray[np.intp], texts: list[str]) -> None:
-        used = np.zeros(len(texts), dtype=bool)
-        used[number] = True
-        place = np.empty(len(texts), dtype=np.int32)
-        for k in np.flatnonzero(used).tolist():
-            place[k] = self.texts.setdefault(texts[k], len(self.texts))
-        self.codes[at] = place[number]
-
-    def written(self) -> Repeated:
-        return Repeated(self.codes, tuple(self.texts))
+def _codes(known: dict[str, int], texts: Iterable[str]) -> list[int]:
+    """The code of each text; new ones are added to those that are known."""
+    return [known.setdefault(text, len(known)) for text in texts]
 
 
 def _join_texts(parts: Sequence[Repeated]) -> Repeated:
     """Texts one after the other, each distinct one written once."""
-    out, first = _Writer(sum(map(len, parts))), 0
-    for part in parts:
-        at = np.flatnonzero(part.codes >= 0)
-        out.write(first + at, part.codes[at], list(part.texts))
-        first += len(part)
-    return out.written()
+    known: dict[str, int] = {}
+    codes = [np.array([*_codes(known, part.texts), -1], np.int32)[part.codes] for part in parts]
+    return Repeated(np.concatenate(codes), tuple(known))
+
+
+def _bar_texts(
+    reading: Reading, block: KeptBlock, j: int, rows: NDArray[np.intp]
+) -> tuple[Texts, Texts]:
+    """What a bar holds in some rows: its values, and these in words."""
+    schema, part = reading.schema, reading.part(reading.main)
+    if j < len(schema):
+        texts = _value_texts(block, j, rows)
+        term = None if part.role == "pool" else part.scorer.terms[j]  # whose values are no one list
+        coder = term.coder if isinstance(term, TableTerm) else None
+        return texts, _phrases(block, schema, j, rows, coder, texts)
+    bar = reading.answer.extra_bars[j - len(schema)]
+    if isinstance(bar, str):  # a member of a pool
+        return ((np.zeros(len(rows), np.int32), [bar]),) * 2
+    coders = {(pair.first, pair.second): pair.columns for pair in reading.answer.pairs}
+    columns = coders.get(bar, ((bar[0], None), (bar[1], None)))
+    each = [(i, coder, _value_texts(block, i, rows)) for i, coder in columns]
+    clauses = [_phrases(block, schema, i, rows, coder, text) for i, coder, text in each]
+    return _both([text for _, _, text in each], ", "), _both(clauses, " and ")
 
 
 def _value_texts(block: KeptBlock, j: int, rows: NDArray[np.intp]) -> Texts:
@@ -324,9 +349,9 @@ def _value_texts(block: KeptBlock, j: int, rows: NDArray[np.intp]) -> Texts:
         distinct, number = _distinct(block.numeric(j)[rows])
         return number, ["missing", *value_names(distinct, column, DIGITS)]
     if column.kind == "empty":
-        return np.zeros(len(rows), np.intp), ["missing"]
+        return np.zeros(len(rows), np.int32), ["missing"]
     raw = block.take(rows).categorical(j)
-    return raw.slots.astype(np.intp), ["missing", *map(str, raw.values)]
+    return raw.slots.astype(np.int32), ["missing", *map(str, raw.values)]
 
 
 def value_names(values: NDArray[np.float64], column: Column, digits: int) -> list[str]:
@@ -336,13 +361,14 @@ def value_names(values: NDArray[np.float64], column: Column, digits: int) -> lis
     return [cut_names(values[k : k + 1], column)[0] for k in range(len(values))]
 
 
-def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Distinct numbers, and the slot of each value: 0 missing, then these."""
     numbered = number_values(values)
     if numbered is not None and numbered[0].shift == 0:
-        return numbered[0].low, numbered[1].astype(np.intp)
+        return numbered[0].low, numbered[1].astype(np.int32)
     distinct = np.unique(values[~np.isnan(values)])
-    return distinct, np.where(np.isnan(values), 0, np.searchsorted(distinct, values) + 1)
+    slots = np.where(np.isnan(values), 0, np.searchsorted(distinct, values) + 1)
+    return distinct, slots.astype(np.int32)
 
 
 def _phrases(
@@ -356,7 +382,7 @@ def _phrases(
     """A column and what it holds, in words: its interval, or its value."""
     name = schema.label(j)
     if isinstance(coder, Bins) and coder.size > 1:
-        slots = column_slots(block.take(rows), j, coder).astype(np.intp)
+        slots = column_slots(block.take(rows), j, coder).astype(np.int32)
         texts = list(slot_words(coder, schema[j]))
         texts[0] = "is missing"
         return slots, [f"{name} {text}" for text in texts]
@@ -366,9 +392,9 @@ def _phrases(
 def _both(each: Sequence[Texts], joint: str) -> Texts:
     """The texts of two columns together, for the combinations that occur."""
     first, second = each
-    codes = first[0] * len(second[1]) + second[0]
+    codes = first[0].astype(np.intp) * len(second[1]) + second[0]
     distinct, number = np.unique(codes, return_inverse=True)
     a, b = np.divmod(distinct, len(second[1]))
-    return number, [
+    return number.astype(np.int32), [
         f"{first[1][i]}{joint}{second[1][k]}" for i, k in zip(a.tolist(), b.tolist(), strict=True)
     ]

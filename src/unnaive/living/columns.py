@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import CountTable, Summary
+from unnaive.counts.kernels import scatter_slots
 from unnaive.counts.summary import Coder, align_values, row_factor
 from unnaive.discretize.words import interval_words
 from unnaive.encode import Categories, Grid
@@ -83,7 +84,7 @@ class ColumnCounts:
         sides = []
         for side in (self.before, self.after):
             out = np.zeros((len(side), len(words)))
-            np.add.at(out.T, place, side.T)
+            scatter_slots(np.ascontiguousarray(side), place, out)
             sides.append(out)
         return replace(self, words=words, before=sides[0], after=sides[1])
 

@@ -140,7 +140,7 @@ class Calendar:
     def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:  # noqa: ARG002
         """The periods of the rows, and which of them each row is in."""
         moments = _moments(block.period, self.column)
-        numbers, places = np.unique(_number(self.unit, moments), return_inverse=True)
+        numbers, places = _distinct(_number(self.unit, moments))
         return [_name(self.unit, n) for n in numbers.tolist()], places
 
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
@@ -156,7 +156,7 @@ class Rows:
 
     def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:
         """The periods of the rows, and which of them each row is in."""
-        numbers, places = np.unique((block.row_ids + first) // self.n, return_inverse=True)
+        numbers, places = _distinct((block.row_ids + first) // self.n)
         return numbers.tolist(), places
 
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
@@ -178,7 +178,7 @@ class Values:
         if len(values):
             absent |= np.asarray(missing)[np.where(absent, 0, codes)]
         _refuse_gaps(int(absent.sum()), self.column)
-        used, places = np.unique(codes, return_inverse=True)
+        used, places = _distinct(codes.astype(np.int64))
         return [_plain(values[k]) for k in used.tolist()], places
 
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
@@ -186,6 +186,15 @@ class Values:
 
 
 AnyPeriods: TypeAlias = Calendar | Rows | Values
+
+
+def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Different numbers in their order, and the place of each row's number among them."""
+    first = numbers.min() if len(numbers) else 0
+    if len(numbers) and int(numbers.max()) - int(first) > len(numbers):
+        return np.unique(numbers, return_inverse=True)
+    present = np.bincount(numbers - first) > 0  # close together: nothing has to be sorted
+    return np.flatnonzero(present) + first, (np.cumsum(present) - 1)[numbers - first]
 
 
 def _plain(value: Any) -> Any:

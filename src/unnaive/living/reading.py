@@ -60,7 +60,9 @@ def _taker(block: Block, places: NDArray[np.intp]) -> Callable[[int, int], Block
     """The rows of a block from one place until before another, in the order of their periods."""
     if (places[1:] >= places[:-1]).all():
         return block.slice
-    order = np.argsort(places, kind="stable")
+    # NumPy counts 16-bit numbers instead of comparing them.
+    short = places.astype(np.uint16) if places.max() < 1 << 16 else places
+    order = np.argsort(short, kind="stable")
     kept = KeptBlock(block)  # columns are read once for all periods
     kept.read()
 

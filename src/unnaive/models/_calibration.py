@@ -36,6 +36,7 @@ from unnaive.encode import Labels
 from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
+from unnaive.table.kept import KeptBlock
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage, join, join_records, stretches
 
@@ -209,11 +210,14 @@ class _Judge:
         groups, n_outputs = groups_of(self.labels, block.target), self.node.n_outputs
         shape = (_bars(self.node) // n_outputs, n_outputs) if self.by_column else (n_outputs,)
         scores = np.empty((block.n_rows, *shape))
-        for part in stretches(block.n_rows, max(PART // math.prod(shape), 1)):
-            some = block.slice(part.start, part.stop)
-            scores[part] = self._score(self.node, some)
-            if self.without is not None:
-                replace_own(scores[part], self._score(self.without, some), groups[part])
+        for whole in stretches(block.n_rows):
+            kept = KeptBlock(block.slice(whole.start, whole.stop))  # columns are read once
+            for part in stretches(kept.n_rows, max(PART // math.prod(shape), 1)):
+                rows = slice(whole.start + part.start, whole.start + part.stop)
+                some = kept.slice(part.start, part.stop)
+                scores[rows] = self._score(self.node, some)
+                if self.without is not None:
+                    replace_own(scores[rows], self._score(self.without, some), groups[rows])
         return JudgedRows(scores, groups, self.weights(block, groups))
 
 
