@@ -22,7 +22,7 @@ from unnaive.answer.evidence import evidence
 from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
-from unnaive.answer.tree import BayesTree
+from unnaive.answer.tree import BayesTree, Located
 from unnaive.bayes.calibrate import Calibration, Visit, fit_calibration, fit_columns
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
@@ -138,13 +138,13 @@ def judge_left_out(
             return weigh(block)
         return (1.0 if block.weight is None else block.weight) * factor[groups]
 
-    def score(node: Node, block: Block) -> NDArray[np.float64]:
+    def score(block: Block) -> list[NDArray[np.float64]]:
+        nodes = [node] if without is None else [node, without]
         if not by_column:
-            return joint(node, block, n_jobs)
-        logs = np.empty((block.n_rows, _bars(node) // node.n_outputs, node.n_outputs))
-        bars = evidence(node, block, labels.classes, n_jobs)
-        logs[:, 0], logs[:, 1:] = bars.baseline, bars.bars
-        return logs
+            return [joint(each, block, n_jobs) for each in nodes]
+        located = node.locate(block) if isinstance(node, BayesTree) else None
+        bars = [_bars_of(each, block, labels, n_jobs, located) for each in nodes]
+        return [np.concatenate((baseline[:, None], rest), axis=1) for baseline, rest in bars]
 
     def judge(block: Block) -> JudgedRows:
         assert block.target is not None
@@ -153,9 +153,9 @@ def judge_left_out(
         scores = np.empty((block.n_rows, *shape))
         for part in stretches(block.n_rows, max(PART // math.prod(shape), 1)):
             some = block.slice(part.start, part.stop)
-            scores[part] = score(node, some)
-            if without is not None:
-                replace_own(scores[part], score(without, some), groups[part])
+            scores[part], *others = score(some)
+            for other in others:
+                replace_own(scores[part], other, groups[part])
         return JudgedRows(scores, groups, weights(block, groups))
 
     if share >= 1.0:
@@ -170,6 +170,16 @@ def judge_left_out(
 
     parts, totals = zip(*source.each(judge_some, CALIBRATING), strict=True)
     return join_records(parts).weigh_classes(np.sum(totals, axis=0))
+
+
+def _bars_of(
+    node: Node, block: Block, labels: Labels, n_jobs: int | None, located: Located | None
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Baseline and bars of some rows, which a tree has located."""
+    if isinstance(node, BayesTree):
+        return node.evidence(block, located)
+    why = evidence(node, block, labels.classes, n_jobs)
+    return why.baseline, why.bars
 
 
 def _bars(node: Node) -> int:
