@@ -89,7 +89,7 @@ def log_likelihood_without_one(
 def tables_without_one(
     counts: NDArray[np.float64],
     logs: NDArray[np.float64],
-    starts: NDArray[np.intp],
+    starts: NDArray[np.integer[Any]],
     alpha: float,
     missing: str,
 ) -> NDArray[np.float64]:
