@@ -73,9 +73,15 @@ def error_reduction(records: Any, method: str, beside: str) -> Estimate:
     return mean_estimate(cut, "sets", len(wide)) if len(cut) else NOTHING
 
 
-def sets_ahead(records: Any, method: str, beside: str, sets: list[str] | None = None) -> Estimate:
+def sets_ahead(
+    records: Any,
+    method: str,
+    beside: str,
+    sets: list[str] | None = None,
+    figure: str = "accuracy",
+) -> Estimate:
     """On how many sets the mean of one method is above that of others (one or several)."""
-    wide = by_set(records)
+    wide = by_set(records, figure)
     others = [beside] if isinstance(beside, str) else beside
     if not {method, *others} <= {*wide.columns}:
         return NOTHING

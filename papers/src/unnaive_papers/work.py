@@ -51,9 +51,15 @@ def _read(shelf: Shelf, name: str) -> Sample:
 
 
 def attempt(task: Task, study: Study, shelf: Shelf) -> Record:
-    """The same, with what went wrong as a record."""
+    """The same, with what went wrong as a record.
+
+    Libraries that bring threads of their own get one: processes are what runs side by side.
+    """
+    from threadpoolctl import threadpool_limits
+
     try:
-        return do(task, study, shelf)
+        with threadpool_limits(1):
+            return do(task, study, shelf)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         return {"error": f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"}
@@ -87,17 +93,13 @@ def do_all(
 def _work(tasks: Connection, quick: bool, shelf: Shelf) -> None:
     """In a process of its own: tasks come in, records go out.
 
-    Libraries that bring threads of their own get one: processes are what runs side by side. It
-    leads a group, so that the programs it starts, such as Weka, end with it.
+    It leads a group, so that the programs it starts, such as Weka, end with it.
     """
-    from threadpoolctl import threadpool_limits
-
     if hasattr(os, "setpgrp"):
         os.setpgrp()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while (task := tasks.recv()) is not None:
-        with threadpool_limits(1):
-            tasks.send(attempt(task, load_study(task.paper, quick), shelf))
+        tasks.send(attempt(task, load_study(task.paper, quick), shelf))
 
 
 def _end_with_parent() -> None:

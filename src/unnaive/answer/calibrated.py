@@ -15,7 +15,7 @@ from unnaive.answer.nodes import Calibrated, Node
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes.build import Smoothing
 from unnaive.bayes.calibrate import Calibration
-from unnaive.bayes.estimate import log_likelihood_without_one, pooled_log_prior
+from unnaive.bayes.estimate import pooled_log_prior, tables_without_one
 from unnaive.bayes.kernels import ABSENT
 from unnaive.bayes.scoring import scale_logs
 from unnaive.density.estimate import logs_without_one
@@ -85,14 +85,9 @@ def tree_without_one(tree: BayesTree, smoothing: Smoothing) -> BayesTree:
 
     Priors are pooled as by `pool_priors`.
     """
-    logs = tree.logs.copy()
-    for n in range(tree.n_nodes):
-        for j, coder in enumerate(tree.coders):
-            if coder is not None:
-                slots = tree.node_slots(n, j)
-                counts = tree.counts[slots].T
-                given = (counts, counts, smoothing.alpha, smoothing.missing)
-                logs[slots] = log_likelihood_without_one(*given)
+    starts = tree.place[:, tree.offsets[:-1]].ravel()  # nodes and attributes lie in order
+    given = (starts, smoothing.alpha, smoothing.missing)
+    logs = tables_without_one(tree.counts, tree.logs, *given)
     prior = pooled_log_prior(tree.class_weight, tree.class_weight[0], 1.0)
     tree = replace(tree, logs=logs, log_prior=prior)
     return _densities_without_one(tree) if isinstance(tree, KernelTree) else tree

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import tree_kernels as kernels
-from unnaive.answer.tree import BayesTree
+from unnaive.answer.tree import BayesTree, Located
 from unnaive.bayes import KernelTerm, Term
 from unnaive.common.checks import check_values, expect
 from unnaive.density import Densities, Scale
 from unnaive.density.estimate import check_tables
 from unnaive.encode import Bins
-from unnaive.encode.coding import row_slots
 from unnaive.table import Block
 
 
@@ -90,9 +89,10 @@ class KernelTree(BayesTree):
         for j in range(len(self.coders)):
             self._add(block, j, slots, node, joint)
 
-    def evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        slots = row_slots(block, self.coders)
-        node = self._arrive(slots)
+    def evidence(
+        self, block: Block, located: Located | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        slots, node = self.locate(block) if located is None else located
         bars = np.zeros((block.n_rows, len(self.coders), self.log_prior.shape[1]))
         for j in range(len(self.coders)):
             self._add(block, j, slots, node, bars[:, j])

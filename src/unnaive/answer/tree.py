@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from unnaive.encode import Bins
 from unnaive.encode.coding import check_coders, coder_sizes, numeric_columns, row_slots
 from unnaive.table import Block, Schema
 
+Located: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]  # slots of rows, and their nodes
 ROWS = 1 << 16  # rows routed at a time: enough to make slicing columns cheap
 
 
@@ -141,6 +142,11 @@ class Tree(ABC):
         kernels.arrive(slots, self.routing(), node)
         return node
 
+    def locate(self, block: Block) -> Located:
+        """Slots of the rows, and the nodes where they stop."""
+        slots = row_slots(block, self.coders)
+        return slots, self._arrive(slots)
+
     def routing(self) -> kernels.Routing:
         """The arrays that kernels route rows by."""
         return kernels.Routing(
@@ -157,7 +163,7 @@ class Tree(ABC):
         """Node where each row stops: a leaf, or a node that has no child for its value."""
 
         def find(start: int) -> NDArray[np.intp]:
-            return self._arrive(row_slots(block.slice(start, start + ROWS), self.coders))
+            return self.locate(block.slice(start, start + ROWS))[1]
 
         return np.concatenate(list(in_threads(find, range(0, block.n_rows, ROWS), n_jobs)))
 
@@ -269,8 +275,7 @@ class BayesTree(Tree):
 
         def score(start: int) -> None:
             rows = block.slice(start, start + ROWS)
-            slots = row_slots(rows, self.coders)
-            node = self._arrive(slots)
+            slots, node = self.locate(rows)
             part = out[start : start + ROWS]
             part[:] = self.log_prior[node]
             self._add_evidence(rows, slots, node, part)
@@ -288,10 +293,14 @@ class BayesTree(Tree):
         """Add the evidence of all attributes to rows (OUT), given their slots and nodes."""
         kernels.add_evidence(slots, node, self.offsets, self.place, self.logs, joint)
 
-    def evidence(self, block: Block) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Baseline (rows x classes) and bars (rows x attributes x classes) of the rows."""
-        slots = row_slots(block, self.coders)
-        node = self._arrive(slots)
+    def evidence(
+        self, block: Block, located: Located | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Baseline (rows x classes) and bars (rows x attributes x classes) of the rows.
+
+        ``located`` is what `locate` says of them, here or in a tree of the same nodes.
+        """
+        slots, node = self.locate(block) if located is None else located
         at = self.place[node[:, None], self.offsets[:-1] + slots]
         return self.log_prior[node], self.logs[at]
 

@@ -79,15 +79,56 @@ def log_likelihood_without_one(
         How many rows are behind the counts. The one left out has the mean weight of its slot.
     """
     logs = log_likelihood(counts, alpha, missing)
-    first = first_value(counts, missing)
-    left = counts[:, first:-1] * _share_left(rows[:, first:-1])
-    whole = counts[:, first:-1].sum(axis=1) * _share_left(rows[:, first:-1].sum(axis=1))
-    whole += alpha * left.shape[1]
-    possible = (counts[:, first:-1] > 0.0) & (whole > 0.0)[:, None]
-    share = (left + alpha) / np.where(whole > 0.0, whole, 1.0)[:, None]
-    left_logs = np.log(share, out=np.full(share.shape, kernels.IMPOSSIBLE), where=share > 0.0)
-    logs[first:-1] = np.where(possible, left_logs, logs[first:-1].T).T
+    values = slice(first_value(counts, missing), -1)
+    table, behind = counts[:, values].T, rows[:, values].T
+    whole = table.sum(axis=0) * _share_left(behind.sum(axis=0)) + alpha * len(table)
+    logs[values] = _log_shares_left(table, behind, whole, alpha, logs[values])
     return logs
+
+
+def tables_without_one(
+    counts: NDArray[np.float64],
+    logs: NDArray[np.float64],
+    starts: NDArray[np.integer[Any]],
+    alpha: float,
+    missing: str,
+) -> NDArray[np.float64]:
+    """`log_likelihood_without_one` of many attributes at once, their slots one below the other.
+
+    Parameters
+    ----------
+    counts, logs : arrays of shape (slots of all, classes)
+        Rows by slot, and the `log_likelihood` of them.
+    starts : array
+        Where the slots of each attribute begin: missing, the values, unseen.
+    """
+    is_value = np.ones(len(counts), dtype=np.bool_)
+    is_value[starts[1:] - 1] = is_value[-1] = False  # unseen
+    is_value[starts] = (counts[starts] > 0.0).any(axis=1) if missing == "value" else False
+    n_values = np.add.reduceat(is_value, starts, dtype=np.intp)
+    totals = np.add.reduceat(np.where(is_value[:, None], counts, 0.0), starts)
+    whole = totals * _share_left(totals) + alpha * n_values[:, None]
+    out, table = logs.copy(), counts[is_value]
+    out[is_value] = _log_shares_left(
+        table, table, np.repeat(whole, n_values, axis=0), alpha, logs[is_value]
+    )
+    return out
+
+
+def _log_shares_left(
+    table: NDArray[np.float64],
+    behind: NDArray[np.float64],
+    whole: NDArray[np.float64],
+    alpha: float,
+    logs: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Logs of what values share of the whole, each without one of the rows behind it; where there
+    are none, ``logs``.
+    """
+    possible = (table > 0.0) & (whole > 0.0)
+    share = (table * _share_left(behind) + alpha) / np.where(whole > 0.0, whole, 1.0)
+    left_logs = np.log(share, out=np.full(share.shape, kernels.IMPOSSIBLE), where=share > 0.0)
+    return np.where(possible, left_logs, logs)
 
 
 def first_value(counts: NDArray[np.float64], missing: str) -> int:

@@ -67,6 +67,48 @@ def _is_boundary(cumulative: NDArray[np.float64], i: int) -> bool:
 
 
 @kernel
+def _bits_of_run(
+    cumulative: NDArray[np.float64],
+    start: int,
+    stop: int,
+    run: tuple[int, int],
+    candidate: NDArray[np.bool_],
+    of_class: NDArray[np.float64],
+    bits: NDArray[np.float64],
+) -> float:
+    """`_split_bits` of the candidates of a run of cuts (OUT), infinite for others; the least.
+
+    From one to the next, only classes whose counts have changed are computed again (of_class is
+    scratch). The first is computed whole: rounding errors do not pass from run to run.
+    """
+    first, last = cumulative[start], cumulative[stop]
+    before = -1
+    n_left = n_right = both = 0.0
+    least = np.inf
+    for i in range(run[0], run[1]):
+        bits[i] = np.inf
+        if not candidate[i]:
+            continue
+        for c in range(len(first)):
+            here = cumulative[i, c]
+            if before < 0:
+                n_left += here - first[c]
+                n_right += last[c] - here
+            elif here != cumulative[before, c]:
+                n_left += here - cumulative[before, c]
+                n_right -= here - cumulative[before, c]
+                both -= of_class[c]
+            else:
+                continue
+            of_class[c] = x_log_x(here - first[c]) + x_log_x(last[c] - here)
+            both += of_class[c]
+        before = i
+        bits[i] = x_log_x(n_left) + x_log_x(n_right) - both
+        least = min(least, bits[i])
+    return least
+
+
+@kernel
 def best_cut(
     cumulative: NDArray[np.float64],
     start: int,
@@ -92,7 +134,7 @@ def best_cut(
         for i in range(start + _RUN, stop, _RUN):
             here = _split_bits(first, cumulative[i], cumulative[i], last, 0)
             enough = min(enough, here)
-    least = np.inf
+    least, of_class = np.inf, np.empty(n_classes)
     for run in range(start, stop, _RUN):
         end = min(run + _RUN, stop)
         if bounded and end - run > 4:
@@ -104,11 +146,9 @@ def best_cut(
                 for i in range(max(run, start + 1), end):
                     bits[i] = np.inf
                 continue
-        for i in range(max(run, start + 1), end):
-            bits[i] = np.inf
-            if candidate[i]:
-                bits[i] = _split_bits(first, cumulative[i], cumulative[i], last, 0)
-                least = min(least, bits[i])
+        cuts = (max(run, start + 1), end)
+        here = _bits_of_run(cumulative, start, stop, cuts, candidate, of_class, bits)
+        least = min(least, here)
     if least == np.inf:
         return -1
     for i in range(start + 1, stop):

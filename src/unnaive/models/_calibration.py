@@ -22,7 +22,7 @@ from unnaive.answer.evidence import evidence
 from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
-from unnaive.answer.tree import BayesTree
+from unnaive.answer.tree import BayesTree, Located
 from unnaive.bayes.calibrate import (
     Calibration,
     Visit,
@@ -197,13 +197,13 @@ class _Judge:
             return self.weigh(block)
         return (1.0 if block.weight is None else block.weight) * self.factor[groups]
 
-    def _score(self, node: Node, block: Block) -> NDArray[np.float64]:
+    def _score(self, block: Block) -> list[NDArray[np.float64]]:
+        nodes = [self.node] if self.without is None else [self.node, self.without]
         if not self.by_column:
-            return joint(node, block, self.n_jobs)
-        logs = np.empty((block.n_rows, _bars(node) // node.n_outputs, node.n_outputs))
-        bars = evidence(node, block, self.labels.classes, self.n_jobs)
-        logs[:, 0], logs[:, 1:] = bars.baseline, bars.bars
-        return logs
+            return [joint(node, block, self.n_jobs) for node in nodes]
+        located = self.node.locate(block) if isinstance(self.node, BayesTree) else None
+        bars = [_bars_of(node, block, self.labels, self.n_jobs, located) for node in nodes]
+        return [np.concatenate((baseline[:, None], rest), axis=1) for baseline, rest in bars]
 
     def __call__(self, block: Block) -> JudgedRows:
         assert block.target is not None
@@ -215,10 +215,20 @@ class _Judge:
             for part in stretches(kept.n_rows, max(PART // math.prod(shape), 1)):
                 rows = slice(whole.start + part.start, whole.start + part.stop)
                 some = kept.slice(part.start, part.stop)
-                scores[rows] = self._score(self.node, some)
-                if self.without is not None:
-                    replace_own(scores[rows], self._score(self.without, some), groups[rows])
+                scores[rows], *others = self._score(some)
+                for other in others:
+                    replace_own(scores[rows], other, groups[rows])
         return JudgedRows(scores, groups, self.weights(block, groups))
+
+
+def _bars_of(
+    node: Node, block: Block, labels: Labels, n_jobs: int | None, located: Located | None
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Baseline and bars of some rows, which a tree has located."""
+    if isinstance(node, BayesTree):
+        return node.evidence(block, located)
+    why = evidence(node, block, labels.classes, n_jobs)
+    return why.baseline, why.bars
 
 
 def _bars(node: Node) -> int:

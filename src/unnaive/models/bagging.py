@@ -185,8 +185,13 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
                 lambda k: members.learn(k, _bag(members, bags, k)), more,
                 self.n_jobs if members.at_once else None,
             )  # fmt: skip
-            for k, node in zip(more, learned, strict=True):
-                nodes.append(members.finish(k, node, _bag(members, bags, k)))
+            finished = in_threads(
+                lambda each: members.finish(*each, _bag(members, bags, each[0])),
+                list(zip(more, learned, strict=True)),
+                self.n_jobs if members.finish_at_once else None,
+            )
+            for node in finished:
+                nodes.append(node)
                 progress.add(1)
             if progress.stopped:
                 break

@@ -13,6 +13,7 @@ from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes.calibrate import fit_calibration
 from unnaive.common.checks import check_number, check_values, check_word, expect
+from unnaive.common.threads import in_threads
 from unnaive.counts.coded import GRAIN
 from unnaive.encode.draws import branch_seed
 from unnaive.estimator import Progress, reports_progress
@@ -152,10 +153,14 @@ class BoostedClassifier(MemberEnsemble):
         halves = draw_halves(members.shared.places, members.shared.source.storage, seed)
         if halves is None:
             return 1.0
-        second, judged = halves.second, []
-        for others in (second, ~second):
+        second = halves.second
+
+        def judge(others: NDArray[np.bool_]) -> NDArray[np.float64]:
             *_, said = self._boost(members, np.where(others, 0.0, members.weight), None)
-            judged.append(said)
+            return said
+
+        n_jobs = self.n_jobs if members.finish_at_once else None
+        judged = list(in_threads(judge, (second, ~second), n_jobs))
         scores = judged[0]
         judge_by_other_half(second, lambda k, rows: judged[k][rows], scores)
         take_logs(scores)

@@ -54,6 +54,7 @@ def seconds(
 ) -> dict[str, Any]:
     """Seconds to fit, by one size while the others stay."""
     name, what = method.split(", ")
+    fixed = {**options["shape"], **options.get("shapes", {}).get(what, {})}
 
     def make(shape: Shape) -> Any:
         model = CONFIGURATIONS[name](0)
@@ -62,7 +63,7 @@ def seconds(
     def rows(shape: Shape) -> tuple[Any, Any]:
         return make_rows(shape["rows"], shape["attributes"], shape["values"])
 
-    return fit_times(make, rows, options["shape"], what, options["sizes"][what])
+    return fit_times(make, rows, fixed, what, options["sizes"][what])
 
 
 # ---------------------------------------------------------------------------------------------

@@ -108,7 +108,10 @@ def _workers(rows: Any) -> list[Block]:
     blocks: list[Block] = []
     for _, row in rows.iterrows():
         if row["method"] != "simulated":
-            note = "Each worker has its own rows; counts travel to one process and are added."
+            note = (
+                "Each worker has its own rows; counts travel to one process and are added. "
+                "Processor time, of two workers that of the slower one and of adding."
+            )
             cells = [number(row["one"], 3), number(row["two"], 3), f"{row['speed_up']:.2f}"]
             blocks.append(
                 Table("Two workers, measured", ["", "one process, s", "two, s", "speed-up"],

@@ -11,7 +11,7 @@ import numpy as np
 from unnaive.models import ClassDecompositionClassifier, LatentClassClusterer
 from unnaive.papers import CONFIGURATIONS as EXACT
 from unnaive_papers.measures import NOTHING, by_set
-from unnaive_papers.numbers import Numbers
+from unnaive_papers.numbers import Numbers, is_number
 from unnaive_papers.protocol import folds, held_out
 from unnaive_papers.sets import Sample
 from unnaive_papers.statistics import Estimate, exactly, mean_estimate
@@ -21,6 +21,7 @@ from unnaive_papers.vilalta.entropy import figure_1, maximum_entropy
 FOLDS = 10
 FEWEST = 10  # rows of a class that is clustered
 LEAST_VARIANCE = 1e-6  # in a cluster, of a class's: programs of the time had hardly a bound
+LEAST_GAIN = 1e-6  # of log-likelihood per row in a step of EM, as in programs of the time
 CLUSTERS = 3  # of clusterers that must be told: about the paper's mean of 3.42
 
 
@@ -148,11 +149,18 @@ def whole_set(
     }
 
 
+def replace_missing(X: Any) -> Any:
+    """Missing numbers as the mean of their column, missing categories as its most frequent one."""
+    usual = {c: X[c].mean() if is_number(X[c]) else X[c].mode().iloc[0] for c in X if X[c].count()}
+    return X.fillna(usual)
+
+
 def clustered(X: Any, y: Any, seed: int) -> tuple[Any, Any, list[int]]:
     """The pair (class, cluster) of each row by number, the class of each pair, clusters per class.
 
-    EM as programs of the paper's time ran it: one start in random shares of the rows, and hardly a
-    bound on variances. Classes of fewer than ten rows stay whole, as in the library.
+    EM as programs of the paper's time ran it: missing values replaced, one start in random shares
+    of the rows, and hardly a bound on variances. Classes of fewer than ten rows stay whole, as in
+    the library.
     """
     pairs = np.empty(len(y), dtype=np.intp)
     owner: list[Any] = []
@@ -162,8 +170,12 @@ def clustered(X: Any, y: Any, seed: int) -> tuple[Any, Any, list[int]]:
         pairs[rows] = len(owner)
         if len(rows) >= FEWEST:
             em = LatentClassClusterer(
-                n_init=1, init="random", min_variance=LEAST_VARIANCE, random_state=seed
-            ).fit(X.iloc[rows])
+                n_init=1,
+                init="random",
+                tol=LEAST_GAIN,
+                min_variance=LEAST_VARIANCE,
+                random_state=seed,
+            ).fit(replace_missing(X.iloc[rows]))
             pairs[rows] += em.labels_
             n = em.n_clusters_
         owner += [label] * n

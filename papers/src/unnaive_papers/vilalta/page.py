@@ -70,9 +70,9 @@ def _entropy(rows: Any) -> Table:
 
 WHOLE_NOTE = (
     "NB' as the paper's figures suggest it was run: EM clusters all rows of a class once, from one "
-    "random start, before they are divided into folds. Test rows have then helped to find the "
-    "clusters, so these figures are comparable with the paper's, but no estimate for new rows; "
-    "NB' in folds, as in Table 1, is."
+    "random start and with missing values replaced by means and most frequent values, before they "
+    "are divided into folds. Test rows have then helped to find the clusters, so these figures are "
+    "comparable with the paper's, but no estimate for new rows; NB' in folds, as in Table 1, is."
 )
 CLUSTERER_NOTE = (
     "The paper asks whether its results hold for other clusterers. Here k-means, a Gaussian "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.datasets import make_parity
-from unnaive.models import HierarchicalMixtureClassifier, NBTreeClassifier
+from unnaive.models import C45Classifier, HierarchicalMixtureClassifier, NBTreeClassifier
 from unnaive.papers import CONFIGURATIONS as EXACT
 from unnaive_papers.measures import NOTHING, by_set
 from unnaive_papers.numbers import Around
@@ -18,6 +18,7 @@ from unnaive_papers.protocol import halves, held_out
 from unnaive_papers.sets import Sample
 from unnaive_papers.statistics import Estimate, exactly
 from unnaive_papers.study import Study
+from unnaive_papers.wiering.gated import GatedExperts, GatedRounds, Neighbors
 
 
 def _mixture(*layers: int, **params: Any) -> Callable[[Any], Any]:
@@ -28,6 +29,14 @@ def _mixture(*layers: int, **params: Any) -> Callable[[Any], Any]:
 
 def _boosted(model: Any, **params: Any) -> Callable[[Any], Any]:
     return lambda seed: Around(partial(model, random_state=seed, **params), random_state=seed)
+
+
+def _tree() -> C45Classifier:
+    return C45Classifier(calibration="none")
+
+
+def _gated(expert: Any) -> Callable[[Any], Any]:
+    return lambda seed: GatedExperts(expert, EXACT["wiering"]["NB"](seed), random_state=seed)
 
 
 # Sweeps and the counters' start of the loading experiments are ours: the paper names neither.
@@ -43,6 +52,13 @@ CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
     "boosted 1-4 HM": _boosted(HierarchicalMixtureClassifier, layers=(4,), calibration="none"),
     "NBTree": lambda seed: NBTreeClassifier(random_state=seed),
     "boosted NBTree": _boosted(NBTreeClassifier),
+    "gated boosting": lambda seed: GatedRounds(
+        EXACT["wiering"]["boosting"](seed), EXACT["wiering"]["NB"](seed)
+    ),
+    "C4.5": lambda _: _tree(),
+    "1-4 mixture of trees": _gated(_tree()),
+    "neighbors": lambda _: Neighbors(),
+    "1-4 mixture of neighbors": _gated(Neighbors()),
     "1-2 HM, exclusive or": _mixture(2, n_sweeps=20),
     "1-4 HM, exclusive or": _mixture(4, n_sweeps=20),
     "4 layers, parity": _mixture(*(2,) * 4, n_sweeps=1000, gamma=0.01),
@@ -99,6 +115,7 @@ def loading(
 EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "table": half,
     "beyond": half,
+    "experts": half,
     "training": training,
     "loading": loading,
 }

@@ -27,6 +27,8 @@ def show(study: Study, records: Callable[[str], Any]) -> list[Block]:
     rows = records("beyond")
     if len(rows):
         blocks += [_beyond(rows, [n for n, t in study.sets.items() if t.get("apart")])]
+    if len(rows := records("experts")):
+        blocks.append(_experts(study, rows))
     if len(rows := records("training")):
         blocks.append(_training(rows))
     rows = records("loading")
@@ -120,6 +122,19 @@ def _beyond(rows: Any, apart: list[str]) -> Table:
         f"Per cent right over {rows['seed'].nunique()} halves. The paper reports that boosting "
         "mixtures did not change their mean, that larger architectures were sometimes better, and "
         "wishes to compare boosted NBTree and to grow architectures by cross-validation.", 2,
+    )  # fmt: skip
+
+
+def _experts(study: Study, rows: Any) -> Table:
+    wide = by_set(rows)
+    wide = wide[[m for m in study.parts["experts"].methods if m in wide]]
+    return Table(
+        "Gates after boosting, and other experts", ["set", *wide.columns],
+        as_rows(wide, 1, {f"mean of {len(wide)}": wide.mean()}),
+        f"Per cent right over {rows['seed'].nunique()} halves. Gated boosting: a naive Bayes gate "
+        "that learns, after the rounds, which of them is the surest of a row's class. Mixtures of "
+        "trees (C4.5) and of neighbours (five, with the rows' weights as votes): one gate over "
+        "four experts, five sweeps over all rows.", 1,
     )  # fmt: skip
 
 

@@ -141,6 +141,11 @@ class Members:
         """Whether several members may learn at once: not from one source outside memory."""
         return self.target is None or self.scan is None
 
+    @property
+    def finish_at_once(self) -> bool:
+        """Whether several members may be finished at once: each reads the rows once more."""
+        return self.scan is None
+
     def _weighted(self, weight: NDArray[np.float64]) -> tuple[Any, ...]:
         """What a classifier is fitted on, so that rows weigh so much."""
         ids, target = self.shared.row_ids, self.target
