@@ -113,6 +113,26 @@ def many_numbers(n: int = 90_000) -> pa.Table:
     return pa.table({"x": x, "z": z, "label": y, "id": np.arange(n)})
 
 
+def interrupt(patch: Any, module: Any, name: str, number: int) -> None:
+    """Have a user press Ctrl-C in so many a call of a function."""
+    calls, real = [], getattr(module, name)
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        calls.append(name)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return real(*given, **named)
+
+    patch.setattr(module, name, interrupted)
+
+
+def press_at_a_round(facts: dict[str, Any]) -> bool:
+    """What a callback does that stops a fit as Ctrl-C would, when the first round is done."""
+    if facts["task"] == "boosting":
+        raise KeyboardInterrupt
+    return False
+
+
 def slices(edges: list[int]) -> list[slice]:
     return [slice(a, b) for a, b in pairwise(edges)]
 

@@ -103,6 +103,7 @@ class DaskSource(PassSource):
         with self.begin_pass(name) as progress:
             with _partition_hook(progress, len(self._parts)) as report:
                 records: DaskRecords[R] = DaskRecords()
+                records.hook = self._worker_hook
                 total, lengths = records.keep(self._tasks(fn, report), add)
             if not total:
                 records.release()

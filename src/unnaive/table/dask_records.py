@@ -78,7 +78,7 @@ class DaskRecords(AwayRecords, Generic[R]):
         with self._log_pass("moving rows", (place, make)):
             groups = ([parts[k] for parts in parted] for k in range(n))
             new.keep([run(shared[1], group) for group in groups], int.__add__)
-        new.n_passes = self.n_passes
+        new._succeed(self)
         return new
 
     def release(self) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.table.fingerprint import changed_rows
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook, WorkerHook
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, Source, cut_target, join_answers, keep_rows
@@ -121,8 +121,8 @@ class PickedSource:
 
         return visit
 
-    def report_passes(self, hook: Hook | None) -> None:
-        self.source.report_passes(hook)
+    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
+        self.source.report_passes(hook, workers)
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         def both(a: list[T], b: list[T]) -> list[T]:

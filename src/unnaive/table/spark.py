@@ -127,6 +127,7 @@ class SparkSource(PassSource):
         frame = _numbered(self.frame, self.reader.columns)
         with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
             records: SparkRecords[R] = SparkRecords(TASKS * cores(frame))
+            records.hook = self._worker_hook
             packets = frame.mapInArrow(_visitor(self.reader, fn, counts, add, kept=True), KEPT)
             total, seen = records.keep(packets, add)
             if not total:
