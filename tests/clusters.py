@@ -15,6 +15,7 @@ from helpers import mixed_table
 from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
+    ClassDecompositionClassifier,
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
     UnnaiveBayesClassifier,
@@ -32,6 +33,7 @@ QUICK = [
     ),
     LatentClassClusterer(2, n_init=1, max_iter=2, random_state=0),
 ]
+_FEW_STEPS = LatentClassClusterer(2, n_init=1, max_iter=2)
 ON_WORKERS = [
     BoostedNaiveBayesClassifier(n_estimators=3),
     BoostedNaiveBayesClassifier(
@@ -44,6 +46,7 @@ ON_WORKERS = [
     ),
     LatentClassClusterer(3, init="random", n_init=2, max_iter=4, random_state=0),
     LatentClassClusterer(cv=3, max_clusters=3, n_init=2, max_iter=4, random_state=0, n_jobs=2),
+    ClassDecompositionClassifier(clusterer=_FEW_STEPS, min_rows=30, random_state=0),
 ]
 # A model that learns from samples of rows that stay on workers, where `few_are_many`.
 SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)

@@ -224,6 +224,7 @@ class Source(Protocol):
     ) -> tuple[Records[R], T] | None:
         """Records of blocks that stay with the rows, and a sum; None where rows come here.
 
+        A block may have no record: None.
         See `keep_records` of `table/records.py`.
         """
         ...
