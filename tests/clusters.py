@@ -16,6 +16,7 @@ from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
+    ClassDecompositionClassifier,
     FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
@@ -37,6 +38,7 @@ QUICK = [
     ),
     LatentClassClusterer(2, n_init=1, max_iter=2, random_state=0),
 ]
+_FEW_STEPS = LatentClassClusterer(2, n_init=1, max_iter=2)
 ON_WORKERS = [
     BoostedNaiveBayesClassifier(n_estimators=3),
     BoostedNaiveBayesClassifier(
@@ -49,6 +51,7 @@ ON_WORKERS = [
     ),
     LatentClassClusterer(3, init="random", n_init=2, max_iter=4, random_state=0),
     LatentClassClusterer(cv=3, max_clusters=3, n_init=2, max_iter=4, random_state=0, n_jobs=2),
+    ClassDecompositionClassifier(clusterer=_FEW_STEPS, min_rows=30, random_state=0),
 ]
 # A model that learns from samples of rows that stay on workers, where `few_are_many`.
 SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
@@ -146,6 +149,26 @@ def many_numbers(n: int = 90_000) -> pa.Table:
     x, z = np.sort(rng.normal(size=n)) / 3, np.exp(3 * rng.normal(size=n)) / 7
     y = (z + rng.normal(size=n) > 0.3).astype(int)
     return pa.table({"x": x, "z": z, "label": y, "id": np.arange(n)})
+
+
+def interrupt(patch: Any, module: Any, name: str, number: int) -> None:
+    """Have a user press Ctrl-C in so many a call of a function."""
+    calls, real = [], getattr(module, name)
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        calls.append(name)
+        if len(calls) == number:
+            raise KeyboardInterrupt
+        return real(*given, **named)
+
+    patch.setattr(module, name, interrupted)
+
+
+def press_at_a_round(facts: dict[str, Any]) -> bool:
+    """What a callback does that stops a fit as Ctrl-C would, when the first round is done."""
+    if facts["task"] == "boosting":
+        raise KeyboardInterrupt
+    return False
 
 
 def slices(edges: list[int]) -> list[slice]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import clusters
-from benchmarks.scale.data import make
+from benchmarks.scale.data import DICTIONARIES, make
 from benchmarks.speed.harness import Row, save, seconds, show
 
 RESULTS = Path(__file__).parent.parent / "results" / "scale.json"
@@ -57,6 +57,11 @@ def rows(options: argparse.Namespace) -> list[Row]:
     out.append(
         Row(f"NB, memory of {options.rows:,} rows", "", f"{n_small:,} rows", more, "<=", 1.1)
     )
+    for what, words in DICTIONARIES.items():
+        path = make(folder, options.tree_rows, "parquet", what)
+        several = make(folder, 1_200_000, "parquet", what)  # blocks, which are added up
+        nb, read = (run(w, path, several, times) for w in ("fit_nb", "read_batches"))
+        ratio(f"NB from Parquet, {options.tree_rows:,} x 10 {words}", nb, read, "pyarrow", 1.4)
     if options.csv_rows:
         text = make(folder, options.csv_rows, "csv")
         light = make(folder, 20_000, "csv")

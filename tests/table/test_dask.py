@@ -28,9 +28,11 @@ from clusters import (
     dies_once,
     features,
     few_are_many,
+    interrupt,
     kill_once,
     many_numbers,
     only_labels,
+    press_at_a_round,
     slices,
 )
 from helpers import assert_same_model, mixed_table
@@ -53,8 +55,10 @@ from unnaive.models.latent.em import Search
 from unnaive.models.tree import away as tree_away
 from unnaive.models.tree import c45_away
 from unnaive.models.tree.away import AwayGrower
+from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords
+from unnaive.table.passes import WorkerPass
 from unnaive.table.records import _size
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
@@ -216,6 +220,43 @@ def test_nothing_stays_on_workers_after_an_error(
     with pytest.raises(TypeError, match="not callable"):
         clone(estimator).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
     assert nothing_stays(dask_client)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "number"),  # calls that keep tasks and calls that wait for them come in turn
+    [(QUICK[0], None), *((estimator, n) for estimator in (QUICK[0], QUICK[3]) for n in (2, 6))],
+    ids=repr,
+)
+def test_nothing_stays_on_workers_after_ctrl_c(estimator, number, monkeypatch, dask_client):
+    frame = parted(as_pandas(awkward_table()), PARTS[2])
+    model = clone(estimator)
+    if number is None:
+        model.set_callbacks(Record(press_at_a_round))
+    else:
+        interrupt(monkeypatch, dask_records, "compute", number)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(scan(frame, "label", columns=["age", "city"], where="workers"))
+    assert nothing_stays(dask_client)
+
+
+@pytest.mark.parametrize("estimator", [QUICK[0], QUICK[3]], ids=repr)
+def test_passes_on_workers_are_in_the_log_and_in_the_facts_of_tasks(estimator, caplog):
+    table, record = awkward_table(), Record()
+    frame = parted(as_pandas(table), PARTS[2])
+    names = features(table).column_names
+    caplog.set_level("INFO", "unnaive")
+    with dask.config.set(scheduler="threads"):
+        told = clone(estimator).set_callbacks(record)
+        told.fit(scan(frame, "label", columns=names, where="workers"))
+        passes = [one for facts in record.facts for one in facts["worker_passes"]]
+        logged = [line for line in caplog.messages if "on workers" in line]
+        assert logged == [str(WorkerPass(**one)) for one in passes]
+        assert [one["number"] for one in passes] == list(range(1, len(passes) + 1))
+        assert all(one["bytes_sent"] > 0 and one["seconds"] > 0 for one in passes)
+        assert sum(one["bytes_received"] for one in passes) > 0
+        told.set_callbacks(record := Record())
+        assert_same_model(told.fit(scan(frame, "label", columns=names, where="driver")), told)
+    assert not any(facts["worker_passes"] for facts in record.facts)
 
 
 def nothing_stays(client):

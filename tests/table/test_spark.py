@@ -16,9 +16,11 @@ from clusters import (
     dies_once,
     features,
     few_are_many,
+    interrupt,
     kill_once,
     many_numbers,
     only_labels,
+    press_at_a_round,
 )
 from helpers import assert_same_model
 from recording import Record
@@ -31,6 +33,7 @@ from unnaive import (
     quality_of,
     scan,
 )
+from unnaive.table import spark_records
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -106,6 +109,19 @@ def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, spark):
     own = scan(seven, "label", columns=["age", "city"], row_id="id", where="workers")
     with pytest.raises(TypeError, match="not callable"):
         clone(QUICK[0]).fit(own)
+    assert cached(spark) == before
+
+
+@pytest.mark.parametrize("number", [None, 3])  # in a callback, or waiting for so many a sum
+def test_nothing_stays_on_workers_after_ctrl_c(number, seven, monkeypatch, spark):
+    seven.count()
+    before, model = cached(spark), clone(QUICK[0])
+    if number is None:
+        model.set_callbacks(Record(press_at_a_round))
+    else:
+        interrupt(monkeypatch, spark_records, "tree_of_sums", number)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(scan(seven, "label", columns=["age", "city"], row_id="id", where="workers"))
     assert cached(spark) == before
 
 

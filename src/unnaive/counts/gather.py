@@ -34,8 +34,9 @@ from unnaive.table.passes import COUNTING
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
 JOINT_ROWS = 1 << 20  # rows counted by one task
-FEW_PLACES = 1 << 13  # for the values of a column: twice as many as are few
+FEW_PLACES = (1 << 13, 1 << 16)  # for the values of a column: twice as many as are few
 FEW_CELLS = 1 << 17  # while counts of all places stay in cache
+FEW_AGAIN = 1.25  # rows of each value, at least, where more places are worth a try
 FEW_ROWS = 1 << 13  # below this, numbering rows is as quick
 LARGEST_TABLE = 1 << 31  # bytes of the counts of one column
 
@@ -127,32 +128,38 @@ def _count_numeric(
         refuse_too_many(block.schema[j], grid.size, n_groups)
         if few is None:
             return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
-        table = np.zeros((grid.size + EXTRA_SLOTS, n_groups), dtype=few[1].dtype)
-        np.add.at(table, codes, few[1])
-        return grid, table
+        table = np.zeros((n_groups, grid.size + EXTRA_SLOTS))
+        kernels.scatter_slots(few[1], codes.astype(np.intp), table)
+        return grid, table.T
 
     return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
 
 
 def _count_few(
     values: NDArray[np.float64], groups: NDArray[Any], n_groups: int
-) -> tuple[NDArray[np.float64], NDArray[np.uint32]] | None:
-    """The different values of a column and their counts by group, if they are few.
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """The different values of a column and their counts, groups x values, if they are few.
 
     Values that are rounded, or whole numbers, need no numbering row by row: the grid is that of the
     set of values, and their counts are moved to it.
     """
     n_rows = len(values)
-    if not FEW_ROWS <= n_rows < 2**32 or FEW_PLACES * n_groups > FEW_CELLS:
+    if not FEW_ROWS <= n_rows < 2**32:
         return None
-    keys = np.full(FEW_PLACES, EMPTY)
-    out = np.zeros(FEW_PLACES * n_groups, dtype=np.uint32)
-    drop = np.uint64(64 - FEW_PLACES.bit_length() + 1)
-    bits = values.view(np.uint64)
-    if count_few(bits, groups, n_groups, FEW_PLACES // 2, drop, keys, out) < 0:
-        return None
-    there = np.flatnonzero(keys != EMPTY)
-    return keys[there].view(np.float64), out.reshape(-1, n_groups)[there]
+    for places in FEW_PLACES:
+        if places * n_groups > FEW_CELLS:
+            return None
+        keys = np.full(places, EMPTY)
+        out = np.zeros(places * n_groups, dtype=np.uint32)
+        most, drop = places // 2, np.uint64(64 - places.bit_length() + 1)
+        counted = count_few(values.view(np.uint64), groups, most, drop, keys, out)
+        if counted == n_rows:
+            there = np.flatnonzero(keys != EMPTY)
+            counts = out.reshape(n_groups, -1)[:, there]
+            return keys[there].view(np.float64), counts.astype(np.float64, order="C")
+        if counted < FEW_AGAIN * most:  # most values have come once so far
+            return None
+    return None
 
 
 def refuse_too_many(column: Column, n_values: int, n_groups: int) -> None:

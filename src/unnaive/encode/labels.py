@@ -141,17 +141,20 @@ def groups_of(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[Any]:
 
 def _coded_groups(target: RawCodes) -> tuple[Labels, NDArray[Any]]:
     """Labels that a source has coded: only their values are looked at."""
-    codes, values = target.codes, target.values
+    codes, values = target.codes.copy(), target.values  # of one type, whoever made them
     _refuse_missing(int((codes == np.iinfo(codes.dtype).max).sum()))
-    counts = np.bincount(codes, minlength=len(values))
-    _refuse_missing(sum(int(n) for n, v in zip(counts, values, strict=True) if is_missing(v)))
+    there = np.zeros(len(values), dtype=np.bool_)
+    _mark(codes, there)
+    gaps = [c for c in np.flatnonzero(there) if is_missing(values[c])]
+    _refuse_missing(int(np.isin(codes, gaps).sum()) if gaps else 0)
     # Each twice: numbers of which none comes twice would look like measurements.
-    present = np.repeat(np.flatnonzero(counts), 2)
+    present = np.repeat(np.flatnonzero(there), 2)
     some = values[present] if isinstance(values, np.ndarray) else [values[c] for c in present]
     labels, groups = label_groups(read_target(some))
-    place = np.zeros(len(counts), dtype=groups.dtype)
+    place = np.zeros(len(values), dtype=groups.dtype)
     place[present] = groups
-    return labels, place[codes]
+    in_order = place.dtype == codes.dtype and (place == np.arange(len(place))).all()
+    return labels, codes if in_order else place[codes]
 
 
 def _dense_groups(

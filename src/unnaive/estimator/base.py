@@ -216,7 +216,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _reporting(self, source: Source) -> Source:
         """A source whose passes callbacks hear of."""
         if self._progress is not None:
-            source.report_passes(self._progress.report_pass)
+            source.report_passes(self._progress.report_pass, self._progress.report_workers)
         return source
 
     @property

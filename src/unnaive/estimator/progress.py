@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
 from functools import wraps
 from threading import RLock
 from typing import Any, TypeVar, cast
@@ -16,7 +17,7 @@ from typing import Any, TypeVar, cast
 from sklearn.callback import with_callbacks
 
 from unnaive.table import StoppedError
-from unnaive.table.passes import Progress
+from unnaive.table.passes import Progress, WorkerPass
 from unnaive.table.scan import is_scanned
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,6 +72,7 @@ class FitProgress:
         self._worked = False
         self._root: Any = None
         self._contexts: dict[Progress, Any] = {}
+        self._worker_passes: list[WorkerPass] = []  # that callbacks have not heard of
         self._lock = RLock()
 
     def report_pass(self, task: Progress) -> bool:
@@ -79,6 +81,11 @@ class FitProgress:
         if stop and task.share != 1.0:
             raise StoppedError(f"a callback asked to stop before all rows were read ({task}).")
         return stop
+
+    def report_workers(self, done: WorkerPass) -> None:
+        """Hook of passes over records on workers: the task that they belong to tells of them."""
+        with self._lock:
+            self._worker_passes.append(done)
 
     def report_work(self, task: Progress) -> bool:
         """Hook of work on rows that have been read."""
@@ -93,10 +100,10 @@ class FitProgress:
             context, named = self._contexts[task], {"estimator": self.estimator}
             for _ in range(task.new_steps()):
                 step = context.subcontext(task_name=task.step).call_on_fit_task_begin(**named)
-                facts = self._facts(task) | {"finished": False}
+                facts = self._news(task) | {"finished": False}
                 task.stopped |= step.call_on_fit_task_end(**named, metadata=facts)
             if task.finished and not self._alone:
-                self.stopped |= context.call_on_fit_task_end(**named, metadata=self._facts(task))
+                self.stopped |= context.call_on_fit_task_end(**named, metadata=self._news(task))
             return task.stopped or self.stopped
 
     def _begin(self, task: Progress) -> None:
@@ -121,6 +128,12 @@ class FitProgress:
         number = f"{place}/{self.n_tasks}" if self.n_tasks else f"{place}"
         return task.facts() | {"number": "" if self._alone else number}
 
+    def _news(self, task: Progress) -> dict[str, Any]:
+        """The facts of a task, with the passes on workers that callbacks have not heard of."""
+        passes = [asdict(done) for done in self._worker_passes]
+        self._worker_passes.clear()
+        return self._facts(task) | {"worker_passes": passes}
+
     @contextmanager
     def subfit(self, estimator: Any, name: str) -> Iterator[None]:
         """A task that is the fit of another estimator; callbacks go along where it has them."""
@@ -136,5 +149,5 @@ class FitProgress:
     def end(self) -> None:
         """The fit is done."""
         root = self._begin_fit(0)
-        facts = self._facts(*self._contexts) if self._alone and self._contexts else None
+        facts = self._news(*self._contexts) if self._alone and self._contexts else None
         root.call_on_fit_task_end(estimator=self.estimator, metadata=facts)

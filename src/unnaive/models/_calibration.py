@@ -100,6 +100,19 @@ def judged_visit(records: Records[Any], rows_of: Callable[[Any], JudgedRows] = _
     return visit
 
 
+def recorded_visit(records: Records[JudgedRows]) -> Visit:
+    """How a calibration visits rows that are records themselves."""
+
+    def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
+        return records.reduce(partial(_apply_record, fn), operator.add, CALIBRATING)
+
+    return visit
+
+
+def _apply_record(fn: Callable[..., NDArray[Any]], rows: JudgedRows, _state: None) -> NDArray[Any]:
+    return fn(rows.scores, rows.groups, rows.weight)
+
+
 def _apply(
     fn: Callable[..., NDArray[Any]],
     rows_of: Callable[[Any], JudgedRows],

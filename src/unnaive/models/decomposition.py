@@ -10,12 +10,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Bunch, check_random_state, get_tags
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Calibrated, Decision, Folded
@@ -25,7 +22,7 @@ from unnaive.bayes.calibrate import Calibration
 from unnaive.common.advice import silence
 from unnaive.common.checks import check_number, check_word, expect
 from unnaive.common.sklearn_private import check_method_params
-from unnaive.counts import Wanted
+from unnaive.counts import Summary, Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
@@ -33,18 +30,19 @@ from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
-from unnaive.models.decompose.choose import Judge, choose_numbers
-from unnaive.models.decompose.left_out import PairRows, calibrate_halves, judge_pairs
+from unnaive.models.decompose.away import decompose_away, learns_away
+from unnaive.models.decompose.choose import Judge, choose_clusters
+from unnaive.models.decompose.left_out import PairRows, calibrate_pairs
 from unnaive.models.decompose.profile import describe_class, summarize_pairs
-from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels, number_parameter
+from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels
 from unnaive.models.decompose.relabel import join as join_pairs
 from unnaive.models.decompose.routing import refuse_foreign, route
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Schema, Source, scan_of
-from unnaive.table.picking import Picked, take_rows
+from unnaive.table.picking import Chosen, Picked, take_rows
 from unnaive.table.reading import weight_of_each
-from unnaive.table.scan import is_scanned
+from unnaive.table.scan import Scan, is_scanned
 from unnaive.table.storage import join
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
@@ -202,12 +200,15 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         given = (X, y, sample_weight) if scan is None else (scan, None, None)
         source, summary = self._read(*given)
         classes = summary.labels.classes
-        row_labels = join(
-            source, lambda b: RowLabels.of(b, summary.labels), summary.n_rows, "reading classes"
-        )
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
+        by_rows = self.select == "accuracy" or not learns_away(clusterer, estimator)
+        if not (scan is None or scan.picked or by_rows):
+            return self._fit_away(scan, source, summary, estimator, clusterer)
+        row_labels = join(
+            source, lambda b: RowLabels.of(b, summary.labels), summary.n_rows, "reading classes"
+        )
         if scan is not None:
             refuse_foreign(clusterer, estimator)
             if scan.picked is None:
@@ -236,37 +237,39 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         if self.select == "accuracy":
             judge = self._judge(rows, estimator, routed.estimator, row_labels, seed)
             choosing = Progress("choosing numbers of clusters", steps=0, hook=self._hook)
-            self._choose(judge, clusterings)
+            choose_clusters(judge, clusterings, self.max_clusters)
             choosing.finish()
         parts = [(c, rows.rows_of(c), clusters) for c, clusters in enumerate(clusterings)]
-        pairs, owner = join_pairs(parts, summary.n_rows, room)
+        pairs, _ = join_pairs(parts, summary.n_rows, room)
         with self._subfit(estimator, "learning pairs"), silence():
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
-        self.classes_, self.owner_, self.fold_ = classes, owner, self.fold
-        self.decision_ = None
-        self.clusterers_ = [clusters.clusterer for clusters in clusterings]
         picked = Picked(row_labels.row_ids, room, pairs)
-        self.clusters_ = self._describe(source, picked, clusterings)
-        self._remember(summary.schema)
-        self.__dict__.pop("calibration_", None)  # of an earlier fit
-        if self.calibration == "slope" and isinstance(estimator, TableClassifier):
-            self._calibrate(PairRows(X, pairs, routed.estimator, row_labels.row_ids, room))
+        self._describe(source, summary, picked, clusterings)
+        self._calibrate(PairRows(X, pairs, routed.estimator, row_labels.row_ids, room))
         return self
 
-    def _calibrate(self, rows: PairRows) -> None:
+    def _fit_away(
+        self, scan: Scan, source: Source, summary: Summary, estimator: Any, clusterer: Any
+    ) -> Self:
+        """The same of rows that stay where they are: their pairs are found there."""
+        given = (source, summary.labels, self.min_rows, self._subfit)
+        clusterings, chosen = decompose_away(clusterer, scan, *given)
+        pairs = replace(scan, picked=chosen, check=source.check)
+        with self._subfit(estimator, "learning pairs"), silence():
+            self.estimator_ = estimator.fit(pairs)
+        self._describe(source, summary, chosen, clusterings)
+        self._calibrate(pairs)
+        return self
+
+    def _calibrate(self, rows: PairRows | Scan) -> None:
         """Learn how sure to be of classes."""
-        folded, estimator = self.answer_.find(Folded), self.estimator_
-        assert folded is not None
-        if isinstance(estimator, NaiveBayesClassifier) and estimator.calibration == "none":
-            weight = rows.params.get("sample_weight")
-            source = estimator._rows_to_learn(rows.X, rows.pairs, weight, estimator.schema_)
-            without, n_rows = estimator._without_one(), len(rows.pairs)
-            judged = judge_pairs(folded, without, source, n_rows, self.n_jobs)
-            self.calibration_ = judged.fit(self.n_jobs)
-            return
-        found = calibrate_halves(folded, estimator, rows, self.n_jobs)
-        if found is not None:
-            self.calibration_ = found
+        self.__dict__.pop("calibration_", None)  # of an earlier fit
+        if self.calibration == "slope" and isinstance(self.estimator_, TableClassifier):
+            folded = self.answer_.find(Folded)
+            assert folded is not None
+            calibration = calibrate_pairs(folded, self.estimator_, rows, self.n_jobs)
+            if calibration is not None:
+                self.calibration_ = calibration
 
     def _judge(
         self, rows: ClassRows, estimator: Any, params: Any, row_labels: RowLabels, seed: int
@@ -282,15 +285,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     def _n_tasks(self) -> int | None:
         return None
-
-    def _choose(self, judge: Judge, clusterings: list[Clustering]) -> None:
-        """Put other clusterings in place where held-out accuracy says so."""
-        proposed = [clusters.n_clusters for clusters in clusterings]
-        can_grow = number_parameter(judge.rows.clusterer) is not None
-        chosen = choose_numbers(judge, proposed, can_grow, self.max_clusters)
-        changed = {c: number for c, number in enumerate(chosen) if number != proposed[c]}
-        for c, clusters in zip(changed, judge.rows.cluster_each(changed, self.n_jobs), strict=True):
-            clusterings[c] = clusters
 
     def _estimator(self) -> Any:
         if self.estimator is not None:
@@ -357,14 +351,20 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         return tags
 
     def _describe(
-        self, source: Source, pairs: Picked, clusterings: list[Clustering]
-    ) -> list[ClassClusters]:
-        """Sizes and profiles, from one more pass with pairs as classes."""
-        counted = summarize_pairs(source, pairs, self._wanted, self.n_jobs)
-        return [
-            describe_class(counted, self.owner_, c, label, clusterings[c].noise)
+        self, source: Source, summary: Summary, pairs: Picked | Chosen, parts: list[Clustering]
+    ) -> None:
+        """What is learned beside the estimator; sizes and profiles are one more pass."""
+        owner = np.repeat(np.arange(len(parts)), [clusters.n_clusters for clusters in parts])
+        self.classes_, self.owner_, self.fold_ = summary.labels.classes, owner, self.fold
+        self.decision_ = None
+        self.clusterers_ = [clusters.clusterer for clusters in parts]
+        wanted = clone(self).set_callbacks()._wanted  # what was learned need not be sent
+        counted = summarize_pairs(source, pairs, wanted, self.n_jobs)
+        self.clusters_ = [
+            describe_class(counted, owner, c, label, parts[c].noise)
             for c, label in enumerate(self.classes_)
         ]
+        self._remember(summary.schema)
 
     # Answering ------------------------------------------------------------------------------
 

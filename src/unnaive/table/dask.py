@@ -46,7 +46,7 @@ def open_scan(
         raise TypeError(f"scan reads Dask DataFrames; got a Dask {type(frame).__name__}.")
     reader = BlockReader.of(scan, list(frame.columns), categorical_features, fitted)
     source = DaskSource(frame, reader, Storage(scan.limit), scan.where)
-    if scan.picked is not None:
+    if scan.picked is not None and not scan.picked.reads_labels:
         source.number()
     return source
 
@@ -103,6 +103,7 @@ class DaskSource(PassSource):
         with self.begin_pass(name) as progress:
             with _partition_hook(progress, len(self._parts)) as report:
                 records: DaskRecords[R] = DaskRecords()
+                records.hook = self._worker_hook
                 total, lengths = records.keep(self._tasks(fn, report), add)
             if not total:
                 records.release()

@@ -18,6 +18,15 @@ T = TypeVar("T")
 MOST_GROUPS = 128  # of rows that change places: every partition has a part for each
 
 
+def _first(pairs: Results[tuple[R, Any]]) -> list[R]:
+    return [pair[0] for pair in pairs[0]]
+
+
+def _not_empty(pairs: Results[tuple[R | None, Any]]) -> list[R]:
+    """Records of blocks that had rows for them."""
+    return [record for record, _ in pairs[0] if record is not None]
+
+
 class DaskRecords(AwayRecords, Generic[R]):
     """Records of partitions, each a list of one or none."""
 
@@ -27,7 +36,7 @@ class DaskRecords(AwayRecords, Generic[R]):
 
     def keep(self, tasks: list[Any], add: Callable[[T, T], T]) -> Results[T]:
         """Keep the records that tasks make, and sum the results that come with them."""
-        self._records, total = self._run(tasks, add)
+        self._records, total = self._run(tasks, add, _not_empty)
         self._states = [None] * len(tasks)
         return total
 
@@ -79,7 +88,7 @@ class DaskRecords(AwayRecords, Generic[R]):
         with self._log_pass("moving rows", (place, make, select)):
             groups = ([parts[k] for parts in parted] for k in range(n))
             new.keep([run(shared[1], group) for group in groups], int.__add__)
-        new.n_passes = self.n_passes
+        new._succeed(self)
         return new
 
     def release(self) -> None:
@@ -97,13 +106,15 @@ class DaskRecords(AwayRecords, Generic[R]):
         both = zip(self._records, self._states, strict=True)
         return [run(shared, records, states) for records, states in both]
 
-    def _run(self, tasks: list[Any], add: Callable[[T, T], T]) -> tuple[list[Any], Results[T]]:
+    def _run(
+        self, tasks: list[Any], add: Callable[[T, T], T], first_half: Callable[[Any], Any] = _first
+    ) -> tuple[list[Any], Results[T]]:
         """Tasks that return pairs: their first halves, which stay where they are, and the sum of
         the second.
         """
         from dask.delayed import delayed
 
-        first, second = delayed(_first, pure=False), delayed(_second, pure=False)
+        first, second = delayed(first_half, pure=False), delayed(_second, pure=False)
         halves = [first(task) for task in tasks]
         whole = tree_of_sums([second(task) for task in tasks], add)
         *kept, total = compute([*halves, whole], keep=True)
@@ -122,10 +133,6 @@ def _call(visit: Callable[..., T], records: list[Any], states: Any) -> T:
 
 def _call_one(fn: Callable[[Any], T], given: Any) -> T:
     return fn(given)
-
-
-def _first(pairs: Results[tuple[R, Any]]) -> list[R]:
-    return [pair[0] for pair in pairs[0]]
 
 
 def _second(pairs: Results[tuple[Any, T]]) -> Results[T]:

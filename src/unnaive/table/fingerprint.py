@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
 from unnaive.table.codes import RawCodes, is_missing
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook, WorkerHook
 from unnaive.table.scan import Scan
 from unnaive.table.schema import FAMILY_WORDS
 from unnaive.table.source import Block, join_answers
@@ -138,8 +138,8 @@ class CheckedSource:
 
         return visit
 
-    def report_passes(self, hook: Hook | None) -> None:
-        self.source.report_passes(hook)
+    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
+        self.source.report_passes(hook, workers)
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         def both(a: tuple[T, Checksums], b: tuple[T, Checksums]) -> tuple[T, Checksums]:

@@ -18,6 +18,7 @@ COUNTING, CODING, ANSWERING = "counting", "coding rows", "answering"
 STEPS = 100
 ALMOST = 0.99  # the most that an estimate says is done before all is
 Hook: TypeAlias = "Callable[[Progress], bool]"
+WorkerHook: TypeAlias = "Callable[[WorkerPass], None]"
 
 
 class StoppedError(RuntimeError):
@@ -168,6 +169,36 @@ def _text(facts: dict[str, Any]) -> str:
     return f"{task}: {amount} {unit}{time_words}, {rate} rows/s{left_words}"
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerPass:
+    """A pass over records that stay on workers: which one it was, how long it took, what it sent.
+
+    Attributes
+    ----------
+    number : int
+        From 1 on, in a fit.
+    task : str
+        What was done with the rows.
+    seconds : float
+    bytes_sent : int
+        To each worker: the function of the pass and all that it holds.
+    bytes_received : int
+        Tables that came back, added up.
+    """
+
+    number: int
+    task: str
+    seconds: float
+    bytes_sent: int
+    bytes_received: int
+
+    def __str__(self) -> str:
+        return (
+            f"pass {self.number} on workers, {self.task}: {self.seconds:.2f} s, "
+            f"{self.bytes_sent:,} bytes to each worker, {self.bytes_received:,} bytes back"
+        )
+
+
 class PassSource:
     """Base of sources that read their rows from elsewhere, in passes.
 
@@ -182,10 +213,11 @@ class PassSource:
     n_rows: int | None = None
     measured = True
     _hook: Hook | None = None
+    _worker_hook: WorkerHook | None = None
 
-    def report_passes(self, hook: Hook | None) -> None:
-        """What passes call from now on; see `Progress`."""
-        self._hook = hook
+    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
+        """What passes call from now on; see `Progress`. ``workers`` hears of each pass there."""
+        self._hook, self._worker_hook = hook, workers
 
     def keep_away(self, fn: Any, add: Any, name: str = CODING) -> Any:  # noqa: ARG002
         """Records are brought here, unless a source of another kind says otherwise."""

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.sklearn_private import safe_indexing
+from unnaive.table.codes import RawCodes
 from unnaive.table.fingerprint import changed_rows
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook, WorkerHook
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, Source, cut_target, join_answers, keep_rows
 from unnaive.table.storage import Storage, stretches
 
+if TYPE_CHECKING:
+    from unnaive.table.records import Records
+
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -45,6 +50,7 @@ class Picked:
     labels: NDArray[Any] | None = None
     weight: NDArray[np.float64] | None = None
     keep_labels: bool = False
+    reads_labels: ClassVar = False  # of the source, to know which rows to take
     order: NDArray[np.intp] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +79,7 @@ class Picked:
 
         ``schema_of`` says what their columns hold, which may be less than those of the block.
         """
-        row_ids, columns = block.row_ids, block.columns  # of all: checksums are of whole columns
+        row_ids, _ = block.row_ids, block.columns  # of all: checksums are of whole columns
         if not len(self.ids):
             return None
         ranks = np.searchsorted(self.ids, row_ids, sorter=self.order)
@@ -86,18 +92,59 @@ class Picked:
         if not here.any():
             return None
         places = places[here]
-        whole = len(places) == len(row_ids)
-        columns = columns if whole else keep_rows(columns, here)
-        weight = block.weight if block.weight is None or whole else block.weight[here]
         target = cut_target(block.target, here) if self.keep_labels else None
-        return Block(
-            block.schema if whole or schema_of is None else schema_of(list(columns)),
-            columns,
-            n_rows=len(places),
-            target=target if self.labels is None else self.labels[places],
-            weight=weight if self.weight is None else self.weight[places],
-            row_ids=places.astype(np.int64),
-        )
+        if self.labels is not None:
+            target = self.labels[places]
+        rows = _cut_block(block, here, target, places.astype(np.int64), schema_of)
+        if self.weight is not None:
+            rows.weight = self.weight[places]
+        return rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """Rows to take, chosen by a function of a block, which is sent to where the rows are.
+
+    Attributes
+    ----------
+    choose : callable
+        Says which rows of a block to take, and the labels of these, or None.
+    storage : Storage
+        As in `Picked`.
+    """
+
+    choose: Callable[[Block], tuple[NDArray[np.bool_], NDArray[Any] | None]]
+    storage: Storage
+    reads_labels: ClassVar = True
+
+    def block(
+        self, block: Block, schema_of: Callable[[list[Any]], Schema] | None = None
+    ) -> Block | None:
+        """Those that a block has, with their numbers in the source; None where it has none."""
+        (here, labels), _ = self.choose(block), block.columns  # of all, as in `Picked`
+        if not here.any():
+            return None
+        return _cut_block(block, here, labels, block.row_ids[here], schema_of)
+
+
+def _cut_block(
+    block: Block,
+    here: NDArray[np.bool_],
+    target: NDArray[Any] | RawCodes | None,
+    row_ids: NDArray[np.int64],
+    schema_of: Callable[[list[Any]], Schema] | None,
+) -> Block:
+    """The marked rows of a block, with other labels and numbers."""
+    whole, columns = len(row_ids) == block.n_rows, block.columns
+    columns = columns if whole else keep_rows(columns, here)
+    return Block(
+        block.schema if whole or schema_of is None else schema_of(list(columns)),
+        columns,
+        n_rows=len(row_ids),
+        target=target,
+        weight=block.weight if block.weight is None or whole else block.weight[here],
+        row_ids=row_ids,
+    )
 
 
 class PickedSource:
@@ -106,7 +153,7 @@ class PickedSource:
     def __init__(
         self,
         source: Source,
-        picked: Picked,
+        picked: Picked | Chosen,
         schema_of: Callable[[list[Any]], Schema] | None = None,
     ) -> None:
         self.source, self.picked, self.schema_of = source, picked, schema_of
@@ -121,27 +168,54 @@ class PickedSource:
 
         return visit
 
-    def report_passes(self, hook: Hook | None) -> None:
-        self.source.report_passes(hook)
+    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
+        self.source.report_passes(hook, workers)
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
-        def both(a: list[T], b: list[T]) -> list[T]:
-            return [add(a[0], b[0])] if a and b else a or b
-
-        total = self.source.reduce(self._some(fn), both, name)
+        total = self.source.reduce(self._some(fn), _either(add), name)
         if not total:
-            raise changed_rows(f"none of {len(self.picked.ids):,} rows is there any more")
+            raise self._none_left()
         return total[0]
+
+    def _none_left(self) -> Exception:
+        return changed_rows("none of the rows that were picked is there any more")
 
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         for results in self.source.each(self._some(fn), name):
             yield from results
 
-    def keep_away(self, fn: Any, add: Any, name: str = CODING) -> None:
+    def keep_away(
+        self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
+    ) -> tuple[Records[R], T] | None:
         """Rows that were picked here have their labels here: they are brought together."""
+        if isinstance(self.picked, Picked):
+            return None
+        some = self._some(fn)
+
+        def visit(block: Block) -> tuple[R | None, list[T]]:
+            results = some(block)
+            return (results[0][0], [results[0][1]]) if results else (None, [])
+
+        away: Any = self.source.keep_away(visit, _either(add), name)
+        if away is None:
+            return None
+        records, total = away
+        if not total:
+            records.release()
+            raise self._none_left()
+        return records, total[0]
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self.each(fn, ANSWERING))
+
+
+def _either(add: Callable[[T, T], T]) -> Callable[[list[T], list[T]], list[T]]:
+    """How lists of one or none add up."""
+
+    def both(a: list[T], b: list[T]) -> list[T]:
+        return [add(a[0], b[0])] if a and b else a or b
+
+    return both
 
 
 def take_rows(X: Any, rows: NDArray[Any]) -> Any:

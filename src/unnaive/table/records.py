@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeV
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table.passes import CODING
+from unnaive.table.passes import CODING, WorkerHook, WorkerPass
 from unnaive.table.storage import Storage, join, join_records, stored, taken
 
 if TYPE_CHECKING:
@@ -157,9 +157,10 @@ class MemoryRecords(Releasing, Generic[R]):
 
 
 class AwayRecords(Releasing):
-    """Base of records on workers: their passes are numbered and logged."""
+    """Base of records on workers: their passes are numbered, logged and told to a hook."""
 
     storage = Storage()  # workers have room of their own
+    hook: WorkerHook | None = None
 
     @contextmanager
     def _log_pass(self, name: str, fn: Any) -> Iterator[list[Any]]:
@@ -167,12 +168,16 @@ class AwayRecords(Releasing):
         start, came = time.perf_counter(), []  # type: ignore[var-annotated]
         yield came
         self.n_passes += 1
-        if _log.isEnabledFor(logging.INFO):
-            seconds, sent, received = time.perf_counter() - start, _size(fn), _size(came)
-            _log.info(
-                "pass %d on workers, %s: %.2f s, %s bytes to each worker, %s bytes back",
-                self.n_passes, name, seconds, f"{sent:,}", f"{received:,}",
-            )  # fmt: skip
+        if self.hook is not None or _log.isEnabledFor(logging.INFO):
+            seconds = time.perf_counter() - start
+            done = WorkerPass(self.n_passes, name, seconds, _size(fn), _size(came))
+            _log.info("%s", done)
+            if self.hook is not None:
+                self.hook(done)
+
+    def _succeed(self, earlier: AwayRecords) -> None:
+        """Count on from the passes of records that these are made of."""
+        self.n_passes, self.hook = earlier.n_passes, earlier.hook
 
 
 def _size(things: Any) -> int:

@@ -66,8 +66,16 @@ class Scan:
 
     @property
     def unlabelled(self) -> Scan:
-        """The same rows without their labels, which are no features either."""
-        return self if self.target is None else replace(self, target=None, ignored=(self.target,))
+        """The same rows without their labels, which are no features either.
+
+        Labels that say which rows are picked are read, and not passed on.
+        """
+        needed = self.picked is not None and self.picked.reads_labels
+        return (
+            self
+            if self.target is None or needed
+            else replace(self, target=None, ignored=(self.target,))
+        )
 
     @property
     def limit(self) -> int:
@@ -129,9 +137,8 @@ def scan(
         Where rows of a Dask or Spark DataFrame are visited by a model that needs them again and
         again: coded and brought together on this machine, or coded and kept on the workers, which
         send tables of sums. ``"auto"`` brings small tables together. The model is the same, bit for
-        bit. Naive Bayes that is boosted or bagged, batch mixtures, clusterers, NBTrees and
-        `UnnaiveBayesClassifier` learn on workers; models that learn from sums alone always do, and
-        others bring their coded rows together.
+        bit. The guide on clusters lists the models that learn on workers; those that learn from
+        sums alone always do, and others bring their coded rows together.
 
     Returns
     -------

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from unnaive.common.compile import read_only
 from unnaive.table.codes import Native, RawCodes, order_of, read_categorical
 from unnaive.table.columns import read_numeric
-from unnaive.table.passes import CODING, COUNTING, Hook
+from unnaive.table.passes import CODING, COUNTING, Hook, WorkerHook
 from unnaive.table.schema import Schema
 from unnaive.table.storage import Storage, join_records
 
@@ -204,7 +204,7 @@ class Source(Protocol):
         """What later passes are compared with; None where rows cannot change, or are read once."""
         ...
 
-    def report_passes(self, hook: Hook | None) -> None:
+    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
         """What passes that read rows from elsewhere call on their way; see `Progress`."""
         ...
 
@@ -224,6 +224,7 @@ class Source(Protocol):
     ) -> tuple[Records[R], T] | None:
         """Records of blocks that stay with the rows, and a sum; None where rows come here.
 
+        A block may have no record: None.
         See `keep_records` of `table/records.py`.
         """
         ...
@@ -245,7 +246,7 @@ class MemorySource:
         self.block, self.schema = block, block.schema
         self.storage = Storage()
 
-    def report_passes(self, hook: Hook | None) -> None:
+    def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
         """Rows in memory need no reading: there is nothing to report."""
 
     def reduce(

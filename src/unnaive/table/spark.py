@@ -52,7 +52,8 @@ def open_scan(
             f"scan reads DataFrames of pyspark.sql; got a Spark {type(frame).__name__}. "
             "A pandas-on-Spark table has one as .to_spark()."
         )
-    if scan.picked is not None and scan.row_id is None:
+    by_number = scan.picked is not None and not scan.picked.reads_labels
+    if by_number and scan.row_id is None:
         raise ValueError(
             "this model takes rows by their numbers, and Spark's rows have none: name a column of "
             "row numbers, scan(..., row_id=)."
@@ -127,6 +128,7 @@ class SparkSource(PassSource):
         frame = _numbered(self.frame, self.reader.columns)
         with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
             records: SparkRecords[R] = SparkRecords(TASKS * cores(frame))
+            records.hook = self._worker_hook
             packets = frame.mapInArrow(_visitor(self.reader, fn, counts, add, kept=True), KEPT)
             total, seen = records.keep(packets, add)
             if not total:
@@ -196,7 +198,11 @@ def _visitor(
                 at += len(table)
                 results: list[Any] = [] if block is None else [fn(block)]
                 if kept:
-                    yield from (pack_kept(part, (record, None)) for record, _ in results)
+                    yield from (
+                        pack_kept(part, (record, None))
+                        for record, _ in results
+                        if record is not None
+                    )
                     results = [result for _, result in results]
                 if add is None:
                     yield from (pack(part, 0, result) for result in results)

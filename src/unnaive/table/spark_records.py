@@ -76,7 +76,7 @@ class SparkRecords(AwayRecords, Generic[R]):
             n = min(max(self._tasks, kept.where("kept is not null").count()), MOST_GROUPS)
             parts = kept.mapInArrow(_parter(place, select, n), KEPT).repartition(n, "part")
             new.keep(parts.select("part", "kept").mapInArrow(_gatherer(make), KEPT), int.__add__)
-        new.n_passes = self.n_passes
+        new._succeed(self)
         return new
 
     def release(self) -> None:

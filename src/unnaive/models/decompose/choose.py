@@ -15,7 +15,7 @@ from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Foreign
 from unnaive.answer.predict import fold_probabilities
 from unnaive.common.sklearn_private import check_method_params
-from unnaive.models.decompose.relabel import ClassRows, Clustering, join
+from unnaive.models.decompose.relabel import ClassRows, Clustering, join, number_parameter
 from unnaive.table.picking import take_rows
 from unnaive.table.storage import stretches
 
@@ -107,6 +107,16 @@ class Judge:
         for part in stretches(len(rows)):
             places[part] = np.searchsorted(train, rows[part])
         return places
+
+
+def choose_clusters(judge: Judge, clusterings: list[Clustering], most: int) -> None:
+    """Put other clusterings in place where held-out accuracy says so."""
+    proposed = [clusters.n_clusters for clusters in clusterings]
+    can_grow = number_parameter(judge.rows.clusterer) is not None
+    chosen = choose_numbers(judge, proposed, can_grow, most)
+    changed = {c: number for c, number in enumerate(chosen) if number != proposed[c]}
+    for c, clusters in zip(changed, judge.rows.cluster_each(changed, judge.n_jobs), strict=True):
+        clusterings[c] = clusters
 
 
 def choose_numbers(judge: Judge, proposed: Sequence[int], can_grow: bool, most: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,39 +14,26 @@ from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import fold_probabilities, joint
 from unnaive.answer.predict import probabilities as probabilities_of
-from unnaive.bayes.calibrate import Calibration, fit_calibration
+from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_visited
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.advice import silence
 from unnaive.common.sklearn_private import check_method_params
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._calibration import CALIBRATING, JudgedRows, replace_own, take_logs
+from unnaive.models._calibration import (
+    CALIBRATING,
+    JudgedRows,
+    recorded_visit,
+    replace_own,
+    take_logs,
+)
 from unnaive.models._halves import draw_halves
+from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Block, Source
 from unnaive.table.picking import take_rows
+from unnaive.table.records import keep_records
+from unnaive.table.scan import Scan
 from unnaive.table.storage import Storage, join, join_records
-
-
-def judge_pairs(
-    folded: Folded, without: Node, source: Source, n_rows: int, n_jobs: int | None = None
-) -> JudgedRows:
-    """Log probabilities of the classes of all rows of a source, whose labels are pairs.
-
-    ``without`` is the evidence for a row of each pair that was not counted.
-    """
-    labels = Labels(np.arange(len(folded.owner)))
-
-    def judge(block: Block) -> JudgedRows:
-        assert block.target is not None
-        pairs = groups_of(labels, block.target)
-        scores = joint(folded.inner, block, n_jobs)
-        replace_own(scores, joint(without, block, n_jobs), pairs)
-        votes = fold_probabilities(folded, probabilities(scores, n_jobs))
-        take_logs(votes)
-        weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        return JudgedRows(votes, folded.owner[pairs], weight)
-
-    return join(source, judge, n_rows, CALIBRATING)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +51,46 @@ class PairRows:
         params = check_method_params(self.X, self.params, indices=rows)
         pairs, ids = (self.storage.take(own, rows) for own in (self.pairs, self.row_ids))
         return PairRows(take_rows(self.X, rows), pairs, params, ids, self.storage)
+
+
+def calibrate_pairs(
+    folded: Folded, fitted: Any, rows: PairRows | Scan, n_jobs: int | None = None
+) -> Calibration | None:
+    """How sure to be of classes, around an estimator of the library; rows that are elsewhere have
+    their pairs there. None where rows are too few.
+    """
+    given: tuple[Any, ...] = (rows, None, None)
+    if isinstance(rows, PairRows):
+        if not (isinstance(fitted, NaiveBayesClassifier) and fitted.calibration == "none"):
+            return calibrate_halves(folded, fitted, rows, n_jobs)
+        given = (rows.X, rows.pairs, rows.params.get("sample_weight"))
+    source = fitted._rows_to_learn(*given, fitted.schema_)
+    return calibrate_left_out(folded, fitted._without_one(), source, n_jobs)
+
+
+def calibrate_left_out(
+    folded: Folded, without: Node, source: Source, n_jobs: int | None = None
+) -> Calibration:
+    """How sure to be of classes, by all rows of a source, whose labels are pairs.
+
+    ``without`` is the evidence for a row of each pair that was not counted. Rows are judged once,
+    and stay where they are.
+    """
+    labels = Labels(np.arange(len(folded.owner)))
+
+    def judge(block: Block) -> tuple[JudgedRows, int]:
+        assert block.target is not None
+        pairs = groups_of(labels, block.target)
+        scores = joint(folded.inner, block, n_jobs)
+        replace_own(scores, joint(without, block, n_jobs), pairs)
+        votes = fold_probabilities(folded, probabilities(scores, n_jobs))
+        take_logs(votes)
+        weight = np.ones(block.n_rows) if block.weight is None else block.weight
+        return JudgedRows(votes, folded.owner[pairs], weight), 0
+
+    records, _ = keep_records(source, judge, operator.add, CALIBRATING)
+    with records:
+        return fit_visited(recorded_visit(records), folded.n_outputs, n_jobs)
 
 
 def calibrate_halves(

@@ -171,22 +171,9 @@ def cluster(
     ``number`` replaces the clusterer's own number of clusters; ``params`` go to its ``fit``, those
     with one entry per row cut to the rows.
     """
-    name = number_parameter(clusterer)
-    if name is not None:
-        n_clusters = clusterer.get_params()[name] if number is None else number
-        if isinstance(n_clusters, (int, np.integer)):
-            clusterer.set_params(**{name: min(int(n_clusters), len(rows))})
     part = take_rows(X, rows)
     given = check_method_params(X, params, indices=rows)
-    try:
-        numbers = np.asarray(_labels(clusterer, part, given))
-    except ValueError as error:
-        raise ValueError(
-            f"{type(clusterer).__name__} could not cluster the {len(rows)} rows of the class "
-            f"{label!r}: {str(error).rstrip('.')}. Other libraries' clusterers may need numbers "
-            "without gaps: put a preprocessing step before it in a pipeline. If the class is too "
-            "small, pass a larger min_rows=."
-        ) from error
+    numbers = fit_labels(clusterer, part, len(rows), label, number, given)
     names = np.unique(np.concatenate([np.unique(numbers[part]) for part in stretches(len(rows))]))
     noise = bool(names[0] == -1)
     labels = storage.empty(len(rows), np.intp)
@@ -195,6 +182,26 @@ def cluster(
         if noise:  # rows that belong nowhere are a cluster of their own, the last
             labels[part] = (labels[part] - 1) % len(names)
     return Clustering(labels, len(names), noise, clusterer)
+
+
+def fit_labels(
+    clusterer: Any, X: Any, n_rows: int, label: Any, number: int | None, params: Any
+) -> NDArray[Any]:
+    """Fit a clusterer on the rows of a class, at most so many clusters as rows; their labels."""
+    name = number_parameter(clusterer)
+    if name is not None:
+        n_clusters = clusterer.get_params()[name] if number is None else number
+        if isinstance(n_clusters, (int, np.integer)):
+            clusterer.set_params(**{name: min(int(n_clusters), n_rows)})
+    try:
+        return np.asarray(_labels(clusterer, X, params))
+    except ValueError as error:
+        raise ValueError(
+            f"{type(clusterer).__name__} could not cluster the {n_rows} rows of the class "
+            f"{label!r}: {str(error).rstrip('.')}. Other libraries' clusterers may need numbers "
+            "without gaps: put a preprocessing step before it in a pipeline. If the class is too "
+            "small, pass a larger min_rows=."
+        ) from error
 
 
 def _labels(clusterer: Any, X: Any, params: Any) -> Any:
