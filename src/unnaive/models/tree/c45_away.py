@@ -74,7 +74,7 @@ def grow_away(
         refuse_change(n_rows, tally.n_rows)
         halves = rules.for_shares and 0 < tally.n_second < n_rows
         n_roots = 3 if halves else 1
-        if tally.n_broken or tally.weight[0] > HEAVIEST:
+        if tally.n_broken or tally.weight[0] >= HEAVIEST:
             return None
         with report_growing(n_rows, hook):
             return AwayTrees(records, tally, coders, len(labels), rules, n_roots).learn()

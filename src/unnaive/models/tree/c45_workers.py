@@ -47,14 +47,16 @@ class AwayRows:
     def n_rows(self) -> int:
         return len(self.groups)
 
-    def table(self, columns: Table, part: slice) -> Table:
-        """Some rows as kernels take them."""
-        groups = self.groups[part].astype(np.int64)
-        codes = np.empty((len(self.codes), len(groups)), np.uint16)
-        for slots, column in zip(codes, self.codes, strict=True):
-            slots[:] = column[part]
-        weight = self.weight[part].copy() if len(self.weight) else np.ones(len(groups))
-        return columns._replace(codes=codes, groups=groups, weight=weight)
+
+def _table(
+    columns: Table, codes: list[NDArray[Any]], groups: NDArray[Any], weight: NDArray[Any]
+) -> Table:
+    """Rows as kernels take them."""
+    slots = np.empty((len(codes), len(groups)), np.uint16)
+    for row, column in zip(slots, codes, strict=True):
+        row[:] = column
+    weights = weight.astype(np.float64) if len(weight) else np.ones(len(groups))
+    return columns._replace(codes=slots, groups=groups.astype(np.int64), weight=weights)
 
 
 class Tally(NamedTuple):
@@ -109,7 +111,8 @@ def _lead(paths: Paths, rows: AwayRows) -> Iterator[tuple[Table, Nodes]]:
     columns = Table(*map(np.array, paths.columns))  # what comes by a message may be read-only
     sent, share, live = Nodes(*map(np.array, paths.nodes)), *map(np.array, paths[2:4])
     for part in stretches(rows.n_rows):
-        table, second = rows.table(columns, part), rows.second[part]
+        codes, second = [column[part] for column in rows.codes], rows.second[part]
+        table = _table(columns, codes, rows.groups[part], rows.weight[part])
         all_rows = np.arange(len(second))
         of_roots = [all_rows, all_rows[~second], all_rows[second]][: paths.n_roots]
         edges, members = np.cumsum([0, *map(len, of_roots)]), np.concatenate(of_roots)
@@ -161,13 +164,13 @@ def sum_nodes(
 class NodeRows:
     """Rows of some nodes, each there with a fraction of its weight."""
 
-    PER_ROW: ClassVar = {"codes": 1, "groups": 0, "weight": 0, "fraction": 0, "node": 0}
+    PER_ROW: ClassVar = {"codes": 0, "groups": 0, "weight": 0, "fraction": 0, "node": 0}
 
-    codes: NDArray[np.uint16]
-    groups: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    codes: list[NDArray[Any]]
+    groups: NDArray[Any]
+    weight: NDArray[np.uint32]
     fraction: NDArray[np.float32]
-    node: NDArray[np.int64]
+    node: NDArray[np.int32]
 
     @property
     def n_rows(self) -> int:
@@ -177,17 +180,17 @@ class NodeRows:
 def rows_of_nodes(paths: Paths, some: NDArray[np.int64], rows: AwayRows, _state: Any) -> NodeRows:
     """The rows of a record that are in some nodes; one may be in several."""
     parts = []
-    for table, nodes in _lead(paths, rows):
+    for part, (table, nodes) in zip(stretches(rows.n_rows), _lead(paths, rows), strict=True):
         start, stop = nodes.start[some], nodes.stop[some]
         places = np.concatenate([np.arange(a, b) for a, b in zip(start, stop, strict=True)])
         members = nodes.members[places]
         parts.append(
             NodeRows(
-                table.codes[:, members],
-                table.groups[members],
-                table.weight[members],
+                [column[part][members] for column in rows.codes],
+                rows.groups[part][members],
+                table.weight[members].astype(np.uint32),
                 nodes.fraction[places],
-                np.repeat(some, stop - start),
+                np.repeat(some.astype(np.int32), stop - start),
             )
         )
     return join_records(parts)
@@ -225,12 +228,9 @@ def finish_nodes(
     trees = {}
     for node, some in zip(numbers.tolist(), np.split(order, starts[1:]), strict=True):
         i = int(np.searchsorted(beneath.node, node))
-        table = columns._replace(
-            codes=np.ascontiguousarray(rows.codes[:, some]),
-            ordinary=beneath.ordinary[i].copy(),
-            groups=rows.groups[some],
-            weight=rows.weight[some],
-        )
+        columns = columns._replace(ordinary=beneath.ordinary[i].copy())
+        codes = [column[some] for column in rows.codes]
+        table = _table(columns, codes, rows.groups[some], rows.weight[some])
         place = Place(int(beneath.depth[i]), rows.fraction[some], float(beneath.weight[i]))
         trees[node] = _compact(grow_and_prune(table, n_classes, rules, Storage(), place), table)
     return trees
