@@ -65,6 +65,7 @@ def works() -> dict[str, Callable[[], None]]:
         "many": _use_many,
         "shapes": _use_shapes,
         "options": _use_options,
+        "workers": _use_workers,
         "timeline": _use_timeline,
         "csv": _use_csv,
     }
@@ -126,6 +127,37 @@ def _use_options() -> None:
         NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
     ):
         _use(partial(clone, model))
+
+
+def _use_workers() -> None:
+    """Trees that grow as if their rows were on workers."""
+    from unnaive import FlexibleNBTreeClassifier, NBTreeClassifier
+    from unnaive.models.tree import away
+    from unnaive.table.records import MemoryRecords
+    from unnaive.table.source import MemorySource
+
+    class Workers(MemorySource):
+        def keep_away(self, fn: Any, add: Any, name: str = "") -> Any:  # noqa: ARG002
+            record, share = fn(self.block)
+            return MemoryRecords([record]), share
+
+    def on_workers(cls: Any) -> Any:
+        model = cls(min_error_reduction=0.0, max_depth=1)
+        read = model._read_for_tree
+
+        def read_there(*given: Any) -> Any:
+            source, *rest = read(*given)
+            return Workers(source.block), *rest
+
+        model._read_for_tree = read_there
+        return model
+
+    large, away.SMALL = away.SMALL, 0
+    try:
+        for cls in (NBTreeClassifier, FlexibleNBTreeClassifier):
+            _use(partial(on_workers, cls))
+    finally:
+        away.SMALL = large
 
 
 def _use_timeline() -> None:
