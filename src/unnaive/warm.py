@@ -65,7 +65,7 @@ def works() -> dict[str, Callable[[], None]]:
         "many": _use_many,
         "shapes": _use_shapes,
         "options": _use_options,
-        "away": _use_away,
+        "workers": _use_workers,
         "timeline": _use_timeline,
         "csv": _use_csv,
     }
@@ -129,22 +129,37 @@ def _use_options() -> None:
         _use(partial(clone, model))
 
 
-def _use_away() -> None:
-    """Trees of rows that stay on workers."""
-    from unnaive import C45Classifier
-    from unnaive.models.tree.c45_away import AwayTrees
-    from unnaive.models.tree.c45_workers import code_rows
+def _use_workers() -> None:
+    """Trees that grow as if their rows were on workers."""
+    from unnaive import C45Classifier, FlexibleNBTreeClassifier, NBTreeClassifier
+    from unnaive.models.tree import away, c45_away
     from unnaive.table.records import MemoryRecords
+    from unnaive.table.source import MemorySource
 
-    model = C45Classifier()
-    for X, y, _ in tables():
-        source, summary, factor = model._read_for_tree(X, y, None)
-        coders, labels = model._fine_coders(summary, factor), summary.labels
-        rows, tally = next(source.each(partial(code_rows, coders, labels, factor)))
-        records = MemoryRecords([rows])
-        trees = AwayTrees(records, tally, coders, len(labels), model._rules(), n_roots=3)
-        trees.few = 60.0
-        trees.learn()
+    class Workers(MemorySource):
+        def keep_away(self, fn: Any, add: Any, name: str = "") -> Any:  # noqa: ARG002
+            record, share = fn(self.block)
+            return MemoryRecords([record]), share
+
+    def on_workers(cls: Any, **options: Any) -> Any:
+        model = cls(**options)
+        read = model._read_for_tree
+
+        def read_there(*given: Any) -> Any:
+            source, *rest = read(*given)
+            return Workers(source.block), *rest
+
+        model._read_for_tree = read_there
+        return model
+
+    sizes = away.SMALL, c45_away.FEW
+    away.SMALL, c45_away.FEW = 0, (60, 0, 0)
+    try:
+        for cls in (NBTreeClassifier, FlexibleNBTreeClassifier):
+            _use(partial(on_workers, cls, min_error_reduction=0.0, max_depth=1))
+        _use(partial(on_workers, C45Classifier))
+    finally:
+        away.SMALL, c45_away.FEW = sizes
 
 
 def _use_timeline() -> None:

@@ -170,7 +170,7 @@ class AwayGrower:
     def _judge(self, questions: list[Question]) -> list[NDArray[np.float64]]:
         """By question, weight of the rows that are right, and how many rows each part has."""
         n_cells = int((self.shape.sizes[list(self.shape.numeric)] + 1).sum())
-        if self.fixed is not None:
+        if self.fixed is not None or not n_cells:
             for question in questions:
                 self._number(question, [])
             fine: list[list[Question]] = []
@@ -339,7 +339,7 @@ def _batches(
     room = 0
     for question, n in zip(questions, n_slots, strict=True):
         room -= n * shape.n_classes
-        if room < 0:
+        if not batches or room < 0:
             batches.append([])
             room = CELLS - n * shape.n_classes
         batches[-1].append(question)
