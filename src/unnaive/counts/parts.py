@@ -190,7 +190,7 @@ def _sort_values(
 
 
 def _number_codes(
-    block: Block, j: int, column: Column, starts: NDArray[np.intp], _: int
+    block: Block, j: int, column: Column, starts: NDArray[np.intp], _limit: int
 ) -> _PartCells:
     raw = block.categorical(j)
     looked_up = _look_up_cells(raw.slots.astype(np.int32), len(raw.values), starts)
