@@ -90,10 +90,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     numeric : <rules> or dict, default="best"
         How numeric columns are cut, once, before training; see `NaiveBayesClassifier`. The paper
         has ``"sigma"``.
-    n_bins : int, default=6
-        Intervals of rules that are told how many to make: fewer than elsewhere, because experts
-        share the rows.
-    bandwidth, class_weight, categorical_features, max_categories, grid_limit :
+    n_bins, bandwidth, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
     calibration : {"slope", "none"}, default="slope"
         Whether `fit` calibrates the probabilities, as `BaggedNaiveBayesClassifier` does, by rows
@@ -169,7 +166,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         training: str = "online",
         shuffle: bool = True,
         numeric: str | Mapping[Any, str] = "best",
-        n_bins: int = 6,
+        n_bins: int = 10,
         bandwidth: str | float = "conditional",
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
