@@ -122,7 +122,9 @@ def test_best_is_mdl_or_frequency_by_rows_left_out(seed):
     x = rng.normal(size=150).round(seed % 3)
     strength = [0.0, 0.7, 3.0][seed // 3]
     y = (rng.random(150) < 1 / (1 + np.exp(-strength * x))).astype(int)
-    cuts = [Discretizer(rule, n_bins=5).fit(x[:, None], y).cuts_[0] for rule in ("mdl", "frequency")]
+    cuts = [
+        Discretizer(rule, n_bins=5).fit(x[:, None], y).cuts_[0] for rule in ("mdl", "frequency")
+    ]
     gains = [left_out(x, y, each) for each in cuts]
     gains[0] -= len(cuts[0]) * np.log(len(np.unique(x)))
     best = Discretizer("best", n_bins=5).fit(x[:, None], y).cuts_[0]

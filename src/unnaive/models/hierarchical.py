@@ -68,9 +68,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     Parameters
     ----------
     layers : sequence of int or "grow", default=(12,)
-        Children of every gate, by layer: ``(4,)`` is one gate over four experts (the paper's), ``(2,
-        2)`` a root over two gates of two each. ``"grow"`` grows while cross-validated accuracy
-        improves.
+        Children of every gate, by layer: ``(4,)`` is one gate over four experts, as in the paper,
+        ``(2, 2)`` a root over two gates of two each. ``"grow"`` grows while cross-validated
+        accuracy improves.
     n_sweeps : int, default=5
         How often all rows are visited.
     sigma : float, default=0.1
