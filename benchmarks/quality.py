@@ -81,7 +81,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "boosted-probability": lambda: BoostedNaiveBayesClassifier(
         algorithm="probability", random_state=0, n_jobs=2
     ),
-    "mixture-1-4": lambda: HierarchicalMixtureClassifier(random_state=0, n_jobs=2),
+    "mixture-1-4": lambda: HierarchicalMixtureClassifier(layers=(4,), random_state=0, n_jobs=2),
     "mixture-2-2": lambda: HierarchicalMixtureClassifier(layers=(2, 2), random_state=0, n_jobs=2),
     "mixture-grow": lambda: HierarchicalMixtureClassifier(layers="grow", random_state=0, n_jobs=2),
     "adaboost-nbtree": lambda: Around(partial(NBTreeClassifier, random_state=0), random_state=0),

@@ -145,9 +145,6 @@ EXCUSED: dict[str, dict[str, str]] = {
     "C45Classifier": {
         _EQUIVALENCE: "a row of weight 2 is in one half of those that calibrate it; two are apart"
     },
-    "HierarchicalMixtureClassifier": {
-        _EQUIVALENCE: "online training visits rows one after the other, in a random order"
-    },
     "UnnaiveBayesClassifier": {
         _EQUIVALENCE: "a row of weight 2 is held out by one bag; two rows are held out apart"
     },
@@ -156,8 +153,6 @@ EXCUSED: dict[str, dict[str, str]] = {
 
 def excused(estimator: Any) -> dict[str, str]:
     """The checks that one configuration may fail."""
-    if getattr(estimator, "training", None) == "batch":
-        return {}
     if estimator in [TREES[1], *UNNAIVE[1:], *FORESTS[1:], AROUND[3]]:  # these draw no rows
         return {}
     return EXCUSED.get(type(estimator).__name__, {})

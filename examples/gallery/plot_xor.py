@@ -32,7 +32,7 @@ y = np.where(corner[:, 0] == corner[:, 1], "same", "different")
 models = {
     "naive Bayes": NaiveBayesClassifier(numeric="gaussian"),
     "C4.5": C45Classifier(min_rows=20),
-    "mixture, 4 experts": HierarchicalMixtureClassifier(n_sweeps=20, random_state=0),
+    "mixture, 4 experts": HierarchicalMixtureClassifier(layers=(4,), n_sweeps=20, random_state=0),
     "decomposition": ClassDecompositionClassifier(random_state=0),
 }
 across = np.linspace(-0.7, 1.7, 120)

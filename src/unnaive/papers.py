@@ -26,6 +26,7 @@ Make = Callable[[Any], Any]  # a seed to an unfitted model
 
 # Wiering cuts numbers at whole standard deviations from the mean; counters start at 0.1.
 _WIERING: dict[str, Any] = {"numeric": "sigma", "alpha": 0.1, "prior_alpha": 0.1}
+MIXTURE: dict[str, Any] = {"numeric": "sigma", "gamma": 0.1}
 # Elkan's ten bins of equal width; Laplace's pseudo-count keeps every logarithm finite.
 _ELKAN: dict[str, Any] = {"numeric": "width", "n_bins": 10, "alpha": 1}
 
@@ -70,10 +71,10 @@ CONFIGURATIONS: dict[str, dict[str, Make]] = {
     "wiering": {
         "NB": lambda _: NaiveBayesClassifier(**_WIERING),
         "1-4 HM": lambda seed: HierarchicalMixtureClassifier(
-            layers=(4,), calibration="none", random_state=seed
+            layers=(4,), calibration="none", random_state=seed, **MIXTURE
         ),
         "2-2 HM": lambda seed: HierarchicalMixtureClassifier(
-            layers=(2, 2), calibration="none", random_state=seed
+            layers=(2, 2), calibration="none", random_state=seed, **MIXTURE
         ),
         "bagging": lambda seed: BaggedNaiveBayesClassifier(
             voting="hard", calibration="none", random_state=seed, **_WIERING

@@ -105,6 +105,45 @@ def test_frequency_never_tears_equal_values_apart():
     assert (abs(counts - 1250) <= 1).all()
 
 
+def left_out(x, y, cuts):
+    """Log-likelihood of the classes, each given the other rows of its interval."""
+    at, total = np.searchsorted(cuts, x), 0.0
+    for i in range(len(x)):
+        others = np.arange(len(x)) != i
+        here = others & (at == at[i])
+        same = (y[here] == y[i]).sum() + 2.0 * (y == y[i]).mean()
+        total += np.log(same / (here.sum() + 2.0))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_best_is_mdl_or_frequency_by_rows_left_out(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=150).round(seed % 3)
+    strength = [0.0, 0.7, 3.0][seed // 3]
+    y = (rng.random(150) < 1 / (1 + np.exp(-strength * x))).astype(int)
+    cuts = [
+        Discretizer(rule, n_bins=5).fit(x[:, None], y).cuts_[0] for rule in ("mdl", "frequency")
+    ]
+    gains = [left_out(x, y, each) for each in cuts]
+    gains[0] -= len(cuts[0]) * np.log(len(np.unique(x)))
+    best = Discretizer("best", n_bins=5).fit(x[:, None], y).cuts_[0]
+    np.testing.assert_array_equal(best, cuts[0 if gains[0] >= gains[1] else 1])
+
+
+def test_best_follows_weak_effects_finds_single_values_and_leaves_noise_alone():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    weak, noise = rng.normal(0.5 * y), rng.normal(size=200)
+    single = np.where(rng.random(200) < 0.3 * y, 99.0, rng.normal(size=200))
+    X = np.column_stack([weak, noise, single])
+    weak_cuts, no_cuts, single_cuts = Discretizer("best", n_bins=4).fit(X, y).cuts_
+    assert len(weak_cuts) == 3
+    assert len(Discretizer().fit(X, y).cuts_[0]) <= 1
+    assert len(no_cuts) == 0
+    assert single_cuts[-1] > single[single < 99].max()
+
+
 def test_sigma_cuts_at_mean_plus_whole_deviations():
     x = RNG.normal(5, 2, size=(1000, 1))
     cuts = Discretizer("sigma").fit(x).cuts_[0]

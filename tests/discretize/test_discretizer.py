@@ -66,7 +66,7 @@ def test_compact_keeps_the_cuts_and_forgets_the_counts():
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"method": "best"}, "method must be one of 'mdl', 'width'.*got 'best'"),
+        ({"method": "better"}, "method must be one of 'mdl', 'width'.*got 'better'"),
         ({"method": {"city": "mdl"}}, "column 'city', which holds categories, not numbers"),
         ({"method": {"nowhere": "mdl"}}, "method names 'nowhere', which is not a column"),
         ({"n_bins": 1}, "n_bins must be a whole number, 2 or more; got 1"),

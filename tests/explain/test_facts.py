@@ -140,8 +140,8 @@ def test_other_parts_of_a_row_can_be_asked_for():
         ValueError, match="piece 'bag 1' is not among the parts that answer for the row: gate 0"
     ):
         waterfall_of(row, piece="bag 1")
-    with pytest.raises(ValueError, match="piece must be a number from 0 to 3; got 9"):
-        waterfall_of(row, piece=9)
+    with pytest.raises(ValueError, match="piece must be a number from 0 to 11; got 19"):
+        waterfall_of(row, piece=19)
     with pytest.raises(ValueError, match="label='x' is not one of the classes: maybe, no, yes"):
         waterfall_of(row, "x")
     with pytest.raises(ValueError, match="label and against are both 'no'"):

@@ -110,7 +110,7 @@ def test_one_expert_one_batch_sweep_no_noise_is_naive_bayes(rule, options):
     """Given its pseudo-counts; its counters round the weights of rows, so class weights nearly."""
     X, y = mixed_table(400)
     exact = "class_weight" not in options
-    plain = NaiveBayesClassifier(numeric=rule, alpha=0.1, prior_alpha=0.1, **options).fit(X, y)
+    plain = NaiveBayesClassifier(numeric=rule, alpha=0.5, prior_alpha=0.5, **options).fit(X, y)
     once = {"layers": (1,), "n_sweeps": 1, "noise": 0, "training": "batch", "calibration": "none"}
     model = Mixture(numeric=rule, **once, **options)
     evidence, expected = model.fit(X, y).evidence(X), plain.evidence(X)

@@ -20,6 +20,7 @@ from unnaive import (
     NBTreeClassifier,
     merge,
 )
+from unnaive.bayes import calibrate_values
 from unnaive.bayes.calibrate import (
     COLUMN_RIDGE,
     LEAST_SLOPE,
@@ -27,6 +28,7 @@ from unnaive.bayes.calibrate import (
     fit_calibration,
     fit_columns,
 )
+from unnaive.bayes.calibrate_values import VALUE_RIDGE, fit_values
 from unnaive.explain.report.words import describe
 from unnaive.models import _calibration
 from unnaive.models.ensemble import left_out
@@ -38,6 +40,7 @@ MODELS = [
     BoostedNaiveBayesClassifier(calibration="columns"),
     NBTreeClassifier(random_state=0, min_node_size=60),
     FlexibleNBTreeClassifier(random_state=0, min_node_size=60),
+    BoostedNaiveBayesClassifier(calibration="values"),
 ]
 each = pytest.mark.parametrize("model", MODELS, ids=repr)
 
@@ -104,6 +107,79 @@ def test_few_rows_leave_the_slope_that_columns_share():
     np.testing.assert_allclose(found.columns, shared, atol=0.3)
 
 
+def values_of(seed, n=400, n_classes=3):
+    """Columns whose evidence is too weak, missing here and there, and one without evidence."""
+    logs, groups = evidence_of(seed, n, 3, n_classes)
+    rng = np.random.default_rng(seed)
+    slots = np.zeros((n, 3), dtype=np.uint16)
+    for j in range(2):
+        told = (groups + rng.integers(0, 2, n)) % n_classes + 1
+        slots[:, j] = np.where(rng.random(n) < 0.1, 0, told)
+    logs[:, 3] = 0.0
+    sizes, first = [n_classes + 2, n_classes + 2, 1], [1, 0, 1]
+    return logs, slots, groups, first, sizes
+
+
+def values_twin(logs, slots, groups, weight, calibration, first, sizes):
+    """The definition, minimized by another method."""
+    factors = np.append(calibration.slope, calibration.columns)
+    base = np.einsum("ijc,j->ic", logs, factors) + calibration.intercept
+    (n, _, n_classes), ridge = logs.shape, VALUE_RIDGE * 2  # two columns have evidence
+    ends = np.cumsum([size * n_classes for size in sizes])
+
+    def parts(point):
+        return [part.reshape(-1, n_classes) for part in np.split(point, ends)]
+
+    def loss(point):
+        *shifts, prior = parts(point)
+        z = base + prior
+        for j, shift in enumerate(shifts):
+            z = z + np.where((slots[:, j] >= first[j])[:, None], shift[slots[:, j]], 0.0)
+        own = logsumexp(z, axis=1) - z[np.arange(n), groups]
+        pull = ridge * (point[: ends[-1]] ** 2).sum() + SHIFT_RIDGE * (prior**2).sum()
+        return weight @ own + 0.5 * pull
+
+    start = np.zeros(ends[-1] + n_classes)
+    return loss, parts(minimize(loss, start, method="L-BFGS-B", tol=1e-10).x)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_values_are_shifted_to_where_classes_are_most_probable(n_classes, monkeypatch):
+    monkeypatch.setattr(calibrate_values, "CLOSE", 1e-6)
+    monkeypatch.setattr(calibrate_values, "SWEEPS", 1000)
+    logs, slots, groups, first, sizes = values_of(n_classes, n_classes=n_classes)
+    weight = np.random.default_rng(0).integers(1, 4, len(groups)).astype(float)
+    calibration = fit_columns(logs, groups, weight)
+    shifts = fit_values(logs, slots, groups, weight, calibration, first, sizes)
+    loss, expected = values_twin(logs, slots, groups, weight, calibration, first, sizes)
+    least = loss(np.concatenate([part.ravel() for part in expected]))
+    assert loss(np.concatenate([part.ravel() for part in shifts])) <= least * (1 + 1e-5)
+    for shift, other in zip(shifts, expected, strict=True):  # what all classes share says nothing
+        centred = (each - each.mean(axis=1, keepdims=True) for each in (shift, other))
+        np.testing.assert_allclose(*centred, atol=0.01)
+    assert not shifts[0][0].any()  # missing says nothing
+    assert shifts[1][0].any()  # but where it is a value
+    assert not shifts[0][-1].any()  # no row is in the slot of unseen values
+
+
+def test_shifts_know_no_order_and_weight_is_repetition():
+    logs, slots, groups, first, sizes = values_of(0, n=5000)
+    weight = np.random.default_rng(1).integers(0, 3, len(groups)).astype(float)
+    rows = np.repeat(np.arange(len(groups)), weight.astype(int))
+    order = np.random.default_rng(2).permutation(rows)
+    calibration = fit_columns(logs, groups, weight)
+    one = fit_values(logs, slots, groups, weight, calibration, first, sizes)
+    again = (logs[order], slots[order], groups[order], np.ones(len(order)))
+    for shift, other in zip(one, fit_values(*again, calibration, first, sizes), strict=True):
+        assert (shift == other).all()
+    real = weight * 0.37  # sums of real weights are exact too
+    turned = np.random.default_rng(3).permutation(len(groups))
+    one = fit_values(logs, slots, groups, real, calibration, first, sizes)
+    again = (logs[turned], slots[turned], groups[turned], real[turned])
+    for shift, other in zip(one, fit_values(*again, calibration, first, sizes), strict=True):
+        assert (shift == other).all()
+
+
 def repeated(n=600, seed=0):
     """One column five times, and two that say something else."""
     rng = np.random.default_rng(seed)
@@ -167,7 +243,7 @@ def test_bars_with_factors_add_up_and_everything_reads_them(model, tmp_path):
     )
 
 
-@each
+@pytest.mark.parametrize("model", MODELS[:-1], ids=repr)
 def test_factors_multiply_the_evidence_of_the_model_without_them(model):
     X, y = mixed_table(300, classes=2)
     calibrated = clone(model).fit(X, y)
@@ -181,7 +257,7 @@ def test_factors_multiply_the_evidence_of_the_model_without_them(model):
 def test_files_give_the_factors_of_memory(tmp_path):
     X, y = mixed_table(500)
     X.assign(label=y).to_parquet(tmp_path / "rows.parquet", row_group_size=90)
-    for model in (MODELS[0], MODELS[3], MODELS[4]):
+    for model in (MODELS[0], MODELS[3], MODELS[4], MODELS[-1]):
         scan = unnaive.scan(tmp_path / "rows.parquet")
         assert_same_model(clone(model).fit(X, y), clone(model).fit(scan, "label"))
 
@@ -203,7 +279,8 @@ def test_factors_of_large_tables_come_from_rows_that_are_drawn(monkeypatch, tmp_
     some = clone(MODELS[3]).fit(X, y)
     assert (some.answer_.root.columns != boosted.answer_.root.columns).any()
     np.testing.assert_allclose(some.answer_.root.columns, boosted.answer_.root.columns, atol=0.5)
-    assert_same_model(some, clone(MODELS[3]).fit(scan, "label"))
+    for model in (MODELS[3], MODELS[-1]):
+        assert_same_model(clone(model).fit(X, y), clone(model).fit(scan, "label"))
 
 
 def test_bags_of_trees_weigh_the_rows_that_are_drawn_as_their_bags_do(monkeypatch, tmp_path):

@@ -90,7 +90,7 @@ def test_it_equals_the_twin(layers, training, seed):
 def test_one_expert_one_sweep_no_noise_is_naive_bayes(training):
     X, y = mixed_table(300)
     model = MIXTURE(layers=(1,), n_sweeps=1, noise=0, training=training).fit(X, y)
-    plain = NaiveBayesClassifier(numeric="sigma", alpha=0.1, prior_alpha=0.1).fit(X, y)
+    plain = NaiveBayesClassifier(numeric="best", alpha=0.5, prior_alpha=0.5).fit(X, y)
     evidence, expected = model.evidence(X), plain.evidence(X)
     expert = evidence.parts[-1]
     np.testing.assert_array_equal(expert.bars, expected.bars)

@@ -555,7 +555,7 @@ TERM = (*SCORER, "terms", "$tuple", 0)
         (SAMPLE, assign(("is",), "Discretizer"), "parameters that Discretizer does not have"),
         (SAMPLE, assign(("parameters", "alpha"), -1), "alpha must be a number, 0 or more"),
         (SAMPLE, assign(("parameters", "missing"), "perhaps"), "missing must be 'skip' or 'value'"),
-        (SAMPLE, assign(("parameters", "numeric"), "best"), "numeric must be one of"),
+        (SAMPLE, assign(("parameters", "numeric"), "better"), "numeric must be one of"),
         (SAMPLE, assign(("parameters", "colour"), 1), "parameters that NaiveBayesClassifier does"),
         (SAMPLE, assign(("parameters", "n_jobs"), 0), "n_jobs is 0"),
         (SAMPLE, assign(("splitters", "cv"), ["KFold", {}]), "splitters that NaiveBayes"),

@@ -46,6 +46,7 @@ class ColumnSums:
     whole: Spread
 
 
+PRIOR_ROWS = 2.0  # weight, in rows, of the classes' own shares in an interval that is judged
 RULES: dict[str, type[Rule]] = {}
 
 
@@ -157,6 +158,33 @@ class Frequency(_HasBins, CuttingRule, name="frequency"):
         tie = 1e-9 * ranks[-1]
         nearest = np.where(goals - ranks[before] <= ranks[after] - goals + tie, before, after)
         return between(column.grid, np.unique(nearest) + 1)
+
+
+class Best(_HasBins, CuttingRule, name="best"):
+    """Takes the cuts of ``mdl`` or ``n_bins`` intervals of equal frequency, whichever tell more.
+
+    That is under which the classes of rows are more probable, each judged by the other rows of its
+    interval; MDL, which looked for its cuts among all cells, pays for each as one choice of these.
+    Few rows seldom pay for cuts by MDL; equal frequency misses a value that stands out.
+    """
+
+    supervised = True
+
+    def cuts(self, column: ColumnSums) -> NDArray[np.float64]:
+        mdl, even = Mdl().cuts(column), Frequency(self.n_bins).cuts(column)
+        paid = len(mdl) * np.log(column.grid.size)
+        return mdl if _left_out(column, mdl) - paid >= _left_out(column, even) else even
+
+
+def _left_out(column: ColumnSums, cuts: NDArray[np.float64]) -> float:
+    """Log-likelihood of the classes of all rows, each given the other rows of its interval."""
+    starts = np.searchsorted(column.grid.low, cuts, side="right")
+    counts = np.add.reduceat(column.counts, np.concatenate(([0], starts)), axis=1)
+    whole = counts.sum(axis=0)
+    share = counts.sum(axis=1, keepdims=True) / whole.sum()
+    others = np.maximum(counts - 1.0, 0.0) + PRIOR_ROWS * share
+    given = others / (np.maximum(whole - 1.0, 0.0) + PRIOR_ROWS)
+    return float((counts * np.log(given, out=np.zeros_like(given), where=counts > 0.0)).sum())
 
 
 class Sigma(CuttingRule, name="sigma"):

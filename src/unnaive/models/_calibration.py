@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class JudgedRows:
         columns[alone] = shared.columns
         return replace(shared, columns=columns)
 
-    def weigh_classes(self, totals: NDArray[np.float64]) -> JudgedRows:
+    def weigh_classes(self, totals: NDArray[np.float64]) -> Self:
         """The same rows, such that the rows of each class weigh so much in all."""
         drawn = np.bincount(self.groups, self.weight, len(totals))
         factor = np.divide(totals, drawn, out=np.zeros_like(totals), where=drawn > 0.0)

@@ -59,13 +59,15 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     learning_rate : float or None, default=None
         Factor of every round's vote. None is 0.1 for ``"real"``, where naive Bayes is surer of
         itself than it should be, and 1 for the others, as in the papers.
-    calibration : {"columns", "slope", "none"} or None, default=None
+    calibration : {"values", "columns", "slope", "none"} or None, default=None
         Whether all evidence, or all votes, are multiplied by one factor (``"slope"``), and every
         class has an intercept, such that the classes of rows are most probable, each judged as if
         it had not been counted in any round; ``"columns"`` (for ``algorithm="real"``) has a factor
-        for each column. With ``algorithm="real"`` the rounds themselves then weigh rows as if they
-        had not been counted, and take their counts for those of as many equal rows as say as much.
-        None is ``"columns"`` for ``"real"``, ``"slope"`` for the others. ``"none"`` is the papers'.
+        for each column, and ``"values"`` then adds to the evidence of every value of a column as
+        much as rows ask for against a pull to none. With ``algorithm="real"`` the rounds
+        themselves then weigh rows as if they had not been counted, and take their counts for those
+        of as many equal rows as say as much. None is ``"values"`` for ``"real"``, ``"slope"`` for
+        the others. ``"none"`` is the papers'.
     early_stopping : bool, default=False
         Hold rows out and stop when their log loss no longer falls; the best number of rounds is
         kept.
@@ -73,7 +75,7 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
         Share of rows held out for early stopping.
     n_iter_no_change : int, default=5
         Rounds without gain before early stopping.
-    numeric : <rules> or dict, default="mdl"
+    numeric : <rules> or dict, default="best"
         How numeric columns are cut, once, before the rounds; see `NaiveBayesClassifier`.
     n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \
 max_categories, grid_limit :
@@ -149,7 +151,7 @@ max_categories, grid_limit :
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
-        numeric: str | Mapping[Any, str] = "mdl",
+        numeric: str | Mapping[Any, str] = "best",
         n_bins: int = 10,
         bandwidth: str | float = "conditional",
         alpha: float = 0.5,
@@ -231,7 +233,7 @@ max_categories, grid_limit :
         )  # fmt: skip
         way, real, watch = self._calibration(), self.algorithm == "real", 0.0
         leave_out = partial(_leave_out, start, smoothing) if real and way != "none" else None
-        if way == "columns":
+        if way in ("columns", "values"):
             n_numbers = (1 + len(start.coarse.coders)) * start.n_classes
             watch = calibrating_share(split.n_learning, n_numbers)
         booster = Booster(
@@ -291,25 +293,31 @@ max_categories, grid_limit :
             scorers = (root.scorer, _add_rounds(without, boosted.votes, prior))
             if booster.watch:
                 judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
-                return calibrated(root, judged.fit(self.n_jobs))
+                calibration = judged.fit(self.n_jobs)
+                node = calibrated(root, calibration)
+                if self._calibration() == "columns":
+                    return node
+                assert isinstance(node, EvidenceTable)
+                return judged.shift_values(node, calibration, self.missing)
             rounds = [(*scorers, 1.0)]
         return calibrated(root, judge_rounds(booster.records, rounds, self.algorithm, self.n_jobs))
 
     def _calibration(self) -> str:
         if self.calibration is None:
-            return "columns" if self.algorithm == "real" else "slope"
+            return "values" if self.algorithm == "real" else "slope"
         return self.calibration
 
     def _check_parameters(self) -> None:
         self._check_counting()
         if self.calibration is not None:
-            check_calibration(self, "columns")
+            check_calibration(self, "columns", "values")
         check_number(self, "n_estimators", 1, whole=True)
         check_word(self, "algorithm", *ALGORITHMS)
-        if self.calibration == "columns" and self.algorithm != "real":
+        if self.calibration in ("columns", "values") and self.algorithm != "real":
             raise ValueError(
-                f"calibration='columns' needs algorithm='real': with {self.algorithm!r} rounds "
-                "vote, and columns have no evidence of their own; take calibration='slope'."
+                f"calibration={self.calibration!r} needs algorithm='real': with "
+                f"{self.algorithm!r} rounds vote, and columns have no evidence of their own; take "
+                "calibration='slope'."
             )
         if self.learning_rate is not None:
             check_number(self, "learning_rate", 1e-9)

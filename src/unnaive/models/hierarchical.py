@@ -67,9 +67,10 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     Parameters
     ----------
-    layers : sequence of int or "grow", default=(4,)
-        Children of every gate, by layer: ``(4,)`` is one gate over four experts, ``(2, 2)`` a root
-        over two gates of two each. ``"grow"`` grows while cross-validated accuracy improves.
+    layers : sequence of int or "grow", default=(12,)
+        Children of every gate, by layer: ``(4,)`` is one gate over four experts, as in the paper,
+        ``(2, 2)`` a root over two gates of two each. ``"grow"`` grows while cross-validated
+        accuracy improves.
     n_sweeps : int, default=5
         How often all rows are visited.
     sigma : float, default=0.1
@@ -77,8 +78,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         exp(-sigma (1 - p)): small values make experts part slowly.
     likelihood : {"gaussian", "bernoulli"}, default="gaussian"
         The paper's, as ``sigma`` says; or p itself, which it names too: experts part at once.
-    gamma : float, default=0.1
-        Pseudo-count of every counter, at least 1e-6.
+    gamma : float, default=0.5
+        Pseudo-count of every counter, at least 1e-6; 0.1 in the paper.
     noise : float, default=0.01
         Counters start with a random number from 0 to this, so that experts come to differ.
     training : {"online", "batch"}, default="online"
@@ -86,8 +87,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         not depend on their order or grouping: rows on a cluster may then stay there.
     shuffle : bool, default=True
         Whether online sweeps visit the rows in random orders, or as they come.
-    numeric : <rules> or dict, default="sigma"
-        How numeric columns are cut, once, before training; see `NaiveBayesClassifier`.
+    numeric : <rules> or dict, default="best"
+        How numeric columns are cut, once, before training; see `NaiveBayesClassifier`. The paper
+        has ``"sigma"``.
     n_bins, bandwidth, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
     calibration : {"slope", "none"}, default="slope"
@@ -155,15 +157,15 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     def __init__(
         self,
         *,
-        layers: Sequence[int] | str = (4,),
+        layers: Sequence[int] | str = (12,),
         n_sweeps: int = 5,
         sigma: float = 0.1,
         likelihood: str = "gaussian",
-        gamma: float = 0.1,
+        gamma: float = 0.5,
         noise: float = 0.01,
         training: str = "online",
         shuffle: bool = True,
-        numeric: str | Mapping[Any, str] = "sigma",
+        numeric: str | Mapping[Any, str] = "best",
         n_bins: int = 10,
         bandwidth: str | float = "conditional",
         class_weight: Any = None,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive import PooledClassifier
+from unnaive import NaiveBayesClassifier, PooledClassifier
 from unnaive.choose import make_model
 from unnaive.datasets import make_loans
 from unnaive.estimator.registry import family
@@ -43,9 +43,14 @@ def _pool(seed: Any) -> Any:
     return PooledClassifier(random_state=seed)
 
 
+def _calibrated(_: Any) -> Any:
+    return NaiveBayesClassifier(calibration="columns")
+
+
 CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
     POOL: _pool,
     **{f"unnaive {name}": _family(name) for name in family()},
+    "unnaive nb, calibrated": _calibrated,
     **PEERS,
 }
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unnaive.datasets import make_parity
 from unnaive.models import C45Classifier, HierarchicalMixtureClassifier, NBTreeClassifier
 from unnaive.papers import CONFIGURATIONS as EXACT
+from unnaive.papers import MIXTURE
 from unnaive_papers.measures import NOTHING, by_set
 from unnaive_papers.numbers import Around
 from unnaive_papers.protocol import halves, held_out
@@ -22,9 +23,8 @@ from unnaive_papers.wiering.gated import GatedExperts, GatedRounds, Neighbors
 
 
 def _mixture(*layers: int, **params: Any) -> Callable[[Any], Any]:
-    return lambda seed: HierarchicalMixtureClassifier(
-        layers=layers, calibration="none", random_state=seed, **params
-    )
+    given = {"layers": layers, "calibration": "none", **MIXTURE, **params}
+    return lambda seed: HierarchicalMixtureClassifier(random_state=seed, **given)
 
 
 def _boosted(model: Any, **params: Any) -> Callable[[Any], Any]:
@@ -47,9 +47,11 @@ CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
     "4-4 HM": _mixture(4, 4),
     "2-2-2 HM": _mixture(2, 2, 2),
     "grown HM": lambda seed: HierarchicalMixtureClassifier(
-        layers="grow", calibration="none", random_state=seed
+        layers="grow", calibration="none", random_state=seed, **MIXTURE
     ),
-    "boosted 1-4 HM": _boosted(HierarchicalMixtureClassifier, layers=(4,), calibration="none"),
+    "boosted 1-4 HM": _boosted(
+        HierarchicalMixtureClassifier, layers=(4,), calibration="none", **MIXTURE
+    ),
     "NBTree": lambda seed: NBTreeClassifier(random_state=seed),
     "boosted NBTree": _boosted(NBTreeClassifier),
     "gated boosting": lambda seed: GatedRounds(

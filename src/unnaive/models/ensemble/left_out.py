@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.answer import EvidenceTable
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate import Calibration, fit_visited
 from unnaive.bayes.calibrate_kernels import fill_evidence, replace_own_evidence
+from unnaive.bayes.calibrate_values import fit_values, shift_scorer
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.estimate import first_value
 from unnaive.bayes.scoring import TableTerm, probabilities
@@ -103,7 +105,7 @@ def judge_columns(
     scorers: tuple[Scorer, Scorer],
     smoothing: Smoothing,
     n_jobs: int | None = None,
-) -> JudgedRows:
+) -> JudgedSlots:
     """What each column says of the rows that are watched, by rounds of boosting that add up.
 
     Each row is left out of every round with the weight that it has there. What rounds know of the
@@ -127,7 +129,27 @@ def judge_columns(
     return judged.weigh_classes(totals) if n_left else judged
 
 
-def _state(_record: SplitRows, state: JudgedRows) -> JudgedRows:
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedSlots(JudgedRows):
+    """Rows judged column by column, and the slot of each in each; 0 where a column says nothing."""
+
+    PER_ROW: ClassVar = {**JudgedRows.PER_ROW, "slots": 0}
+
+    slots: NDArray[np.uint16] = field(default_factory=lambda: np.empty((0, 0), np.uint16))
+
+    def shift_values(
+        self, node: EvidenceTable, calibration: Calibration, missing: str
+    ) -> EvidenceTable:
+        """A node that was calibrated by column, with what its values say beyond that."""
+        terms = node.scorer.terms
+        sizes = [len(term.logs) if isinstance(term, TableTerm) else 1 for term in terms]
+        first = [int(missing == "skip" or size == 1) for size in sizes]
+        rows = (self.scores, self.slots, self.groups, self.weight)
+        shifts = fit_values(*rows, calibration, first, sizes, self.storage)
+        return replace(node, scorer=shift_scorer(node.scorer, shifts))
+
+
+def _state(_record: SplitRows, state: JudgedSlots) -> JudgedSlots:
     return state
 
 
@@ -139,7 +161,7 @@ def _judge_columns(
     n_jobs: int | None,
     record: SplitRows,
     state: RowState,
-) -> tuple[JudgedRows, tuple[int, NDArray[np.float64]]]:
+) -> tuple[JudgedSlots, tuple[int, NDArray[np.float64]]]:
     """Evidence of watched rows; how many others there are, and what the rows of each class weigh,
     these included.
     """
@@ -147,6 +169,7 @@ def _judge_columns(
     n_classes, n_columns = len(scorers[0].log_prior), len(scorers[0].terms)
     rows = record.learning.take(state.watched, storage)
     scores = storage.empty((rows.n_rows, 1 + n_columns, n_classes), np.float64)
+    slots = storage.zeros((rows.n_rows, n_columns), np.uint16)
     columns = [_column_filler(rows, cells, boosted, scorers, smoothing) for cells in _columns(rows)]
 
     def fill(part: slice) -> None:  # few enough rows for the cache
@@ -156,7 +179,7 @@ def _judge_columns(
                 units[:, r] = made.share * state.units[r][part]
         scores[part, 0], scores[part, 1:] = scorers[0].log_prior, 0.0
         for fill_column in columns:
-            fill_column(part, units, scores[part])
+            fill_column(part, units, scores[part], slots[part])
 
     list(in_threads(fill, list(stretches(rows.n_rows, PART)), n_jobs))
     weight = storage.empty(rows.n_rows, np.float64)
@@ -164,7 +187,7 @@ def _judge_columns(
     totals = np.zeros(n_classes)
     totals += np.bincount(record.learning.groups, record.learning.weight, n_classes)
     n_left = record.learning.n_rows - rows.n_rows
-    return JudgedRows(scores, rows.groups, weight), (n_left, totals)
+    return JudgedSlots(scores, rows.groups, weight, slots=slots), (n_left, totals)
 
 
 def _columns(rows: CodedRows) -> Iterator[tuple[int, NDArray[np.uint16], int]]:
@@ -182,8 +205,10 @@ def _column_filler(
     boosted: Boosted,
     scorers: tuple[Scorer, Scorer],
     smoothing: Smoothing,
-) -> Callable[[slice, NDArray[np.float64], NDArray[np.float64]], None]:
-    """What fills in the evidence of one column for some rows, given their units in each round."""
+) -> Callable[[slice, NDArray[np.float64], NDArray[np.float64], NDArray[np.uint16]], None]:
+    """What fills in the evidence and the slots of one column for some rows, given their units in
+    each round.
+    """
     j, codes, stride = cells
     term, without = (scorer.terms[j] for scorer in scorers)
     assert isinstance(term, TableTerm)
@@ -195,10 +220,16 @@ def _column_filler(
     totals = counts[:, first:-1].sum(axis=1)
     given = (counts, totals, pseudo, pseudo * n_values, boosted.votes[0], first)
 
-    def fill(part: slice, units: NDArray[np.float64], scores: NDArray[np.float64]) -> None:
+    def fill(
+        part: slice,
+        units: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        all_slots: NDArray[np.uint16],
+    ) -> None:
         slots, groups = np.empty(len(units), dtype=np.intp), rows.groups[part]
         out = scores[:, 1 + j]
         fill_evidence(codes[part], stride, places, groups, *logs, out, slots)
         replace_own_evidence(slots, groups, units, *given, out)
+        all_slots[:, j] = slots
 
     return fill

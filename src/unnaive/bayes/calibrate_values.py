@@ -1,0 +1,169 @@
+"""Calibration by value: what evidence lacks, or has too much of, in each slot of each column.
+
+A multinomial logistic regression that begins with evidence already calibrated by column, and is
+pulled to it: rows say more than a naive Bayes where columns depend on each other. Columns are
+visited in turn, each by one step of Newton's method for every slot and class by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes.calibrate import SHIFT_RIDGE, Calibration
+from unnaive.bayes.scoring import Scorer, TableTerm
+from unnaive.common.compile import kernel
+from unnaive.table.storage import Storage
+
+# Weight, in rows, of evidence as it is, for every column: shifts of many columns add up. Of
+# 1/4, 1/2 and 1 the least log loss within the training rows of 38 data sets; a weight of 8 for any
+# number of columns is as good there, but worse on tables of 40 and 180 columns (waveform, dna).
+VALUE_RIDGE = 0.5
+SWEEPS = 20
+CLOSE = 1e-2  # the largest step of a sweep after which there is none
+_LARGEST_STEP = 1.0  # e times as likely
+# Terms are rounded to multiples of a grain, of which sums have at most 51 bits: exact in any order.
+# Probabilities are rounded first, to the same grain while it is small: weight is repetition.
+_BITS, _COARSEST = 50, 2.0**-20
+_MAGIC = 1.5 * 2.0**52  # adding and subtracting it times a grain rounds to multiples of the grain
+
+
+def fit_values(
+    logs: NDArray[np.float64],
+    slots: NDArray[np.uint16],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    calibration: Calibration,
+    first: Sequence[int],
+    sizes: Sequence[int],
+    storage: Storage | None = None,
+) -> list[NDArray[np.float64]]:
+    """What to add to the calibrated evidence of each column, slots x classes, and to the prior.
+
+    Parameters
+    ----------
+    logs : array of shape (rows, 1 + columns, classes)
+        What a model that has not seen the row starts from, and the evidence of its columns.
+    slots : array of shape (rows, columns)
+        0 in columns without evidence.
+    groups, weight : arrays of shape (rows,)
+        Class and weight of each row.
+    calibration : Calibration
+        By column.
+    first, sizes : sequences of int
+        The first slot of each column that has evidence, and how many slots there are.
+
+    Returns
+    -------
+    list of arrays
+        One for each column, then one row for the prior.
+    """
+    n_rows, n_terms, n_classes = logs.shape
+    assert calibration.columns is not None
+    factors = np.concatenate(([calibration.slope], calibration.columns))
+    offsets = np.concatenate(([0], np.cumsum([*sizes, 1])))
+    shifts = np.zeros((offsets[-1], n_classes))
+    probable = (storage or Storage()).empty((n_rows, n_classes), np.float64)
+    fill_probable(logs, factors, calibration.intercept, probable)
+    spoken = sum(size > start for start, size in zip(first, sizes, strict=True))
+    ridges = np.full(n_terms, VALUE_RIDGE * spoken)
+    ridges[-1] = SHIFT_RIDGE
+    # Not at a power of two, where a sum of weights might lie on either side.
+    grain = 2.0 ** (math.frexp(1.1 * float(weight.sum()))[1] - _BITS)
+    magic = (_MAGIC * min(grain, _COARSEST), _MAGIC * grain)
+    given = (slots, groups, weight, np.array([*first, 0], dtype=np.intp), offsets, ridges, magic)
+    for _ in range(SWEEPS if n_classes > 1 else 0):
+        if improve_values(*given, probable, shifts) < CLOSE:
+            break
+    return np.split(shifts, offsets[1:-1])
+
+
+def shift_scorer(scorer: Scorer, shifts: Sequence[NDArray[np.float64]]) -> Scorer:
+    """A scorer with more evidence in every slot, and another prior."""
+    terms = tuple(
+        replace(term, logs=term.logs + shift) if isinstance(term, TableTerm) else term
+        for term, shift in zip(scorer.terms, shifts[:-1], strict=True)
+    )
+    return replace(scorer, log_prior=scorer.log_prior + shifts[-1][0], terms=terms)
+
+
+@kernel
+def fill_probable(
+    logs: NDArray[np.float64],
+    factors: NDArray[np.float64],
+    intercept: NDArray[np.float64],
+    probable: NDArray[np.float64],
+) -> None:
+    """Calibrated probabilities (OUT, rows x classes) of rows (IN, rows x terms x classes)."""
+    n_rows, n_terms, n_classes = logs.shape
+    for i in range(n_rows):
+        row = probable[i]
+        for c in range(n_classes):
+            row[c] = intercept[c]
+        for t in range(n_terms):
+            for c in range(n_classes):
+                row[c] += factors[t] * logs[i, t, c]
+        top, total = row.max(), 0.0
+        for c in range(n_classes):
+            row[c] = math.exp(row[c] - top)
+            total += row[c]
+        for c in range(n_classes):
+            row[c] /= total
+
+
+@kernel
+def improve_values(
+    slots: NDArray[np.uint16],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    first: NDArray[np.intp],
+    offsets: NDArray[np.intp],
+    ridges: NDArray[np.float64],
+    magic: tuple[float, float],
+    probable: NDArray[np.float64],
+    shifts: NDArray[np.float64],
+) -> float:
+    """One step for every column in turn, the prior last; the largest that a slot has made.
+
+    ``shifts`` (IN, OUT) are slots of all columns x classes, ``probable`` (IN, OUT) what they make
+    of the rows. ``magic`` rounds probabilities, and what is added up.
+    """
+    n_rows, n_classes = probable.shape
+    fine, coarse = magic
+    # Slots that rows are in as much for one class as for the other move by half for each of two.
+    both, largest = n_classes / (n_classes - 1.0), 0.0
+    for j in range(len(first)):
+        start, size, prior = offsets[j], offsets[j + 1] - offsets[j], j == len(first) - 1
+        slope, curve = np.zeros((size, n_classes)), np.zeros((size, n_classes))
+        for i in range(n_rows):
+            v = 0 if prior else np.int64(slots[i, j])
+            if v >= first[j]:
+                for c in range(n_classes):
+                    share = (probable[i, c] + fine) - fine
+                    spread = (share * (1.0 - share) + fine) - fine
+                    slope[v, c] -= (weight[i] * share + coarse) - coarse
+                    curve[v, c] += (weight[i] * spread + coarse) - coarse
+                slope[v, groups[i]] += (weight[i] + coarse) - coarse
+        for v in range(first[j], size):
+            for c in range(n_classes):
+                shift = shifts[start + v, c]
+                step = (slope[v, c] - ridges[j] * shift) / (both * curve[v, c] + ridges[j])
+                step = min(max(step, -_LARGEST_STEP), _LARGEST_STEP)
+                shifts[start + v, c] += step
+                slope[v, c] = math.exp(step)
+                largest = max(largest, abs(step))
+        for i in range(n_rows):
+            v = 0 if prior else np.int64(slots[i, j])
+            if v >= first[j]:
+                total = 0.0
+                for c in range(n_classes):
+                    probable[i, c] *= slope[v, c]
+                    total += probable[i, c]
+                for c in range(n_classes):
+                    probable[i, c] /= total
+    return largest
