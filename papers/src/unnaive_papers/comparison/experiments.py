@@ -44,7 +44,7 @@ def _pool(seed: Any) -> Any:
 
 
 def _calibrated(_: Any) -> Any:
-    return NaiveBayesClassifier(calibration="columns")
+    return NaiveBayesClassifier(calibration="columns", numeric="best")
 
 
 CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
