@@ -68,9 +68,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     Parameters
     ----------
     layers : sequence of int or "grow", default=(12,)
-        Children of every gate, by layer: ``(4,)`` is one gate over four experts, as in the paper,
-        ``(2, 2)`` a root over two gates of two each. ``"grow"`` grows while cross-validated
-        accuracy improves.
+        Children of every gate, by layer: ``(4,)`` (the paper's) is one gate over four experts,
+        ``(2, 2)`` a root over two gates. ``"grow"`` grows while cross-validated accuracy improves.
     n_sweeps : int, default=5
         How often all rows are visited.
     sigma : float, default=0.1
@@ -88,8 +87,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     shuffle : bool, default=True
         Whether online sweeps visit the rows in random orders, or as they come.
     numeric : <rules> or dict, default="best"
-        How numeric columns are cut, once, before training; see `NaiveBayesClassifier`. The paper
-        has ``"sigma"``.
+        How numeric columns are cut (``"sigma"`` in the paper); see `NaiveBayesClassifier`.
     n_bins, bandwidth, class_weight, categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`. Missing and unseen values are skipped.
     calibration : {"slope", "none"}, default="slope"
