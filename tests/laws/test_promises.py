@@ -55,7 +55,7 @@ def limited(estimator, limit):
     return clone(estimator).set_params(grid_limit=limit)
 
 
-LAW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+LAW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS, *AROUND], ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
