@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,12 +87,22 @@ class JudgedRows:
         return replace(self, weight=self.weight * factor[self.groups])
 
 
-def _itself(state: JudgedRows) -> JudgedRows:
+# The judged rows of a record and its state.
+RowsOf: TypeAlias = Callable[[Any, Any], JudgedRows]
+
+
+def state_rows(_record: Any, state: JudgedRows) -> JudgedRows:
+    """Rows that were judged beside their record."""
     return state
 
 
-def judged_visit(records: Records[Any], rows_of: Callable[[Any], JudgedRows] = _itself) -> Visit:
-    """How a calibration visits the rows that states of records are, or hold."""
+def record_rows(record: JudgedRows, _state: Any) -> JudgedRows:
+    """Rows that are records themselves."""
+    return record
+
+
+def judged_visit(records: Records[Any], rows_of: RowsOf = state_rows) -> Visit:
+    """How a calibration visits the judged rows of records."""
 
     def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
         return records.reduce(partial(_apply, fn, rows_of), operator.add, CALIBRATING)
@@ -100,27 +110,24 @@ def judged_visit(records: Records[Any], rows_of: Callable[[Any], JudgedRows] = _
     return visit
 
 
-def recorded_visit(records: Records[JudgedRows]) -> Visit:
-    """How a calibration visits rows that are records themselves."""
-
-    def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
-        return records.reduce(partial(_apply_record, fn), operator.add, CALIBRATING)
-
-    return visit
-
-
-def _apply_record(fn: Callable[..., NDArray[Any]], rows: JudgedRows, _state: None) -> NDArray[Any]:
-    return fn(rows.scores, rows.groups, rows.weight)
-
-
 def _apply(
-    fn: Callable[..., NDArray[Any]],
-    rows_of: Callable[[Any], JudgedRows],
-    _record: Any,
-    state: Any,
+    fn: Callable[..., NDArray[Any]], rows_of: RowsOf, record: Any, state: Any
 ) -> NDArray[Any]:
-    rows = rows_of(state)
+    rows = rows_of(record, state)
     return fn(rows.scores, rows.groups, rows.weight)
+
+
+def fit_away(
+    source: Source, judge: Callable[[Block], JudgedRows], n_classes: int, n_jobs: int | None
+) -> Calibration | None:
+    """The calibration by rows that are judged, and stay, where they are; None where rows are to
+    come here. Their weights must be such that sums are exact.
+    """
+    away = source.keep_away(lambda block: (judge(block), 0), operator.add, CALIBRATING)
+    if away is None:
+        return None
+    with away[0] as records:
+        return fit_visited(judged_visit(records, record_rows), n_classes, n_jobs)
 
 
 def judge_left_out(
@@ -176,21 +183,9 @@ def fit_slope_away(
     weigh: Callable[[Block], NDArray[np.float64]],
     n_jobs: int | None = None,
 ) -> Calibration | None:
-    """The calibration by `judge_left_out` of rows that are judged, and stay, where they are; None
-    where rows are to come here. Their weights must be such that sums are exact.
-    """
+    """The calibration by `judge_left_out` of rows that stay where they are: see `fit_away`."""
     judge = _Judge(node, without, labels, factor, False, weigh, n_jobs)
-    away = source.keep_away(lambda block: (judge(block), 0), operator.add, CALIBRATING)
-    if away is None:
-        return None
-    with away[0] as records:
-
-        def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
-            return records.reduce(
-                lambda rows, _: fn(rows.scores, rows.groups, rows.weight), operator.add, CALIBRATING
-            )
-
-        return fit_visited(visit, node.n_outputs, n_jobs)
+    return fit_away(source, judge, node.n_outputs, n_jobs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,8 @@ from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import (
     CALIBRATING,
     JudgedRows,
-    recorded_visit,
+    judged_visit,
+    record_rows,
     replace_own,
     take_logs,
 )
@@ -90,7 +91,7 @@ def calibrate_left_out(
 
     records, _ = keep_records(source, judge, operator.add, CALIBRATING)
     with records:
-        return fit_visited(recorded_visit(records), folded.n_outputs, n_jobs)
+        return fit_visited(judged_visit(records, record_rows), folded.n_outputs, n_jobs)
 
 
 def calibrate_halves(

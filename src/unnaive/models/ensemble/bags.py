@@ -110,12 +110,12 @@ def votes_as_logs(storage: Storage, _rows: CodedRows, votes: BagVotes) -> tuple[
     return votes.as_logs(storage), 0
 
 
-def judged_by_some(votes: BagVotes) -> JudgedRows:
+def judged_by_some(_record: Any, votes: BagVotes) -> JudgedRows:
     """Rows as the bags judge them that do not hold them."""
     return votes.judged
 
 
-def judged_by_all(votes: BagVotes) -> JudgedRows:
+def judged_by_all(_record: Any, votes: BagVotes) -> JudgedRows:
     """Rows as all bags judge them."""
     assert votes.everyone is not None
     return votes.everyone

@@ -8,22 +8,19 @@ of 12 data sets its calibration error is 0.073, that of the halves 0.089, of the
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from unnaive.answer.class_tree import ClassTree
-from unnaive.bayes.calibrate import fit_calibration, fit_visited
+from unnaive.bayes.calibrate import fit_calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._calibration import CALIBRATING, JudgedRows, take_logs
+from unnaive.models._calibration import CALIBRATING, JudgedRows, fit_away, take_logs
 from unnaive.models._halves import draw_halves, in_second_half, judge_by_other_half
 from unnaive.models.tree.c45 import C45Rules, grow_c45, report_growing
 from unnaive.models.tree.classifier import Encoded, encode_block
@@ -140,19 +137,8 @@ def slope_by_other_half(
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, weight * factor[groups])
 
-    away = None if here else source.keep_away(lambda b: (judge(b), 0), operator.add, CALIBRATING)
-    if away is None:
-        return join(source, judge, n_rows, CALIBRATING).fit(n_jobs).slope
-    with away[0] as records:
-
-        def visit(fn: Callable[..., NDArray[Any]]) -> NDArray[Any]:
-            return records.reduce(partial(_apply, fn), operator.add, CALIBRATING)
-
-        return fit_visited(visit, len(labels), n_jobs).slope
-
-
-def _apply(fn: Callable[..., NDArray[Any]], rows: JudgedRows, _: Any) -> NDArray[Any]:
-    return fn(rows.scores, rows.groups, rows.weight)
+    away = None if here else fit_away(source, judge, len(labels), n_jobs)
+    return (away or join(source, judge, n_rows, CALIBRATING).fit(n_jobs)).slope
 
 
 def calibrate_shares(tree: ClassTree, slope: float, n_jobs: int | None) -> ClassTree:
