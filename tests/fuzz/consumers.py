@@ -15,6 +15,8 @@ from sklearn.base import clone
 import unnaive
 from unnaive.explain import tree_of
 
+SWEEPS = 1000  # of a mixture, that files of some kilobytes may ask for and get
+
 OURS = str(Path(unnaive.__file__).parent)
 FEW = 3  # rows that are explained one by one
 
@@ -104,8 +106,8 @@ def update(model: Any, sample: Any) -> None:
 
 
 def learn_again(model: Any, sample: Any) -> None:
-    """With the parameters of the file, where a fit of them is soon done."""
-    if hasattr(model, "partial_fit"):
+    """With the parameters of the file, where a fit of them is soon done: sweeps may be many."""
+    if hasattr(model, "partial_fit") and getattr(model, "n_sweeps", 0) <= SWEEPS:
         _sound(clone(model).fit(*sample.more), sample)
 
 
