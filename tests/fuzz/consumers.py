@@ -15,10 +15,9 @@ from sklearn.base import clone
 import unnaive
 from unnaive.explain import tree_of
 
-SWEEPS = 1000  # of a mixture, that files of some kilobytes may ask for and get
-
 OURS = str(Path(unnaive.__file__).parent)
 FEW = 3  # rows that are explained one by one
+SWEEPS = 1000  # of a mixture: more, which a file may ask for, take longer than it is given
 
 
 def is_clear(error: BaseException) -> bool:

@@ -52,6 +52,11 @@ def whole_record(record: R, _state: Any) -> R:
     return record
 
 
+def as_they_are(rows: R, _storage: Storage) -> R:
+    """Rows that have come together, as a record."""
+    return rows
+
+
 class Records(Protocol[R_co]):
     """The records of all blocks, to be visited as often as needed."""
 

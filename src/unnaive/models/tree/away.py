@@ -32,7 +32,7 @@ from unnaive.models.tree.folded_rows import FoldedBlock
 from unnaive.models.tree.grow import Grower, NewGrower
 from unnaive.models.tree.view import TableView
 from unnaive.table import Block, Source
-from unnaive.table.records import LARGE, Records
+from unnaive.table.records import LARGE, Records, as_they_are
 from unnaive.table.storage import Storage
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ _NONE = np.empty(0, np.intp)  # rows that are here
 CELLS = 1 << 24  # of tables that are summed in one pass, unless one question needs more
 
 
-def keep_rows(source: Source, code: Callable[[Block], FoldedBlock]) -> Records[AwayRows] | None:
+def keep_coded(source: Source, code: Callable[[Block], FoldedBlock]) -> Records[AwayRows] | None:
     """Coded rows that stay with their source; None where they are to come here."""
     away = source.keep_away(partial(away_rows.code_rows, code), operator.add)
     return None if away is None else away[0]
@@ -121,18 +121,18 @@ class AwayGrower:
         tests = [self._tests(branch) for branch in level]
         questions = [
             Question(branch.number, test)
-            for branch, own_tests in zip(level, tests, strict=True)
-            for test in own_tests
+            for branch, node_tests in zip(level, tests, strict=True)
+            for test in node_tests
         ]
         judged = iter(list(zip(questions, self._judge(questions), strict=True)))
         chosen: list[Chosen] = []
-        for branch, own_tests in zip(level, tests, strict=True):
-            mine = [next(judged) for _ in own_tests]
+        for branch, node_tests in zip(level, tests, strict=True):
+            mine = [next(judged) for _ in node_tests]
             utilities = [float(sums[0]) / branch.node.weight for _, sums in mine]
-            best = self._choose(branch, list(zip(own_tests, utilities, strict=True)))
+            best = self._choose(branch, list(zip(node_tests, utilities, strict=True)))
             branch.tables = []
             if best is not None:
-                branch.node.test = own_tests[best]
+                branch.node.test = node_tests[best]
                 chosen.append((branch, mine[best][0], mine[best][1][1:]))
         below = self._move_on(chosen)
         for branch in level:
@@ -290,7 +290,7 @@ class AwayGrower:
         places = np.array([(start << 64) // total for start in starts], dtype=np.uint64)
         move = (
             partial(away_rows.place_rows, numbers, places),
-            away_rows.stay_moving,
+            as_they_are,
             partial(away_rows.select_rows, numbers),
         )
         depths = {branch.number: branch.node.depth for branch in small}

@@ -266,11 +266,6 @@ def place_rows(
     return place
 
 
-def stay_moving(rows: Moving, storage: Storage) -> Moving:  # noqa: ARG001
-    """Rows that have come together."""
-    return rows
-
-
 def finish(
     depths: dict[int, int],
     new_grower: NewGrower,

@@ -23,8 +23,8 @@ from unnaive.models.tree.c45_away_kernels import best_counted_test
 from unnaive.models.tree.c45_kernels import Nodes, may_ask, ready_bits, shares
 from unnaive.models.tree.c45_workers import (
     NO_ROUTE,
-    AwayRows,
     Beneath,
+    C45Rows,
     Paths,
     Sums,
     Tally,
@@ -32,7 +32,6 @@ from unnaive.models.tree.c45_workers import (
     code_rows,
     finish_nodes,
     join_nodes,
-    keep_rows,
     place_rows,
     rows_of_nodes,
     select_nodes,
@@ -40,7 +39,7 @@ from unnaive.models.tree.c45_workers import (
 )
 from unnaive.table import Source
 from unnaive.table.passes import Hook
-from unnaive.table.records import Records
+from unnaive.table.records import Records, as_they_are
 from unnaive.table.storage import refuse_change
 
 # Weight of nodes that are finished in one place: this; or a share of all, so that there are never
@@ -97,7 +96,7 @@ class AwayTrees:
 
     def __init__(
         self,
-        records: Records[AwayRows],
+        records: Records[C45Rows],
         tally: Tally,
         coders: list[Grid | Categories | None],
         n_classes: int,
@@ -240,7 +239,9 @@ class AwayTrees:
         beneath = Beneath(small, self.nodes.depth[small], ordinary, self.weight[self.tree[small]])
         select = partial(rows_of_nodes, self._paths(self.nodes, self.share, small.tolist()), small)
         finish = partial(finish_nodes, self.columns[0], beneath, self.n_classes, self.rules)
-        with self.records.regroup(partial(place_rows, small, place), keep_rows, select) as together:
+        with self.records.regroup(
+            partial(place_rows, small, place), as_they_are, select
+        ) as together:
             return together.reduce(finish, operator.or_, "growing below small nodes")
 
     def _attach(self, trees: dict[int, Pruned]) -> None:

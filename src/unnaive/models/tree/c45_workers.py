@@ -33,7 +33,7 @@ NO_ROUTE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AwayRows:
+class C45Rows:
     """Coded rows of one block; ``weight`` is empty where all are 1, ``second`` is their half."""
 
     PER_ROW: ClassVar = {"codes": 0, "groups": 0, "weight": 0, "second": 0}
@@ -78,7 +78,7 @@ def code_rows(
     labels: Labels,
     class_weight: NDArray[np.float64],
     block: Block,
-) -> tuple[AwayRows, Tally]:
+) -> tuple[C45Rows, Tally]:
     """The rows of a block, and what is known of them."""
     coded, second = encode_block(block, coders, labels, class_weight), in_second_half(block.row_ids)
     codes = [
@@ -90,7 +90,7 @@ def code_rows(
     totals = np.array([part.sum() for part in (weight, weight[~second], weight[second])])
     tally = Tally(len(weight), int(np.count_nonzero(second)), int(broken), totals)
     groups = coded.groups.astype(np.min_scalar_type(len(labels)))
-    return AwayRows(codes, groups, np.empty(0) if (weight == 1).all() else weight, second), tally
+    return C45Rows(codes, groups, np.empty(0) if (weight == 1).all() else weight, second), tally
 
 
 class Paths(NamedTuple):
@@ -106,7 +106,7 @@ class Paths(NamedTuple):
     n_roots: int
 
 
-def _lead(paths: Paths, rows: AwayRows) -> Iterator[tuple[Table, Nodes]]:
+def _lead(paths: Paths, rows: C45Rows) -> Iterator[tuple[Table, Nodes]]:
     """Some rows of a record at a time, led to all live nodes and their children."""
     columns = Table(*map(np.array, paths.columns))  # what comes by a message may be read-only
     sent, share, live = Nodes(*map(np.array, paths.nodes)), *map(np.array, paths[2:4])
@@ -147,7 +147,7 @@ class Sums(NamedTuple):
 
 
 def sum_nodes(
-    paths: Paths, some: NDArray[np.int64], offsets: NDArray[np.int64] | None, rows: AwayRows, _: Any
+    paths: Paths, some: NDArray[np.int64], offsets: NDArray[np.int64] | None, rows: C45Rows, _: Any
 ) -> Sums:
     """The sums of some nodes; ``offsets`` say where the codes of columns begin in tables."""
     shape = (len(some), paths.nodes.class_weight.shape[1])
@@ -177,7 +177,7 @@ class NodeRows:
         return len(self.groups)
 
 
-def rows_of_nodes(paths: Paths, some: NDArray[np.int64], rows: AwayRows, _state: Any) -> NodeRows:
+def rows_of_nodes(paths: Paths, some: NDArray[np.int64], rows: C45Rows, _state: Any) -> NodeRows:
     """The rows of a record that are in some nodes; one may be in several."""
     parts = []
     for part, (table, nodes) in zip(stretches(rows.n_rows), _lead(paths, rows), strict=True):
@@ -201,11 +201,6 @@ def place_rows(
 ) -> NDArray[np.uint64]:
     """Where rows of some nodes belong."""
     return place[np.searchsorted(some, rows.node)]
-
-
-def keep_rows(rows: NodeRows, _: Storage) -> NodeRows:
-    """Rows that are together, as they are."""
-    return rows
 
 
 class Beneath(NamedTuple):

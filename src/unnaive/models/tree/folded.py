@@ -25,7 +25,7 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import check_calibration, fit_slope_away, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._seeding import draw_seed
-from unnaive.models.tree.away import AwayGrower, keep_rows
+from unnaive.models.tree.away import AwayGrower, keep_coded
 from unnaive.models.tree.branches import TreeOptions, TreeRows
 from unnaive.models.tree.build import Leaves
 from unnaive.models.tree.classifier import SharedRows, TreeClassifier
@@ -120,7 +120,7 @@ class FoldedTreeClassifier(TreeClassifier):
         seed, weight = kept.seed(self.random_state), whole_weight(summary, factor)
         code = partial(fold_block, coders, summary, factor, n_folds, seed)
         new_grower, leaves = self._plan(coders, self._rules(weight), summary, factor)
-        away = None if n_folds is None else keep_rows(source, code)
+        away = None if n_folds is None else keep_coded(source, code)
         if away is None:
             rows = self._rows(source, code, coders, summary, seed)
             progress = self._growing(weight)
