@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block, Source
 from unnaive.table.kept import KeptBlock
-from unnaive.table.records import Records
+from unnaive.table.records import Records, whole_record
 from unnaive.table.storage import Storage, join, join_records, stretches
 
 CALIBRATING = "calibrating"
@@ -87,18 +87,14 @@ class JudgedRows:
         return replace(self, weight=self.weight * factor[self.groups])
 
 
+AnyJudged = TypeVar("AnyJudged", bound=JudgedRows)
 # The judged rows of a record and its state.
 RowsOf: TypeAlias = Callable[[Any, Any], JudgedRows]
 
 
-def state_rows(_record: Any, state: JudgedRows) -> JudgedRows:
+def state_rows(_record: Any, state: AnyJudged) -> AnyJudged:
     """Rows that were judged beside their record."""
     return state
-
-
-def record_rows(record: JudgedRows, _state: Any) -> JudgedRows:
-    """Rows that are records themselves."""
-    return record
 
 
 def judged_visit(records: Records[Any], rows_of: RowsOf = state_rows) -> Visit:
@@ -127,7 +123,7 @@ def fit_away(
     if away is None:
         return None
     with away[0] as records:
-        return fit_visited(judged_visit(records, record_rows), n_classes, n_jobs)
+        return fit_visited(judged_visit(records, whole_record), n_classes, n_jobs)
 
 
 def judge_left_out(

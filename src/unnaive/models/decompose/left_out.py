@@ -24,7 +24,6 @@ from unnaive.models._calibration import (
     CALIBRATING,
     JudgedRows,
     judged_visit,
-    record_rows,
     replace_own,
     take_logs,
 )
@@ -32,7 +31,7 @@ from unnaive.models._halves import draw_halves
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Block, Source
 from unnaive.table.picking import take_rows
-from unnaive.table.records import keep_records
+from unnaive.table.records import keep_records, whole_record
 from unnaive.table.scan import Scan
 from unnaive.table.storage import Storage, join, join_records
 
@@ -91,7 +90,7 @@ def calibrate_left_out(
 
     records, _ = keep_records(source, judge, operator.add, CALIBRATING)
     with records:
-        return fit_visited(judged_visit(records, record_rows), folded.n_outputs, n_jobs)
+        return fit_visited(judged_visit(records, whole_record), folded.n_outputs, n_jobs)
 
 
 def calibrate_halves(

@@ -27,6 +27,7 @@ from unnaive.models._calibration import (
     JudgedRows,
     judged_visit,
     replace_own,
+    state_rows,
     take_logs,
 )
 from unnaive.models.ensemble.rounds import Boosted, class_scores, joined_logs
@@ -123,7 +124,7 @@ def judge_columns(
     """
     step = partial(_judge_columns, boosted, scorers, smoothing, records.storage, n_jobs)
     n_left, totals = records.advance(step, add_pairs, CALIBRATING)
-    parts = list(records.each(_state))
+    parts = list(records.each(state_rows))
     judged = parts[0] if len(parts) == 1 else join_records(parts, records.storage)
     judged = replace(judged, storage=records.storage)
     return judged.weigh_classes(totals) if n_left else judged
@@ -147,10 +148,6 @@ class JudgedSlots(JudgedRows):
         rows = (self.scores, self.slots, self.groups, self.weight)
         shifts = fit_values(*rows, calibration, first, sizes, self.storage)
         return replace(node, scorer=shift_scorer(node.scorer, shifts))
-
-
-def _state(_record: SplitRows, state: JudgedSlots) -> JudgedSlots:
-    return state
 
 
 def _judge_columns(
