@@ -30,6 +30,9 @@ def spark():
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "2",
         "spark.python.daemon.module": "spark_daemon",
+        # Tests are short: code that Java compiles with care does not pay.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.adaptive.enabled": "false",
     }
     builder = SparkSession.builder.master("local[2,4]").appName("unnaive")
     for name, value in settings.items():
