@@ -34,6 +34,8 @@ def advice(table, y=Y, model=None):
         ([f"id-{k:05d}" for k in range(N)], "'new' has another value .* like an identifier"),
         ([f"a note of {k} long words" for k in range(N)], "'new' .* like free text"),
         (["same"] * N, "one value in all rows says nothing: column 'new'; leave it out"),
+        ([None] * N, "no row has a value in column 'new'; leave it out"),
+        (np.full(N, np.nan), "no row has a value in column 'new'; leave it out"),
         (np.arange(N) + 1000, "'new' counts rows: .* Leave it out"),
         ([f"{k % 40},5" for k in range(N)], r"'new' holds numbers .* commas .* --decimal ,"),
         (["unknown", *(str(k % 60) for k in range(1, N))], r"'new' .* 'unknown'.*--na-values"),

@@ -41,10 +41,9 @@ def _on_classes(summary: Summary) -> Iterator[str]:
         return
     few = [str(summary.labels.classes[c]) for c in np.flatnonzero((totals > 0) & (totals < FEW))]
     if few:
-        names = ", ".join(few[:5]) + (", ..." if len(few) > 5 else "")
         yield (
-            f"fewer than {FEW} rows have the class {names}: little can be learned about so few. "
-            "Join rare classes, or leave their rows out."
+            f"fewer than {FEW} rows have the class {_listed(few)}: little can be learned about so "
+            "few. Join rare classes, or leave their rows out."
         )
 
 
@@ -74,8 +73,14 @@ def _on_columns(summary: Summary) -> Iterator[str]:
         if text is not None:
             yield text
     if constants:
-        names = ", ".join(constants[:5]) + (", ..." if len(constants) > 5 else "")
-        yield f"one value in all rows says nothing: {names}; leave it out."
+        yield f"one value in all rows says nothing: {_listed(constants)}; leave it out."
+    empty = [str(column) for column in summary.schema if column.family == "empty"]
+    if empty:
+        yield f"no row has a value in {_listed(empty)}; leave it out."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def _on_values(column: Column, coder: Grid | Categories, n_rows: float) -> str | None:
