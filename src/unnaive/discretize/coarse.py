@@ -91,9 +91,9 @@ def _column_sums(
     summary: Summary, counts: CountTable, factor: NDArray[np.float64]
 ) -> Callable[[int], ColumnSums]:
     """What a rule sees of each numeric column."""
-    classes = summary.moments.finish()
-    whole = classes.whole(factor)
     place = {j: k for k, j in enumerate(summary.moments.columns)}
+    classes = summary.moments.finish() if place else NO_MOMENTS
+    whole = classes.whole(factor) if place else NO_MOMENTS
 
     def sums(j: int) -> ColumnSums:
         grid, k = summary.coders[j], place.get(j)

@@ -22,7 +22,9 @@ def midpoints(below: NDArray[np.float64], above: NDArray[np.float64]) -> NDArray
 
 
 def snap(grid: Grid, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move cuts that fall inside a cell of several values to its nearer edge."""
+    """Move cuts that fall inside a cell of several values to its nearer edge; each cut once."""
+    if grid.shift == 0 and (cuts == cuts).all() and (cuts[1:] > cuts[:-1]).all():
+        return cuts  # every cell is one value
     cell = np.minimum(np.searchsorted(grid.high, cuts, side="right"), grid.size - 1)
     low, high = grid.low[cell], grid.high[cell]
     torn = (low <= cuts) & (cuts < high)

@@ -62,8 +62,10 @@ class Grid:
     def cells(self) -> NDArray[np.uint64]:
         bits = self.low.view(np.uint64)
         # As `kernels.key_of_bits` does, without Numba: files are looked at before it is there.
-        negative = (bits & kernels.SIGN != 0) & (bits != kernels.SIGN)
-        keys: NDArray[np.uint64] = np.where(negative, ~bits, bits | kernels.SIGN)
+        keys: NDArray[np.uint64] = bits | kernels.SIGN
+        if self.size and not self.low[0] >= 0:  # values ascend
+            negative = (bits & kernels.SIGN != 0) & (bits != kernels.SIGN)
+            keys = np.where(negative, ~bits, keys)
         keys >>= np.uint64(self.shift)
         return keys
 

@@ -43,7 +43,11 @@ def read_target(y: Any) -> NDArray[Any]:
     """Labels as a 1-D array; continuous, missing or multi-column targets are refused."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
-    target: NDArray[Any] = column_or_1d(_as_array(y), warn=True)
+    labels = _as_array(y)
+    plain = type(labels) is np.ndarray and labels.ndim == 1 and labels.dtype.kind != "V"
+    target: NDArray[Any] = (
+        np.ascontiguousarray(labels) if plain else column_or_1d(labels, warn=True)
+    )
     kind = target.dtype.kind
     missing = 0
     if kind == "O":
@@ -113,7 +117,8 @@ def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]
     """The classes that occur and each row's class number."""
     if isinstance(target, RawCodes):
         return _coded_groups(target)
-    if target.dtype.kind in "bui" and not target.max(initial=0) > np.iinfo(np.int64).max:
+    large = target.dtype == np.uint64 and target.max(initial=0) > np.iinfo(np.int64).max
+    if target.dtype.kind in "bui" and not large:
         if target.dtype.kind == "b":
             dense = target.view(np.uint8).astype(np.int64)
         else:

@@ -48,8 +48,12 @@ def _on_classes(summary: Summary) -> Iterator[str]:
 
 
 def _on_columns(summary: Summary) -> Iterator[str]:
-    totals = summary.counts.totals
-    varied = len(totals) > 1 and totals.max() < MAJORITY * totals.sum()
+    table, total = summary.counts, summary.counts.totals.sum()
+    varied = len(table.totals) > 1 and table.totals.max() < MAJORITY * total
+    begins = table.offsets[:-1]
+    missing, most = table.counts[:, begins].sum(axis=0), table.counts.max(axis=0)
+    # Rows whose class the values of each column tell.
+    told = np.add.reduceat(most, begins) - most[begins]
     constants = []
     for j, (column, coder) in enumerate(zip(summary.schema, summary.coders, strict=True)):
         if column.order is None:
@@ -59,13 +63,13 @@ def _on_columns(summary: Summary) -> Iterator[str]:
             )
         if coder is None or not coder.size:
             continue
-        counts = summary.counts.attribute(j)
-        if coder.size == 1 and not counts[:, 0].any():
+        if coder.size == 1 and not missing[j]:
             constants.append(str(column))
             continue
-        share = float(1.0 - counts[:, 0].sum() / max(totals.sum(), 1e-300))
+        share = float(1.0 - missing[j] / max(total, 1e-300))
         text = _on_values(column, coder, share * summary.n_rows)
-        if text is None and varied and _tells_class(coder, summary.counts.values(j), totals):
+        sure = varied and told[j] >= SURE * total
+        if text is None and sure and _few_stretches(coder, table.values(j), total):
             text = (
                 f"{column} alone tells the class of nearly every row: it may have been written "
                 "after the outcome was known. Leave it out if new rows will not have it."
@@ -90,7 +94,7 @@ def _on_values(column: Column, coder: Grid | Categories, n_rows: float) -> str |
         if column.family == "number" and steps and _is_whole(coder.low):
             return f"{column} counts rows: whole numbers without gaps or repetition. Leave it out."
         return None
-    if column.family != "text":
+    if column.family != "text" or coder.size < min(LEAST_NUMBERS, LEAST_DISTINCT):
         return None
     texts = [str(value) for value in coder.values[:LOOKED_AT]]
     numbers = [text for text in texts if NUMBER.fullmatch(text)]
@@ -130,13 +134,11 @@ def _is_whole(values: NDArray[np.float64]) -> bool:
     return bool((values == np.rint(values)).all() and values[-1] - values[0] == len(values) - 1)
 
 
-def _tells_class(
-    coder: Grid | Categories, counts: NDArray[np.float64], totals: NDArray[np.float64]
+def _few_stretches(
+    coder: Grid | Categories, counts: NDArray[np.float64], total: np.float64
 ) -> bool:
-    """Whether few values, or few stretches of numbers, tell the class of nearly every row."""
-    best = counts.argmax(axis=0)
-    right = counts[best, np.arange(counts.shape[1])].sum()
-    if right < SURE * totals.sum():
-        return False
-    stretches = 1 + np.count_nonzero(np.diff(best)) if isinstance(coder, Grid) else coder.size
-    return bool(stretches * PER_VALUE <= totals.sum())
+    """Whether there are few values, or few stretches of numbers that tell one class each."""
+    stretches = coder.size
+    if isinstance(coder, Grid):
+        stretches = 1 + np.count_nonzero(np.diff(counts.argmax(axis=0)))
+    return bool(stretches * PER_VALUE <= total)

@@ -93,9 +93,13 @@ def read_categorical(column: Native, what: object = "a column") -> RawCodes:
 
 def order_of(column: Native) -> tuple[Any, ...]:
     """The categories of a column whose type orders them, in that order; else none."""
-    if not isinstance(column, nw.Series) or column.dtype not in (nw.Categorical, nw.Enum):
+    if not isinstance(column, nw.Series):
         return ()
     native = column.to_native()
+    if getattr(getattr(native, "dtype", None), "ordered", None) is False:
+        return ()  # pandas says so at once; asking narwhals takes as long as counting many rows
+    if column.dtype not in (nw.Categorical, nw.Enum):
+        return ()
     if column.implementation.is_polars():
         values = native.dtype.categories.to_list() if column.dtype == nw.Enum else []
     elif hasattr(getattr(native, "dtype", None), "categories"):

@@ -58,7 +58,9 @@ def describe_column(
     order = () if forced or coded else order_of(column)
     if order and not has_no_value(column):
         return Column(name, "numeric", "level", order)
-    if forced or (is_declared_categorical(column) and not coded and not order):
+    if not (forced or coded or order) and is_declared_categorical(column):
+        return Column(name, "categorical", _family_of_categories(column, name))
+    if forced:
         return Column(name, "categorical", family_of(column, name))
     family = "empty" if order else family_of(_as_numbers(column), name)
     return Column(name, natural_kind(family), family)

@@ -62,7 +62,7 @@ def open_table(
         checked = X if frame is not None else columns
         validate_data(estimator, checked, reset=False, skip_check_array=True)
     weight = read_weight(sample_weight, n_rows)
-    if y is not None:
+    if y is not None and len(y) != n_rows:
         check_consistent_length(y, range(n_rows))
     row_ids = None
     if weight is not None and not weight.all():
@@ -155,6 +155,8 @@ def _read_array(estimator: BaseEstimator, X: Any) -> NDArray[Any]:
         X = _without_mask(X)
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM" and X.ndim == 2:
         return X
+    if type(X) is np.ndarray and X.dtype.kind in "biuf" and X.ndim == 2 and X.size:
+        return X  # what scikit-learn's check would return, for more than counting few rows takes
     if isinstance(X, (list, tuple)) and len(X) and isinstance(X[0], (list, tuple)):
         # Rows of different kinds of values keep them: NumPy would turn all into text.
         X = _rows_of_objects(X)

@@ -7,7 +7,8 @@ results of blocks do. Records of rows on a cluster stay on its workers, so that 
 rows do not; all others are held here. A model never asks which.
 
 Functions of a pass are pure: they return a new state and leave what they are given as it is. What
-is lost with a worker is then made again, from the rows and the functions so far, bit for bit.
+is lost with a worker is then made again, from the rows and the functions so far, bit for bit. Where
+no worker has records, nothing is made again: a new state may then take over arrays of the old one.
 """
 
 from __future__ import annotations
@@ -63,6 +64,9 @@ class Records(Protocol[R_co]):
     storage: Storage
     """Room for what has an entry for each row, where the records are."""
 
+    in_place: bool
+    """Whether `advance` may change arrays of a state: nobody will ask for the old one again."""
+
     def reduce(
         self, fn: Callable[[R_co, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
     ) -> T:
@@ -104,6 +108,7 @@ class Releasing:
     """Base of records: what they hold is released when their context is left."""
 
     n_passes = 0
+    in_place = False
 
     def release(self) -> None:
         raise NotImplementedError
@@ -117,6 +122,8 @@ class Releasing:
 
 class MemoryRecords(Releasing, Generic[R]):
     """Records that are held here."""
+
+    in_place = True
 
     def __init__(self, records: Sequence[R], storage: Storage | None = None) -> None:
         self.records, self.storage = list(records), storage or Storage()

@@ -171,7 +171,8 @@ class Booster:
         self.leave_out, self.watch = leave_out, watch
         self.kept = kept if kept is not None and kept.active else None
         self.coders, self.build, self.rules, self.n_jobs = coders, build, rules, n_jobs
-        self.weights = RowWeights(split.records, n_jobs, learning_rows, watch)
+        judged = leave_out is not None
+        self.weights = RowWeights(split.records, n_jobs, learning_rows, watch, squares=judged)
         self.seeds = branch_seeds(rules.seed, MOST_RESTARTS)
         self.boosted = Boosted()
         self.first_error = 1.0

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from unnaive.models.ensemble import kernels
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage, stretches
 
+T = TypeVar("T")
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 SQUARE_GRAIN = 2.0**-12
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
@@ -108,6 +109,8 @@ class RowWeights:
         The rows of a record.
     watch : float, default=0.0
         Share of the rows, drawn by their numbers, whose weights in every round are kept.
+    squares : bool, default=False
+        Whether `effective_share` will be asked for.
     """
 
     def __init__(
@@ -116,8 +119,9 @@ class RowWeights:
         n_jobs: int | None = None,
         rows_of: Callable[[Any], Rows] = _itself,
         watch: float = 0.0,
+        squares: bool = False,
     ) -> None:
-        self.records, self.n_jobs, self.rows_of = records, n_jobs, rows_of
+        self.records, self.n_jobs, self.rows_of, self.squares = records, n_jobs, rows_of, squares
         begin = partial(_begin, rows_of, records.storage, watch)
         self.given = self.total = records.advance(begin, operator.add, "weighing rows")
         self._squares = self.given / SQUARE_GRAIN
@@ -178,7 +182,9 @@ class RowWeights:
             self._settle(self.records.advance(step, _add_sums, "weighing rows"))
 
     def _settled(self) -> _Settled:
-        return _Settled(self.rows_of, self._scale, self.records.storage, self.n_jobs)
+        records = self.records
+        given = (self.rows_of, self._scale, self.squares, records.in_place)
+        return _Settled(*given, records.storage, self.n_jobs)
 
     def _settle(self, sums: _Sums) -> None:
         if self._scale is not None:
@@ -209,6 +215,8 @@ class _Settled:
 
     rows_of: Callable[[Any], Rows]
     scale: float | None
+    squares: bool
+    in_place: bool
     storage: Storage
     n_jobs: int | None
 
@@ -217,16 +225,17 @@ class _Settled:
         rows, scale = self.rows_of(record), self.scale
         if scale is None:
             return rows, state, _Sums([], [])
-        current = self.storage.copy(state.current)
+        current = self.changeable(state.current)
 
-        def fix(part: slice) -> float:
-            return kernels.round_weights(current[part], scale, GRAIN, _given(rows, part))
+        def fix(part: slice) -> tuple[float, float]:
+            weight, given = current[part], _given(rows, part)
+            total = kernels.round_weights(weight, scale, GRAIN, given)
+            if not self.squares:
+                return total, 0.0
+            return total, kernels.exact_squares(weight, given, 1.0 / SQUARE_GRAIN)
 
-        def add_squares(part: slice) -> float:
-            return kernels.exact_squares(current[part], _given(rows, part), 1.0 / SQUARE_GRAIN)
-
-        sums = _Sums(self.each(rows, fix), self.each(rows, add_squares))
-        units = state.units
+        fixed = self.each(rows, fix)
+        sums, units = _Sums([total for total, _ in fixed], [s for _, s in fixed]), state.units
         if state.watched is not None:
             units = (*units, self._relative(rows, current, state.watched))
         return rows, replace(state, current=current, units=units), sums
@@ -241,8 +250,12 @@ class _Settled:
             np.divide(relative, given, out=relative, where=given > 0.0)
         return relative
 
-    def each(self, rows: Rows, fn: Callable[[slice], float]) -> Numbers:
-        """A number for each stretch of rows."""
+    def changeable(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a state has for each row and no record has, to become part of the next state."""
+        return array if self.in_place else self.storage.copy(array)
+
+    def each(self, rows: Rows, fn: Callable[[slice], T]) -> list[T]:
+        """What a function says of each stretch of rows."""
         return list(in_threads(fn, rows.stretches(), self.n_jobs))
 
 
@@ -302,7 +315,7 @@ def _lower(settled: _Settled, vote: float, record: Any, state: RowState) -> tupl
         assert state.gains is not None
         logs, top = _lowered(settled, rows, state.logs, state.gains, vote)
     else:
-        logs = settled.storage.copy(state.logs)
+        logs = settled.changeable(state.logs)
 
         def lower(part: slice) -> float:
             kernels.lower_by_hit(logs[part], hits[part], vote)
@@ -320,7 +333,7 @@ def _lowered(
     vote: float,
 ) -> tuple[NDArray[np.float64], float]:
     """Logarithms less the vote times the gain, and the largest of them."""
-    lowered = settled.storage.copy(logs)
+    lowered = settled.changeable(logs)
 
     def lower(part: slice) -> float:
         kernels.lower_by_margin(lowered[part], gains[part], vote, STEEPEST)
