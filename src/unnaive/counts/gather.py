@@ -61,10 +61,7 @@ def summarize_block(
     block: Block, wanted: Wanted, grid_limit: int = GRID_LIMIT, n_jobs: int | None = None
 ) -> Summary:
     """What some rows leave behind."""
-    if block.target is None:
-        labels, groups = Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
-    else:
-        labels, groups = label_groups(block.target)
+    labels, groups = block_groups(block)
     n_groups = len(labels)
     schema = own_order(block)
     counted = {
@@ -85,6 +82,13 @@ def summarize_block(
             counts.attribute(j)[:, 0] = gaps[:, k]
     schema = mark_whole(schema, coders)
     return Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
+
+
+def block_groups(block: Block) -> tuple[Labels, NDArray[Any]]:
+    """The classes of some rows, and the number of each row's; one class where rows have none."""
+    if block.target is None:
+        return Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
+    return label_groups(block.target)
 
 
 def own_order(block: Block) -> Schema:
