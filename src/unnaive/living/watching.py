@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from unnaive.answer.predict import probabilities
 from unnaive.counts import Summary
 from unnaive.counts.gather import summarize_block
 from unnaive.encode import Labels
+from unnaive.encode.bins import Bins
 from unnaive.encode.labels import known_groups
 from unnaive.table import Block, Source, open_table, scan_of
 from unnaive.table.passes import COUNTING
@@ -59,10 +60,10 @@ class Watched:
         )
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Watched:
-        """Read the rows once."""
-        source, labelled = _open(model, X, y, sample_weight)
-        return source.reduce(_Watcher(model, labelled), Watched.__add__, COUNTING)
+    def of(cls, model: Any, rows: tuple[Any, Any, Any], intervals: Mapping[int, Bins]) -> Watched:
+        """Read the rows (X, y and weights) once; their numbers are counted in intervals."""
+        source, labelled = _open(model, *rows)
+        return source.reduce(_Watcher(model, labelled, intervals), Watched.__add__, COUNTING)
 
     @property
     def expected_log_loss(self) -> float:
@@ -81,14 +82,14 @@ class Watched:
 class _Watcher:
     """What is done with each block; may be sent to workers."""
 
-    def __init__(self, model: Any, labelled: bool) -> None:
-        self.answer, self.labelled = model.answer_, labelled
+    def __init__(self, model: Any, labelled: bool, intervals: Mapping[int, Bins]) -> None:
+        self.answer, self.labelled, self.intervals = model.answer_, labelled, intervals
         self.estimator = clone(model).set_callbacks()
 
     def __call__(self, block: Block) -> Watched:
         estimator, n_jobs = self.estimator, self.estimator.n_jobs
         summary = summarize_block(
-            block, estimator._wanted(block.schema), estimator.grid_limit, n_jobs
+            block, estimator._wanted(block.schema), estimator.grid_limit, n_jobs, self.intervals
         )
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         shares = probabilities(self.answer.root, block, n_jobs)
