@@ -37,7 +37,7 @@ from unnaive.living.distances import (
     with_margins,
 )
 from unnaive.living.facts import ClassDrift, ColumnDrift, Drift, ValueDrift
-from unnaive.living.watching import Watched
+from unnaive.living.watching import Watched, shared_intervals
 from unnaive.models.merge import learns_from_sums
 
 MIN_INDEX = 0.1  # below this, a population stability index is commonly called no change
@@ -153,7 +153,7 @@ def drift(
         )
     known = model._sums("compared")
     check_bins(n_bins)
-    intervals = watched_intervals(known, n_bins)
+    intervals = shared_intervals(model, watched_intervals(known, n_bins))
     watched = Watched.of(model, (X, y, sample_weight), intervals)
     limits = (level, min_index, min_loss)
     known = known.in_intervals(intervals)
