@@ -38,6 +38,11 @@ def table(n, seed=0):
     })  # fmt: skip
 
 
+def numbers(starts):
+    """The part of each row, of parts that begin there."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
 def block_of(n, y, weight=None, seed=0):
     return open_table(NaiveBayesClassifier(), table(n, seed), y, weight).block
 
@@ -51,15 +56,20 @@ def test_parts_counted_together_are_those_counted_alone(limit, weighted):
     block = block_of(n, y, rng.integers(1, 5, n) * 0.25 if weighted else None)
     wanted = Wanted(frozenset({0, 1, 2, 3}), frozenset({0, 2, 6}))
     starts = np.array([0, 1, 3, 10, 40, 250, 251, 700])
-    together = summarize_parts(block, starts, wanted, limit)
+    together = summarize_parts(block, numbers(starts), len(starts) - 1, wanted, limit)
     for part, a, b in zip(together, starts.tolist(), starts[1:].tolist(), strict=False):
         assert plain(part) == plain(summarize_block(block.slice(a, b), wanted, limit))
     assert plain(merge_summaries(together)) == plain(summarize_block(block, wanted, limit))
+    order = rng.permutation(n)  # of rows that come in any order
+    shuffled = summarize_parts(block.take(order), numbers(starts)[order], 7, wanted, limit, 2)
+    for part, a, b in zip(shuffled, starts.tolist(), starts[1:].tolist(), strict=False):
+        own_rows = order[(order >= a) & (order < b)]
+        assert plain(part) == plain(summarize_block(block.take(own_rows), wanted, limit))
 
 
 def test_parts_without_labels_have_one_group():
     block = block_of(60, None)
-    parts = summarize_parts(block, np.array([0, 20, 60]), Wanted(frozenset({0})))
+    parts = summarize_parts(block, numbers([0, 20, 60]), 2, Wanted(frozenset({0})))
     assert plain(parts[1]) == plain(summarize_block(block.slice(20, 60), Wanted(frozenset({0}))))
 
 
@@ -68,7 +78,7 @@ def test_an_infinite_number_is_refused_by_its_column():
     rows.loc[30, "near"] = np.inf
     block = open_table(NaiveBayesClassifier(), rows, np.arange(50) % 2).block
     with pytest.raises(ValueError, match="near"):
-        summarize_parts(block, np.array([0, 20, 50]), Wanted(frozenset({1})))
+        summarize_parts(block, numbers([0, 20, 50]), 2, Wanted(frozenset({1})))
 
 
 @settings(max_examples=40, deadline=None)

@@ -7,8 +7,9 @@ to the canonical order of values.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ from unnaive.counts.moments import Moments
 from unnaive.counts.summary import Coder, Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import GRID_LIMIT, Categories, Labels
-from unnaive.encode.bins import infinite_error
+from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Order, categories_of
 from unnaive.encode.coding import coder_sizes
 from unnaive.encode.grid import number_values
@@ -58,17 +59,19 @@ def gather(
 
 
 def summarize_block(
-    block: Block, wanted: Wanted, grid_limit: int = GRID_LIMIT, n_jobs: int | None = None
+    block: Block,
+    wanted: Wanted,
+    grid_limit: int = GRID_LIMIT,
+    n_jobs: int | None = None,
+    intervals: Mapping[int, Bins] = MappingProxyType({}),
 ) -> Summary:
-    """What some rows leave behind."""
-    if block.target is None:
-        labels, groups = Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
-    else:
-        labels, groups = label_groups(block.target)
+    """What some rows leave behind; columns with ``intervals`` are counted in these."""
+    labels, groups = block_groups(block)
     n_groups = len(labels)
-    schema = own_order(block)
+    schema, fine = own_order(block), sorted(wanted.counts - intervals.keys())
     counted = {
-        **_count_numeric(block, sorted(wanted.counts), groups, n_groups, grid_limit, n_jobs),
+        **_count_numeric(block, fine, groups, n_groups, grid_limit, n_jobs),
+        **_count_intervals(block, intervals, groups, n_groups, n_jobs),
         **_count_categorical(block, schema, groups, n_groups, n_jobs),
     }
     coders = tuple(counted[j][0] if j in counted else None for j in range(len(block.schema)))
@@ -87,6 +90,13 @@ def summarize_block(
     return Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
 
 
+def block_groups(block: Block) -> tuple[Labels, NDArray[Any]]:
+    """The classes of some rows, and the number of each row's; one class where rows have none."""
+    if block.target is None:
+        return Labels(np.zeros(1, np.int64)), np.zeros(block.n_rows, np.uint8)
+    return label_groups(block.target)
+
+
 def own_order(block: Block) -> Schema:
     """The columns with the order that these rows have for their categories."""
     columns = block.schema.columns
@@ -98,7 +108,7 @@ def own_order(block: Block) -> Schema:
 
 
 # Position of a column, its numbering and its counts, slots x groups.
-Counted: TypeAlias = dict[int, tuple[Coder, NDArray[Any]]]
+Counted: TypeAlias = dict[int, tuple[Any, NDArray[Any]]]
 
 
 def _group_totals(
@@ -133,6 +143,21 @@ def _count_numeric(
         return grid, table.T
 
     return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
+
+
+def _count_intervals(
+    block: Block,
+    intervals: Mapping[int, Bins],
+    groups: NDArray[Any],
+    n_groups: int,
+    n_jobs: int | None,
+) -> Counted:
+    def count(j: int) -> tuple[Bins, NDArray[Any]]:
+        bins = intervals[j]
+        codes = bins.codes(block.numeric(j), block.schema[j])
+        return bins, _count_column(codes, 0, groups, block.weight, bins.size, n_groups)
+
+    return dict(zip(intervals, in_threads(count, [*intervals], n_jobs), strict=True))
 
 
 def _count_few(

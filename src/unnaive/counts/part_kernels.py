@@ -13,6 +13,7 @@ from unnaive.encode.kernels import INFINITE, SIGN, key_of_bits, smallest_shift
 MISSING = ~np.uint64(0)  # the key of no number and of no category; it sorts last
 _FEW = 24  # rows that are sorted as quickly by insertion
 _BYTE = np.uint64(255)
+_CHUNK = 2048
 
 
 @kernel
@@ -186,6 +187,87 @@ def look_up_parts(
 
 
 @kernel
+def number_classes(
+    parts: NDArray[Any], groups: NDArray[Any], n_classes: int, cells: NDArray[np.int32]
+) -> None:
+    """Cell of each row (OUT) among those of all parts, ``n_classes`` each."""
+    for i in range(len(groups)):
+        cells[i] = np.int32(parts[i]) * np.int32(n_classes) + np.int32(groups[i])
+
+
+@kernel
+def add_weights(
+    cells: NDArray[np.int32], weight: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Weight of the rows of each cell (OUT); ``weight`` (IN) is empty where each weighs one."""
+    for i in range(len(cells)):
+        out[cells[i]] += weight[i] if len(weight) else 1.0
+
+
+@kernel
+def count_pair(
+    a: NDArray[np.uint8],
+    b: NDArray[np.uint8],
+    width: int,
+    cells: NDArray[np.int32],
+    size: int,
+    out: NDArray[np.uint32],
+) -> None:
+    """Rows per (cell, slot of a, slot of b): one increment counts two columns (OUT).
+
+    ``width`` is the number of slots of b, ``size`` that of both together.
+    """
+    one, places = np.uint8(1), np.empty(_CHUNK, dtype=np.int32)  # raw codes to slots: wrap around
+    n_b, n_both = np.int32(width), np.int32(size)
+    for start in range(0, len(a), _CHUNK):
+        m = min(_CHUNK, len(a) - start)
+        a_, b_, of = a[start : start + m], b[start : start + m], cells[start : start + m]
+        for i in range(m):
+            slot = np.int32(np.uint8(a_[i] + one)) * n_b + np.int32(np.uint8(b_[i] + one))
+            places[i] = of[i] * n_both + slot
+        for i in range(m):
+            out[places[i]] += np.uint32(1)
+
+
+@kernel
+def part_pair(
+    joint: NDArray[np.uint32], first: NDArray[np.uint32], second: NDArray[np.uint32]
+) -> None:
+    """The tables of two columns (OUT, cells x slots) in their joint one (IN, cells x both)."""
+    n_a, n_b = first.shape[1], second.shape[1]
+    for cell in range(len(joint)):
+        for a in range(n_a):
+            for b in range(n_b):
+                n = joint[cell, a * n_b + b]
+                first[cell, a] += n
+                second[cell, b] += n
+
+
+@kernel
+def move_parts(
+    tables: NDArray[Any],
+    patterns: NDArray[np.intp],
+    slots: NDArray[np.intp],
+    classes: NDArray[np.intp],
+    begins: NDArray[np.intp],
+    widths: NDArray[np.intp],
+    out: NDArray[np.float64],
+) -> None:
+    """Counts of one column (IN, cells of parts and classes x raw slots) to those of parts (OUT).
+
+    ``slots[patterns[p]]`` (IN) are the slots of part p; all else is as in `count_parts`.
+    """
+    n_parts, n_classes = classes.shape
+    for p in range(n_parts):
+        place = slots[patterns[p]]
+        for g in range(n_classes):
+            row, start = tables[p * n_classes + g], begins[p] + classes[p, g] * widths[p]
+            for s in range(len(row)):
+                if row[s] > 0:
+                    out[start + place[s]] += row[s]
+
+
+@kernel
 def count_parts(
     rows: NDArray[np.int32],
     cells: NDArray[np.int32],
@@ -193,6 +275,7 @@ def count_parts(
     slots: NDArray[np.intp],
     starts: NDArray[np.intp],
     groups: NDArray[Any],
+    classes: NDArray[np.intp],
     weight: NDArray[np.float64],
     begins: NDArray[np.intp],
     widths: NDArray[np.intp],
@@ -204,6 +287,7 @@ def count_parts(
     ``widths[p]`` slots, and the column begins at ``begins[p]``. ``slots`` (IN) has the slot of
     every cell, part by part, and is empty where they are in order; ``rows`` (IN) is empty where
     cells are those of the rows as they come, ``weight`` (IN) where every row weighs one.
+    ``classes[p]`` (IN) has the number of each class among those of part p.
     """
     first = 0  # of the cells of the part
     for p in range(len(starts) - 1):
@@ -212,6 +296,6 @@ def count_parts(
             slot = np.int64(cells[i]) + 1
             if slot and len(slots):
                 slot = slots[first + slot - 1]
-            place = begins[p] + np.int64(groups[row]) * widths[p] + slot
+            place = begins[p] + classes[p, groups[row]] * widths[p] + slot
             out[place] += weight[row] if len(weight) else 1.0
         first += sizes[p]

@@ -9,41 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.threads import in_threads
 from unnaive.counts import part_kernels as kernels
-from unnaive.counts.gather import own_order, refuse_too_many, sum_moments
+from unnaive.counts.gather import refuse_too_many, sum_moments, summarize_block
 from unnaive.counts.moments import Moments
+from unnaive.counts.part_codes import FEW
+from unnaive.counts.part_rows import TOGETHER, PartGroups, PartRows
 from unnaive.counts.summary import Coder, Summary, Wanted
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
-from unnaive.encode import GRID_LIMIT, Grid, Labels
+from unnaive.encode import GRID_LIMIT, Grid
 from unnaive.encode.bins import infinite_error
 from unnaive.encode.categories import Categories, categories_of
 from unnaive.encode.grid import grid_values, number_values, whole_numbers
-from unnaive.encode.labels import keep_labels, label_groups
-from unnaive.table import Block, Column
-from unnaive.table.codes import code_dtype
+from unnaive.table import Block, Column, Schema
+from unnaive.table.codes import RawCodes, code_dtype
 
-FEW = 4  # times as many rows as parts times values: these are looked up instead of sorted
-SAMPLE, FEW_OF_SAMPLE = 1024, 128  # values of a column, and how many may differ for that
-
-
-@dataclass(frozen=True, slots=True)
-class _PartGroups:
-    """The classes of each part, and the number of each row's class among those of its part."""
-
-    labels: list[Labels]
-    groups: NDArray[Any]
-    first: NDArray[np.intp]  # number of each part's first class, all parts together
-
-    @property
-    def numbers(self) -> NDArray[np.intp]:
-        """How many classes each part has."""
-        return np.diff(self.first)
+SAMPLE, FEW_OF_SAMPLE = 1024, 128  # values of a column, and how many may differ for look-up
+MOST_PARTS = 1 << 12  # parts made together
 
 
 class _Cells(NamedTuple):
@@ -66,78 +54,106 @@ class _PartCells:
 
 
 def summarize_parts(
-    block: Block, starts: NDArray[np.intp], wanted: Wanted, grid_limit: int = GRID_LIMIT
+    block: Block,
+    parts: NDArray[Any],
+    n_parts: int,
+    wanted: Wanted,
+    grid_limit: int = GRID_LIMIT,
+    n_jobs: int | None = None,
 ) -> list[Summary]:
     """What each part of some rows leaves behind.
 
     Parameters
     ----------
     block : Block
-        Fewer than 2**31 rows, those of the first part first.
-    starts : array
-        Where each part begins, and where the last one ends; no part is empty.
-    wanted, grid_limit :
+        Fewer than 2**31 rows.
+    parts : array
+        Number of the part of each row; every part has rows.
+    n_parts : int
+    wanted, grid_limit, n_jobs :
         As in `summarize_block`.
     """
-    schema = own_order(block)
-    of = _part_groups(block, starts)
-    columns = {
-        j: (_number_codes if column.kind == "categorical" else _number_values)(
-            block, j, column, starts, grid_limit
-        )
-        for j, column in enumerate(schema)
-        if j in wanted.counts or column.kind == "categorical"
-    }
-    nothing = np.zeros(len(starts) - 1, dtype=np.intp)
-    sizes = np.stack(
-        [columns[j].sizes if j in columns else nothing for j in range(len(schema))], axis=1
-    )
-    for j in columns:
+    rows = PartRows(block, parts, n_parts, wanted, n_jobs)
+    runs = _runs(rows.starts, TOGETHER if rows.is_sorted else block.n_rows)
+
+    def count(run: range) -> list[Summary]:
+        large = rows.starts[run.stop] - rows.starts[run.start] > TOGETHER
+        if rows.is_sorted and large and len(run) == 1:
+            return [summarize_block(rows.take(run), wanted, grid_limit, 1)]
+        return _summarize_run(rows, run, grid_limit)
+
+    return list(chain.from_iterable(in_threads(count, runs, n_jobs)))
+
+
+def _runs(starts: NDArray[np.intp], most: int) -> list[range]:
+    """Neighbouring parts to count together, while they have few rows."""
+    runs, first = [], 0
+    for k in range(1, len(starts)):
+        last = k + 1 == len(starts)
+        if last or starts[k + 1] - starts[first] > most or k - first == MOST_PARTS:
+            runs.append(range(first, k))
+            first = k
+    return runs
+
+
+def _summarize_run(rows: PartRows, run: range, limit: int) -> list[Summary]:
+    """What each of some neighbouring parts leaves behind."""
+    schema, wanted, span = rows.schema, rows.wanted, slice(run.start, run.stop)
+    of, starts = rows.part_groups(run), rows.starts[run.start : run.stop + 1]
+    starts = starts - starts[0]
+    block = rows.take(run) if rows.is_sorted else rows.block
+    columns: dict[int, _PartCells] = {}
+    for j, column in enumerate(schema):
+        if column.kind == "categorical" and j not in rows.tables:
+            columns[j] = _number_codes(rows.codes(j, run), column, starts)
+        elif j in wanted.counts:
+            columns[j] = _number_values(block.numeric(j), column, starts, limit)
+    sizes = np.zeros((len(run), len(schema)), dtype=np.intp)
+    for j in (*columns, *rows.tables):
+        sizes[:, j] = columns[j].sizes if j in columns else rows.tables[j].sizes[span]
         most = int(np.argmax(sizes[:, j] * of.numbers))
         refuse_too_many(schema[j], int(sizes[most, j]), int(of.numbers[most]))
-    tables = _count(block, starts, of, columns, sizes)
-    moments = _moments(block, wanted, columns, starts, of, tables)
+    tables = _count(rows, run, block, starts, of, columns, sizes)
+    moments = _moments(rows, run, block, columns, starts, of, tables)
     for j, column in enumerate(schema):
         if column.kind == "empty":
             for table in tables:
                 table.attribute(j)[:, 0] = table.totals
-    no_coders, no_numbers = [None] * len(tables), [False] * len(tables)
-    each = [columns.get(j) for j in range(len(schema))]
-    coders = zip(*(no_coders if c is None else c.coders for c in each), strict=True)
-    whole = zip(*(no_numbers if c is None else c.whole for c in each), strict=True)
-    mark = cache(schema.mark_whole)
-    parts = zip(map(mark, whole), of.labels, coders, tables, moments, strict=True)
     n_rows = np.diff(starts).tolist()
-    return [Summary(*part, n, wanted, grid_limit) for part, n in zip(parts, n_rows, strict=True)]
+    described = zip(*_describe(rows, span, columns), of.labels, strict=True)
+    return [
+        Summary(part_schema, labels, coders, table, moment, n, wanted, limit)
+        for (part_schema, coders, labels), table, moment, n in zip(
+            described, tables, moments, n_rows, strict=True
+        )
+    ]
 
 
-def _part_groups(block: Block, starts: NDArray[np.intp]) -> _PartGroups:
-    n_parts = len(starts) - 1
-    if block.target is None:
-        one = Labels(np.zeros(1, np.int64))
-        groups = np.zeros(block.n_rows, np.uint8)
-        return _PartGroups([one] * n_parts, groups, np.arange(n_parts + 1))
-    labels, groups = label_groups(block.target)
-    part = np.repeat(np.arange(n_parts), np.diff(starts))
-    present = np.zeros((n_parts, len(labels)), dtype=np.bool_)
-    present[part, groups] = True
-    known: dict[bytes, tuple[Labels, NDArray[np.intp]]] = {}
-    each, place = [], np.zeros(present.shape, dtype=groups.dtype)
-    for p, here in enumerate(present):
-        key = here.tobytes()
-        if key not in known:
-            known[key] = keep_labels(labels, np.flatnonzero(here))
-        present_labels, kept = known[key]
-        each.append(present_labels)
-        place[p, kept] = np.arange(len(kept))
-    first = np.concatenate(([0], np.cumsum(present.sum(axis=1))))
-    return _PartGroups(each, place[part, groups], first)
+def _describe(
+    rows: PartRows, span: slice, columns: dict[int, _PartCells]
+) -> tuple[Sequence[Schema], Sequence[tuple[Coder, ...]]]:
+    """The columns and coders of parts; made once where all parts have the same."""
+    n_parts, schema = span.stop - span.start, rows.schema
+    if not columns and all(len(table.coders) == 1 for table in rows.tables.values()):
+        only = {j: table.coders[0] for j, table in rows.tables.items()}
+        shared = tuple(only.get(j) for j in range(len(schema)))
+        return [schema.mark_whole([False] * len(schema))] * n_parts, [shared] * n_parts
+    no_coders: list[Coder] = [None] * n_parts
+    each: list[Sequence[Coder]] = []
+    whole = [[False] * n_parts] * len(schema)
+    for j in range(len(schema)):
+        if j in columns:
+            each.append(columns[j].coders)
+            whole[j] = columns[j].whole
+        else:
+            each.append(rows.tables[j].part_coders(span) if j in rows.tables else no_coders)
+    mark = cache(schema.mark_whole)
+    return [mark(marks) for marks in zip(*whole, strict=True)], list(zip(*each, strict=True))
 
 
 def _number_values(
-    block: Block, j: int, column: Column, starts: NDArray[np.intp], limit: int
+    values: NDArray[np.float64], column: Column, starts: NDArray[np.intp], limit: int
 ) -> _PartCells:
-    values = block.numeric(j)
     cells, low, high, shifts = _few_values(values, starts, limit) or _sort_values(
         values, column, starts, limit
     )
@@ -189,18 +205,13 @@ def _sort_values(
     return cells, lowest, lowest if high is low else grid_values(high), shifts
 
 
-def _number_codes(
-    block: Block, j: int, column: Column, starts: NDArray[np.intp], _limit: int
-) -> _PartCells:
-    raw = block.categorical(j)
-    looked_up = _look_up_cells(raw.slots.astype(np.int32), len(raw.values), starts)
-    if looked_up is None:
-        keys = raw.codes.astype(np.uint64)
-        keys[raw.codes == np.iinfo(raw.codes.dtype).max] = kernels.MISSING
-        # The largest code means missing, so that no column has as many values as there are codes.
-        cells, low = _sort_cells(keys, starts, 2**31 - 1)[:2]
-        looked_up = cells, low.astype(np.int32)
-    cells, codes = looked_up
+def _number_codes(raw: RawCodes, column: Column, starts: NDArray[np.intp]) -> _PartCells:
+    """Categories of which each part has few: sorted."""
+    keys = raw.codes.astype(np.uint64)
+    keys[raw.codes == np.iinfo(raw.codes.dtype).max] = kernels.MISSING
+    # The largest code means missing, so that no column has as many values as there are codes.
+    cells, low = _sort_cells(keys, starts, 2**31 - 1)[:2]
+    codes = low.astype(np.int32)
     known: dict[bytes, tuple[Categories, int, NDArray[np.intp]]] = {}
     each, listed, width = [], codes.tobytes(), codes.itemsize
     ends = (width * np.cumsum(cells.sizes)).tolist()
@@ -247,9 +258,11 @@ def _sort_cells(
 
 
 def _count(
+    rows: PartRows,
+    run: range,
     block: Block,
     starts: NDArray[np.intp],
-    of: _PartGroups,
+    of: PartGroups,
     columns: dict[int, _PartCells],
     sizes: NDArray[np.intp],
 ) -> list[CountTable]:
@@ -260,32 +273,42 @@ def _count(
     begins = np.concatenate(([0], np.cumsum(widths * of.numbers)))
     out = np.zeros(begins[-1])
     weight = np.empty(0) if block.weight is None else block.weight
+    groups = rows.run_groups(run) if columns else rows.groups[:0]
     for j, column in columns.items():
         first = begins[:-1] + offsets[:, j]
-        given = (column.slots, starts, of.groups, weight)
+        given = (column.slots, starts, groups, of.classes, weight)
         kernels.count_parts(*column.cells, *given, first, widths, out)
-    part = np.repeat(of.first[:-1], np.diff(starts))
-    rows = np.bincount(part + of.groups, block.weight, minlength=int(of.first[-1]))
-    totals = rows.astype(np.float64)
-    tables = []
-    for p in range(len(sizes)):
-        counts = out[begins[p] : begins[p + 1]].reshape(-1, widths[p])
-        tables.append(CountTable(counts, offsets[p], totals[of.first[p] : of.first[p + 1]]))
+    n_classes = len(rows.labels)
+    for j, counted in rows.tables.items():
+        table = counted.tables[run.start * n_classes : run.stop * n_classes]
+        patterns = counted.patterns[run.start : run.stop]
+        first = begins[:-1] + offsets[:, j]
+        kernels.move_parts(table, patterns, counted.slots, of.classes, first, widths, out)
+    tables, edges, classes = [], begins.tolist(), of.first.tolist()
+    for p, width in enumerate(widths.tolist()):
+        counts = out[edges[p] : edges[p + 1]].reshape(-1, width)
+        totals = of.totals[classes[p] : classes[p + 1]]
+        tables.append(CountTable(counts, offsets[p], totals))
     return tables
 
 
 def _moments(
+    rows: PartRows,
+    run: range,
     block: Block,
-    wanted: Wanted,
     columns: dict[int, _PartCells],
     starts: NDArray[np.intp],
-    of: _PartGroups,
+    of: PartGroups,
     tables: Sequence[CountTable],
 ) -> list[Moments]:
     """The moments of parts; rows without a value are counted where nothing else counts them."""
-    positions = sorted(wanted.moments)
+    positions = sorted(rows.wanted.moments)
+    if not positions:
+        none = cache(lambda n_classes: Moments.empty(n_classes, ()))
+        return [none(n) for n in of.numbers.tolist()]
     n_groups = int(of.first[-1])
-    groups = np.repeat(of.first[:-1], np.diff(starts)) + of.groups
+    part = np.repeat(np.arange(len(run)), np.diff(starts))
+    groups = of.first[part] + of.classes[part, rows.run_groups(run)]
     groups = groups.astype(code_dtype(n_groups))
     sums, gaps = sum_moments(block, positions, groups, n_groups, 1)
     each = []

@@ -11,7 +11,7 @@ from unnaive.encode.instructions import bit_count, bit_length
 SIGN = np.uint64(1 << 63)
 ZERO = np.uint64(0)
 INFINITE = np.uint64(0x7FF0000000000000)
-_FEW_CUTS = 64  # up to so many, comparing with all is quicker than searching
+FEW_CUTS = 64  # up to so many, comparing with all is quicker than searching
 _VALUES = 1024
 
 
@@ -278,10 +278,16 @@ def bin_codes(
 
     Returns the position of the first infinite value, or -1.
     """
-    for i in range(len(values)):
-        if abs(values[i]) == np.inf:
-            return i
-    if len(cuts) <= _FEW_CUTS:
+    for start in range(0, len(values), _VALUES):
+        part = values[start : start + _VALUES]
+        infinite = 0
+        for i in range(len(part)):  # no branch: many values at a time
+            infinite += abs(part[i]) == np.inf
+        if infinite:
+            for i in range(len(part)):
+                if abs(part[i]) == np.inf:
+                    return start + i
+    if len(cuts) <= FEW_CUTS:
         _count_cuts_below(values, cuts, codes)
     else:
         _search_cuts_below(values, cuts, codes)

@@ -13,6 +13,7 @@ from unnaive.counts.kernels import scatter_slots
 from unnaive.counts.summary import Coder, align_values, row_factor
 from unnaive.discretize.words import interval_words
 from unnaive.encode import Categories, Grid
+from unnaive.encode.bins import Bins
 from unnaive.encode.labels import merge_labels
 from unnaive.table import Column
 
@@ -106,7 +107,7 @@ def fine_counts(sides: Sides, j: int, column: Column) -> ColumnCounts | None:
     first, second = sides.tables
     missing = (first.attribute(j)[:, 0], second.attribute(j)[:, 0])
     before, after = first.values(j), second.values(j)
-    if isinstance(coder, Grid):
+    if not isinstance(coder, Categories):
         return ColumnCounts(column, ("",) * coder.size, before, after, missing)
     here, there = before.sum(axis=0) > 0, after.sum(axis=0) > 0
     pairs = list(zip(coder.values, here, there, strict=True))
@@ -121,9 +122,15 @@ def fine_counts(sides: Sides, j: int, column: Column) -> ColumnCounts | None:
     )
 
 
-def binned(fine: ColumnCounts, coder: Grid | Categories, n_bins: int) -> ColumnCounts:
+def check_bins(n_bins: int) -> None:
+    """Refuse bins that tell nothing apart."""
+    if n_bins < 2:
+        raise ValueError(f"n_bins must be 2 or more; got {n_bins!r}.")
+
+
+def binned(fine: ColumnCounts, coder: Grid | Categories | Bins, n_bins: int) -> ColumnCounts:
     """Few bins: equal shares of the first sample's numbers, or all categories that are not rare."""
-    if isinstance(coder, Grid):
+    if not isinstance(coder, Categories):
         return _number_bins(fine, coder, n_bins)
     both = fine.before.sum(axis=0) + fine.after.sum(axis=0)
     sizes = [fine.before.sum(), fine.after.sum()]
@@ -137,17 +144,40 @@ def binned(fine: ColumnCounts, coder: Grid | Categories, n_bins: int) -> ColumnC
     return fine.merged(place, words)
 
 
-def _number_bins(fine: ColumnCounts, grid: Grid, n_bins: int) -> ColumnCounts:
+def _number_bins(fine: ColumnCounts, coder: Grid | Bins, n_bins: int) -> ColumnCounts:
     weight = fine.before.sum(axis=0)
     if not weight.any():
         weight = fine.after.sum(axis=0)
+    place, cuts = _equal_shares(weight, coder, n_bins)
+    return fine.merged(place, tuple(interval_words(cuts, fine.column)))
+
+
+def _equal_shares(
+    weight: NDArray[np.float64], coder: Grid | Bins, n_bins: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Bin of each cell, so that bins have about equal weight, and the cuts between bins.
+
+    Bins made of such bins are the same.
+    """
     middle = (np.cumsum(weight) - weight / 2) / max(weight.sum(), 1e-300)
     wanted = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)
-    _, place = np.unique(wanted, return_inverse=True)
-    ends = np.flatnonzero(np.diff(place))
-    cuts = grid.high[ends] + (grid.low[ends + 1] - grid.high[ends]) / 2
-    words = tuple(interval_words(cuts, fine.column))
-    return fine.merged(place.astype(np.intp), words)
+    steps = np.diff(wanted) > 0
+    ends = np.flatnonzero(steps)
+    if isinstance(coder, Bins):
+        cuts = coder.cuts[ends]
+    else:
+        cuts = coder.high[ends] + (coder.low[ends + 1] - coder.high[ends]) / 2
+    return np.concatenate(([0], np.cumsum(steps)))[: len(weight)], cuts
+
+
+def watched_intervals(summary: Summary, n_bins: int) -> dict[int, Bins]:
+    """Equal shares of each column's numbers, in which new rows are counted."""
+    intervals = {}
+    for j, coder in enumerate(summary.coders):
+        if isinstance(coder, Grid) and coder.size:
+            weight = summary.counts.values(j).T @ row_factor(summary)
+            intervals[j] = Bins(_equal_shares(weight, coder, n_bins)[1])
+    return intervals
 
 
 def frequent_classes(totals: tuple[Any, Any]) -> NDArray[np.bool_]:
@@ -156,7 +186,7 @@ def frequent_classes(totals: tuple[Any, Any]) -> NDArray[np.bool_]:
 
 
 def evidence_bins(
-    fine: ColumnCounts, coder: Grid | Categories, n_bins: int, totals: tuple[Any, Any]
+    fine: ColumnCounts, coder: Grid | Categories | Bins, n_bins: int, totals: tuple[Any, Any]
 ) -> ColumnCounts | None:
     """Bins in which every class that is frequent in both samples has rows enough; None if none."""
     kept = frequent_classes(totals)
@@ -164,7 +194,7 @@ def evidence_bins(
         return None
     rows = float(np.minimum(*totals)[kept].min())
     fine = fine.some_classes(kept)
-    if isinstance(coder, Grid):
+    if not isinstance(coder, Categories):
         return _number_bins(fine, coder, max(2, min(n_bins, int(rows / (2 * LEAST_EXPECTED)))))
     both = fine.before.sum(axis=0) + fine.after.sum(axis=0)
     common = rows * both / max(both.sum(), 1.0) >= LEAST_EXPECTED

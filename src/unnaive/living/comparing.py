@@ -18,9 +18,11 @@ from unnaive.living.columns import (
     Sides,
     align,
     binned,
+    check_bins,
     evidence_bins,
     fine_counts,
     frequent_classes,
+    watched_intervals,
 )
 from unnaive.living.distances import (
     PSEUDO,
@@ -35,7 +37,7 @@ from unnaive.living.distances import (
     with_margins,
 )
 from unnaive.living.facts import ClassDrift, ColumnDrift, Drift, ValueDrift
-from unnaive.living.watching import Watched
+from unnaive.living.watching import Watched, shared_intervals
 from unnaive.models.merge import learns_from_sums
 
 MIN_INDEX = 0.1  # below this, a population stability index is commonly called no change
@@ -150,8 +152,11 @@ def drift(
             f"{type(model).__name__} keeps none; NaiveBayesClassifier does."
         )
     known = model._sums("compared")
-    watched = Watched.of(model, X, y, sample_weight)
+    check_bins(n_bins)
+    intervals = shared_intervals(model, watched_intervals(known, n_bins))
+    watched = Watched.of(model, (X, y, sample_weight), intervals)
     limits = (level, min_index, min_loss)
+    known = known.in_intervals(intervals)
     compared = _compare(known, watched.summary, watched.labelled, limits, n_bins)
     predicted = watched.predicted_shares(model.classes_, compared.classes.classes)
     return replace(
@@ -171,8 +176,7 @@ def _compare(
 ) -> Drift:
     level, min_index, min_loss = limits
     check_level(level)
-    if n_bins < 2:
-        raise ValueError(f"n_bins must be 2 or more; got {n_bins!r}.")
+    check_bins(n_bins)
     sides = align(before, after, labelled=labelled)
     schema = mark_whole(before.schema + after.schema, sides.coders)
     drifts = [_column(sides, j, schema.label(j), schema[j], n_bins) for j in range(len(schema))]

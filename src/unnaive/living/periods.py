@@ -6,15 +6,17 @@ import datetime
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.wording import counted
 from unnaive.encode.categories import sort_values
 from unnaive.table import Block, Column
-from unnaive.table.codes import is_missing, read_categorical
+from unnaive.table.codes import code_dtype, is_missing, read_categorical
 from unnaive.table.columns import family_of, read_numeric
 
 Moment: TypeAlias = np.datetime64
@@ -78,6 +80,7 @@ def unit_of(period: str) -> str | None:
     return next((unit for unit, form in _WRITTEN.items() if re.fullmatch(form, period)), None)
 
 
+@lru_cache(maxsize=1 << 14)
 def span_of(period: str) -> Span:
     """Beginning and end of a period of a calendar."""
     unit = unit_of(period)
@@ -137,7 +140,7 @@ class Calendar:
     unit: str
     column: Any
 
-    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:  # noqa: ARG002
+    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[Any]]:  # noqa: ARG002
         """The periods of the rows, and which of them each row is in."""
         moments = _moments(block.period, self.column)
         numbers, places = _distinct(_number(self.unit, moments))
@@ -154,8 +157,14 @@ class Rows:
     n: int
     column: None = None
 
-    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:
+    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[Any]]:
         """The periods of the rows, and which of them each row is in."""
+        if block.is_consecutive:
+            start, stop = block.first_row + first, block.last_row + first + 1
+            periods = np.arange(start // self.n, (stop - 1) // self.n + 1)
+            edges = np.clip([*(periods * self.n), stop], start, stop)
+            places = np.arange(len(periods), dtype=code_dtype(len(periods)))
+            return periods.tolist(), np.repeat(places, np.diff(edges))
         numbers, places = _distinct((block.row_ids + first) // self.n)
         return numbers.tolist(), places
 
@@ -169,9 +178,13 @@ class Values:
 
     column: Any
 
-    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[np.intp]]:  # noqa: ARG002
+    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[Any]]:  # noqa: ARG002
         """The periods of the rows, and which of them each row is in."""
         assert block.period is not None
+        numbers = _whole_numbers(block.period)
+        if numbers is not None:
+            used, places = _distinct(numbers)
+            return used.tolist(), places
         codes, values = read_categorical(block.period, f"column {self.column!r}")
         absent = codes == np.iinfo(codes.dtype).max
         missing = [is_missing(value) for value in values]
@@ -188,13 +201,25 @@ class Values:
 AnyPeriods: TypeAlias = Calendar | Rows | Values
 
 
-def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def _whole_numbers(column: Any) -> NDArray[np.int64] | None:
+    """The numbers of a column of integers without gaps; None for others."""
+    if isinstance(column, nw.Series):
+        if not column.dtype.is_integer() or column.null_count():
+            return None
+        column = column.to_numpy()
+    integers = isinstance(column, np.ndarray) and np.can_cast(column.dtype, np.int64, "safe")
+    return column.astype(np.int64, copy=False) if integers and column.dtype != bool else None
+
+
+def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Different numbers in their order, and the place of each row's number among them."""
     first = numbers.min() if len(numbers) else 0
     if len(numbers) and int(numbers.max()) - int(first) > len(numbers):
         return np.unique(numbers, return_inverse=True)
     present = np.bincount(numbers - first) > 0  # close together: nothing has to be sorted
-    return np.flatnonzero(present) + first, (np.cumsum(present) - 1)[numbers - first]
+    used = np.flatnonzero(present)
+    place = (np.cumsum(present) - 1).astype(code_dtype(len(used)))
+    return used + first, place[numbers - first]
 
 
 def _plain(value: Any) -> Any:

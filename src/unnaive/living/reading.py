@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
 from unnaive.counts.gather import summarize_block
 from unnaive.counts.parts import summarize_parts
 from unnaive.encode.labels import refuse_mixed
 from unnaive.living.periods import AnyPeriods, Period, Rows
 from unnaive.table import Block, Schema, Source, scan_of
-from unnaive.table.kept import KeptBlock
 from unnaive.table.passes import COUNTING
 from unnaive.table.reading import as_frame
-from unnaive.table.source import MemorySource, cut_target
+from unnaive.table.source import MemorySource
 
 ByPeriod: TypeAlias = tuple[dict[Period, Summary], int]  # and one more than the last row's number
-TOGETHER = 1 << 16  # rows counted together: sorted, they stay in cache
 
 
 @dataclass(frozen=True)
@@ -38,53 +32,12 @@ class PeriodCounter:
 
     def __call__(self, block: Block) -> ByPeriod:
         periods, places = self.periods.split(block, self.first)
-        n_read = int(block.row_ids.max()) + 1
+        n_read = block.last_row + 1
         wanted, limit = self.estimator._wanted(block.schema), self.estimator.grid_limit
         if len(periods) == 1:
             return {periods[0]: summarize_block(block, wanted, limit, self.n_jobs)}, n_read
-        starts = np.concatenate(([0], np.cumsum(np.bincount(places, minlength=len(periods)))))
-        take = _taker(block, places)
-
-        def count(run: range) -> list[Summary]:
-            own_starts = starts[run.start : run.stop + 1]
-            part = take(int(own_starts[0]), int(own_starts[-1]))
-            if len(run) == 1:
-                return [summarize_block(part, wanted, limit, 1)]
-            return summarize_parts(part, own_starts - own_starts[0], wanted, limit)
-
-        each = in_threads(count, _runs(starts), self.n_jobs)
-        return dict(zip(periods, chain.from_iterable(each), strict=True)), n_read
-
-
-def _taker(block: Block, places: NDArray[np.intp]) -> Callable[[int, int], Block]:
-    """The rows of a block from one place until before another, in the order of their periods."""
-    if (places[1:] >= places[:-1]).all():
-        return block.slice
-    # NumPy counts 16-bit numbers instead of comparing them.
-    short = places.astype(np.uint16) if places.max() < 1 << 16 else places
-    order = np.argsort(short, kind="stable")
-    kept = KeptBlock(block)  # columns are read once for all periods
-    kept.read()
-
-    def take(start: int, stop: int) -> Block:
-        rows = order[start:stop]
-        part = kept.take(rows)
-        part.target = cut_target(block.target, rows)
-        part.weight = None if block.weight is None else block.weight[rows]
-        return part
-
-    return take
-
-
-def _runs(starts: NDArray[np.intp]) -> list[range]:
-    """Neighbouring periods to count together, while they have few rows."""
-    runs, first = [], 0
-    for k in range(1, len(starts)):
-        last = k + 1 == len(starts)
-        if last or starts[k + 1] - starts[first] > TOGETHER:
-            runs.append(range(first, k))
-            first = k
-    return runs
+        each = summarize_parts(block, places, len(periods), wanted, limit, self.n_jobs)
+        return dict(zip(periods, each, strict=True)), n_read
 
 
 def _add(first: ByPeriod, second: ByPeriod) -> ByPeriod:

@@ -216,8 +216,9 @@ class Timeline:
             if self.periods_[: len(before)] != before:
                 self._windows.clear()
                 continue
+            places = {period: k for k, period in enumerate(self.periods_)}
             for period, _ in parts:
-                self._windows.clear(self.periods_.index(period))
+                self._windows.clear(places[period])
 
     # Asking -------------------------------------------------------------------------------------
 

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 from sklearn.base import clone
 
+from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.predict import probabilities
+from unnaive.bayes.scoring import TableTerm
+from unnaive.common.compile import kernel
+from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
 from unnaive.counts.gather import summarize_block
 from unnaive.encode import Labels
+from unnaive.encode.bins import Bins
+from unnaive.encode.kernels import FEW_CUTS
 from unnaive.encode.labels import known_groups
-from unnaive.table import Block, Source, open_table, scan_of
+from unnaive.table import Block, Column, Source, open_table, scan_of
+from unnaive.table.kept import KeptBlock
 from unnaive.table.passes import COUNTING
 
-TINY = np.finfo(np.float64).tiny  # a probability of zero is this to a logarithm
+TINY = float(np.finfo(np.float64).tiny)  # a probability of zero is this to a logarithm
+ROWS = 1 << 18  # watched at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,10 +67,10 @@ class Watched:
         )
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Watched:
-        """Read the rows once."""
-        source, labelled = _open(model, X, y, sample_weight)
-        return source.reduce(_Watcher(model, labelled), Watched.__add__, COUNTING)
+    def of(cls, model: Any, rows: tuple[Any, Any, Any], intervals: Mapping[int, Bins]) -> Watched:
+        """Read the rows (X, y and weights) once; their numbers are counted in intervals."""
+        source, labelled = _open(model, *rows)
+        return source.reduce(_Watcher(model, labelled, intervals), Watched.__add__, COUNTING)
 
     @property
     def expected_log_loss(self) -> float:
@@ -78,30 +86,116 @@ class Watched:
         return tuple(mean.get(label, 0.0) for label in classes)
 
 
+class _CodedOnce(Bins):
+    """Intervals of one column of some rows, whose codes are kept for who asks next."""
+
+    __slots__ = ("_kept",)
+    _kept: NDArray[Any]
+
+    def codes(self, values: NDArray[np.float64], column: Column) -> NDArray[Any]:
+        if not hasattr(self, "_kept"):
+            object.__setattr__(self, "_kept", super().codes(values, column))
+        return self._kept
+
+
+def shared_intervals(model: Any, intervals: dict[int, Bins]) -> dict[int, Bins]:
+    """Intervals with the cuts of the model's evidence among theirs, where these are few.
+
+    Numbers are then coded once, to be counted and to be judged.
+    """
+    root, coders = model.answer_.root, model._sums("compared").coders
+    terms = root.scorer.terms if isinstance(root, EvidenceTable) else ()
+    shared = dict(intervals)
+    for j in intervals.keys() & set(range(len(terms))):
+        term, grid = terms[j], coders[j]
+        if not isinstance(term, TableTerm) or not isinstance(term.coder, Bins):
+            continue
+        cuts = np.union1d(intervals[j].cuts, term.coder.cuts)
+        first, last = (np.searchsorted(cuts, edge) for edge in (grid.low, grid.high))
+        if len(cuts) <= FEW_CUTS and (first == last).all():  # no cell is divided
+            shared[j] = Bins(cuts)
+    return shared
+
+
+def _refined(term: Any, bins: Bins) -> Any:
+    """The same evidence by finer intervals; None where they are not finer."""
+    if not isinstance(term, TableTerm) or not isinstance(term.coder, Bins):
+        return None
+    if not np.isin(term.coder.cuts, bins.cuts).all():
+        return None
+    inner = np.append(np.searchsorted(term.coder.cuts, bins.cuts) + 1, term.coder.size)
+    return term.logs[np.concatenate(([0], inner, [term.coder.size + 1]))]
+
+
 class _Watcher:
     """What is done with each block; may be sent to workers."""
 
-    def __init__(self, model: Any, labelled: bool) -> None:
-        self.answer, self.labelled = model.answer_, labelled
+    def __init__(self, model: Any, labelled: bool, intervals: Mapping[int, Bins]) -> None:
+        self.answer, self.labelled, self.intervals = model.answer_, labelled, intervals
         self.estimator = clone(model).set_callbacks()
+        root = self.answer.root
+        terms = root.scorer.terms if isinstance(root, EvidenceTable) else ()
+        logs = {j: _refined(terms[j], bins) for j, bins in intervals.items() if j < len(terms)}
+        self.logs = {j: table for j, table in logs.items() if table is not None}
 
     def __call__(self, block: Block) -> Watched:
-        estimator, n_jobs = self.estimator, self.estimator.n_jobs
-        summary = summarize_block(
-            block, estimator._wanted(block.schema), estimator.grid_limit, n_jobs
-        )
-        weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        shares = probabilities(self.answer.root, block, n_jobs)
-        entropy = -float(weight @ xlogy(shares, shares).sum(axis=1))
-        loss = judged = 0.0
+        starts = range(0, max(1, block.n_rows), ROWS)
+        parts = [block.slice(start, start + ROWS) for start in starts]
+        return reduce(Watched.__add__, in_threads(self._watch, parts, self.estimator.n_jobs))
+
+    def _watch(self, rows: Block) -> Watched:
+        block, estimator = KeptBlock(rows), self.estimator
+        block.target, block.weight = rows.target, rows.weight
+        coded = {j: _CodedOnce(bins.cuts) for j, bins in self.intervals.items()}
+        wanted = estimator._wanted(block.schema)
+        summary = summarize_block(block, wanted, estimator.grid_limit, 1, coded)
+        coders = [self.intervals.get(j, coder) for j, coder in enumerate(summary.coders)]
+        summary = replace(summary, coders=cast(Any, tuple(coders)))
+        shares = probabilities(self._root(coded), block, 1)
+        groups = np.empty(0, dtype=np.intp)
         if self.labelled:
             assert block.target is not None
             groups = known_groups(Labels(self.answer.classes), block.target)
-            rows = np.flatnonzero(groups < len(self.answer.classes))
-            logs = np.log(np.maximum(shares[rows, groups[rows]], TINY))
-            loss, judged = -float(weight[rows] @ logs), float(weight[rows].sum())
-        total = float(weight.sum())
-        return Watched(summary, self.labelled, weight @ shares, entropy, loss, total, judged)
+        weight = np.empty(0) if block.weight is None else block.weight
+        predicted, sums = np.zeros(shares.shape[1]), np.zeros(4)
+        _judge(shares, weight, groups, predicted, sums)
+        return Watched(summary, self.labelled, predicted, *sums.tolist())
+
+    def _root(self, coded: Mapping[int, Bins]) -> Any:
+        """The model's answer, by the codes in which rows are counted."""
+        root = self.answer.root
+        if not self.logs:
+            return root
+        terms = list(root.scorer.terms)
+        for j, logs in self.logs.items():
+            terms[j] = TableTerm(coded[j], logs)
+        return replace(root, scorer=replace(root.scorer, terms=tuple(terms)))
+
+
+@kernel
+def _judge(
+    shares: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    groups: NDArray[np.intp],
+    predicted: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Sums over rows (OUT): probabilities of classes; entropy, log loss, weight, judged weight.
+
+    ``weight`` (IN) is empty where every row weighs one, ``groups`` (IN) where labels are unknown.
+    """
+    n_rows, n_classes = shares.shape
+    for i in range(n_rows):
+        w = weight[i] if len(weight) else 1.0
+        for c in range(n_classes):
+            p = shares[i, c]
+            predicted[c] += w * p
+            if p > 0.0:
+                sums[0] -= w * p * math.log(p)
+        sums[2] += w
+        if len(groups) and groups[i] < n_classes:
+            sums[1] -= w * math.log(max(shares[i, groups[i]], TINY))
+            sums[3] += w
 
 
 def _open(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, bool]:

@@ -86,6 +86,18 @@ class Block:
             return self._row_ids
         return np.arange(self.first_row, self.first_row + self.n_rows)
 
+    @property
+    def last_row(self) -> int:
+        """The largest number of a row."""
+        if self._row_ids is not None:
+            return int(self._row_ids.max())
+        return self.first_row + self.n_rows - 1
+
+    @property
+    def is_consecutive(self) -> bool:
+        """Whether rows are numbered one after the other."""
+        return self._row_ids is None
+
     def numeric(self, j: int) -> NDArray[np.float64]:
         """Values of one numeric column: contiguous float64, NaN where missing."""
         return read_numeric(column_of(self._columns, j), self.schema[j])
