@@ -285,7 +285,8 @@ def count_children(
 
 def portions(weight: dict[int, float], most: float) -> Iterator[NDArray[np.int64]]:
     """Nodes in ascending order, so many at a time as weigh no more than ``most``, or one."""
-    nodes, total = [], 0.0
+    nodes: list[int] = []
+    total = 0.0
     for node in sorted(weight):
         if nodes and total + weight[node] > most:
             yield np.array(nodes)
