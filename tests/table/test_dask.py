@@ -39,7 +39,9 @@ from helpers import assert_same_model, mixed_table
 from recording import Record
 from registry import CHOOSERS, ESTIMATORS, TREES
 from unnaive import (
+    AutoClassifier,
     BoostedNaiveBayesClassifier,
+    C45Classifier,
     Discretizer,
     LatentClassClusterer,
     NaiveBayesClassifier,
@@ -89,9 +91,29 @@ def both(estimator, table, frame, **names):
 
 
 @pytest.mark.parametrize("estimator", [*ONE_OF_EACH, FEW_FOLDS], ids=repr)  # files have them all
-def test_every_model_equals_that_of_memory(estimator):
-    table = awkward_table()
+def test_every_model_equals_that_of_memory_and_says_whether_rows_come(
+    estimator, monkeypatch, caplog
+):
+    table, asked = awkward_table(), []
+    caplog.set_level("INFO", "unnaive")
+    keep_away = DaskSource.keep_away
+    monkeypatch.setattr(DaskSource, "keep_away", lambda *a: asked.append(1) or keep_away(*a))
     assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))
+    why, chooses = estimator._brings_rows, hasattr(estimator, "estimators")  # fits other models
+    assert (f"brings coded rows to the driver: {why}" in caplog.text) == (why is not None)
+    assert why is None or chooses or not asked
+
+
+def test_the_best_of_a_comparison_is_fitted_where_the_rows_are(monkeypatch):
+    few_are_many(monkeypatch)
+    kept, keep = [], DaskRecords.keep
+    monkeypatch.setattr(DaskRecords, "keep", lambda *a: kept.append(1) or keep(*a))
+    table, tree = awkward_table(seed=2), C45Classifier(calibration="none", max_depth=1)
+    best = AutoClassifier(estimators={"tree": tree}, models=[], cv=2, pool=False, random_state=0)
+    frame = parted(as_pandas(table), MANY[3])
+    with dask.config.set(scheduler="threads"):
+        assert_same_model(*both(best, table, frame, where="workers"))
+    assert kept  # folds come here, and all rows together need not
 
 
 @pytest.mark.parametrize("n_parts", PARTS)

@@ -93,6 +93,7 @@ class AutoClassifier(TableClassifier):
     """
 
     _n_passes = None
+    _brings_rows = "rows of folds are named by their numbers"
     best_estimator_: BaseEstimator
     best_name_: str
     decision_: Decision | None = None

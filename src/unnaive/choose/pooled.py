@@ -107,6 +107,7 @@ class PooledClassifier(TableClassifier):
     _refuses_identifiers = False
     _adds_up = False
     _n_passes = None
+    _brings_rows = "rows of folds are named by their numbers"
     names_: list[str]
     weights_: NDArray[np.float64]
     held_out_loss_: float

@@ -15,14 +15,14 @@ from sklearn.base import BaseEstimator, clone
 from unnaive.choose.reading import LabelledRows, LabelledTable, read_table, refuse_few
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of, label_groups, merge_labels, refuse_mixed
-from unnaive.estimator.base import need_target
+from unnaive.estimator.base import log_brought, need_target
 from unnaive.models._base import leaves_answer
 from unnaive.models.decompose.relabel import RowLabels
 from unnaive.table import Block, Schema, Source, open_table, scan_of
 from unnaive.table.fingerprint import RowCheck, changed_rows
 from unnaive.table.passes import ANSWERING
 from unnaive.table.picking import Picked, take_rows
-from unnaive.table.scan import Scan
+from unnaive.table.scan import CLUSTERS, Scan, kind_of
 from unnaive.table.source import join_answers
 from unnaive.table.storage import Storage, join, stretches
 
@@ -60,14 +60,19 @@ class ScannedRows(LabelledRows):
         Threads of the answers.
     seconds : float
         That one pass over the rows took.
+    stays : bool
+        Whether all rows together may stay on the workers of a cluster: their numbers are places.
     """
 
     scan: Scan
     n_jobs: int | None
     seconds: float
+    stays: bool
 
     def fit(self, estimator: Any, rows: NDArray[np.intp]) -> Any:
-        return clone(estimator).fit(take_rows(self.scan, rows))
+        every = self.stays and len(rows) == len(self) and np.array_equal(rows, self.places)
+        scan = replace(self.scan, picked=None) if every else take_rows(self.scan, rows)
+        return clone(estimator).fit(scan)
 
     def predict_proba(self, model: Any, rows: NDArray[np.intp]) -> NDArray[np.float64]:
         answer, n_jobs = model.answer_, self.n_jobs
@@ -138,9 +143,13 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
     number = partial(RowLabels.of, labels=labels)
     rows = _sorted(join(source, number, kinds.n_rows, "reading classes"), source.storage)
     seconds = time.perf_counter() - start
+    n, ids = kinds.n_rows, rows.row_ids  # ascending
+    places = len(ids) == n and (ids[0], ids[-1]) == (0, n - 1)
+    log_brought("a comparison or a pool", "rows of folds are named by their numbers", scan)
     return ScannedRows(
         kinds.schema, labels, rows.groups, rows.weight, rows.row_ids, source.storage,
         _picked(scan, source, rows.row_ids), n_jobs, seconds,
+        places and scan.picked is None and kind_of(scan.data) in CLUSTERS,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ have equal numbers, wherever they stand.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -274,3 +275,9 @@ def _fill_poisson(
                     drawn[i] += np.uint32(high[i] >= limit)
             for i in range(m):
                 word[i] |= np.uint64(drawn[i]) << shift
+
+
+def why_together(cv: Any) -> str | None:
+    """Why folds cannot be dealt row by row, where the rows are; None where they can."""
+    number = isinstance(cv, numbers.Integral)
+    return None if number else "cv names rows by their places in the whole table"

@@ -6,6 +6,7 @@ stripped of the sums when it need not be updated any more.
 
 from __future__ import annotations
 
+import logging
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -35,8 +36,9 @@ from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
 from unnaive.table.fingerprint import RowCheck
 from unnaive.table.passes import Hook
-from unnaive.table.scan import Scan
+from unnaive.table.scan import CLUSTERS, Scan, kind_of
 
+_log = logging.getLogger("unnaive")
 # What scikit-learn and we keep in an estimator during a fit with callbacks.
 UNSENT = {"_progress", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
           "_parent_callback_ctx"}  # fmt: skip
@@ -59,6 +61,12 @@ def need_target(scan: Scan) -> None:
             "requires y to be passed, but the target y is None: name the column with the labels, "
             "as in fit(data, 'column') or scan(data, target='column')."
         )
+
+
+def log_brought(who: Any, why: str | None, scan: Scan) -> None:
+    """Say in the log that rows of a cluster come to the driver, and why."""
+    if why is not None and scan.where != "driver" and kind_of(scan.data) in CLUSTERS:
+        _log.info("%s brings coded rows to the driver: %s", who, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,10 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _refuses_identifiers = True
     _gives_advice = False  # whether fit warns about what looks wrong in a table
     _about = About()  # how it was trained
+    # Why coded rows of a cluster come to the driver whatever `where` says; None: it learns there.
+    _brings_rows: ClassVar[str | None] = None
+    # Whether rows on workers teach the same by any numbers, and can be left out of what is learned.
+    _learns_unnumbered: ClassVar[bool] = False
     _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
     _optional_attributes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
@@ -194,6 +206,8 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
             need_checkpoints(self)
         if scan.check is None and self._n_passes != 1:
             scan = replace(scan, check=RowCheck(scan))
+        if scan.picked is None:
+            log_brought(type(self).__name__, self._brings_rows, scan)
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **options)
         need_target(scan)

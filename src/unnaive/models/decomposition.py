@@ -30,7 +30,7 @@ from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
-from unnaive.models.decompose.away import decompose_away, learns_away
+from unnaive.models.decompose.away import decompose_away, why_together
 from unnaive.models.decompose.choose import Judge, choose_clusters
 from unnaive.models.decompose.left_out import PairRows, calibrate_pairs
 from unnaive.models.decompose.profile import describe_class, summarize_pairs
@@ -203,12 +203,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
-        by_rows = self.select == "accuracy" or not learns_away(clusterer, estimator)
-        if not (scan is None or scan.picked or by_rows):
+        if not (scan is None or scan.picked or self._brings_rows):
             return self._fit_away(scan, source, summary, estimator, clusterer)
-        row_labels = join(
-            source, lambda b: RowLabels.of(b, summary.labels), summary.n_rows, "reading classes"
-        )
+        n, labels, room = summary.n_rows, summary.labels, source.storage
+        row_labels = join(source, lambda b: RowLabels.of(b, labels), n, "reading classes")
         if scan is not None:
             refuse_foreign(clusterer, estimator)
             if scan.picked is None:
@@ -228,7 +226,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
                     **{k: check_method_params(X, v, row_labels.row_ids) for k, v in routed.items()}
                 )
                 X = take_rows(X, row_labels.row_ids)
-        room = source.storage
         rows = ClassRows(
             clusterer, X, row_labels.groups, classes, self.min_rows, routed.clusterer, room
         )
@@ -240,7 +237,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
             choose_clusters(judge, clusterings, self.max_clusters)
             choosing.finish()
         parts = [(c, rows.rows_of(c), clusters) for c, clusters in enumerate(clusterings)]
-        pairs, _ = join_pairs(parts, summary.n_rows, room)
+        pairs, _ = join_pairs(parts, n, room)
         with self._subfit(estimator, "learning pairs"), silence():
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
         picked = Picked(row_labels.row_ids, room, pairs)
@@ -285,6 +282,10 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     def _n_tasks(self) -> int | None:
         return None
+
+    @property
+    def _brings_rows(self) -> str | None:  # type: ignore[override]
+        return why_together(self.select, self._clusterer(), self._estimator())
 
     def _estimator(self) -> Any:
         if self.estimator is not None:

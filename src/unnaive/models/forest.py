@@ -126,6 +126,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
     """
 
     _n_passes = 2
+    _brings_rows = "trees draw rows by their places among all sorted by value"
     _adds_up = False
     _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -216,8 +215,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         """
         self._check_parameters()
         start = self._begin(X, y, sample_weight)
-        rows = self._rows(start)
-        with rows.records:
+        with (rows := self._rows(start)).records:
             return self._learn(start, rows)
 
     def _learn(self, start: Start, rows: TrainingRows) -> Self:
@@ -316,9 +314,11 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     def _rows(self, start: Start) -> TrainingRows:
         coarse, summary = start.coarse, start.summary
         given = (coarse.coders, summary.labels, coarse.factor, summary.n_rows)
-        # Splitters and positions name rows by their places.
-        by_place = isinstance(self.layers, str) and not isinstance(self.cv, numbers.Integral)
-        return training_rows(start.source, *given, self._options(), by_place)
+        return training_rows(start.source, *given, self._options(), self._brings_rows is not None)
+
+    @property
+    def _brings_rows(self) -> str | None:  # type: ignore[override]
+        return self._options().why_together(self.cv if isinstance(self.layers, str) else 0)
 
     def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
         """Rows of a later call, by what the first one fixed."""

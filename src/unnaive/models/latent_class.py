@@ -19,6 +19,7 @@ from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.discretize.coarse import group_rare
 from unnaive.encode import GRID_LIMIT, Categories
+from unnaive.encode.draws import why_together
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._seeding import draw_seed
@@ -115,6 +116,7 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     grid_limit = GRID_LIMIT  # numbers are summed, not counted
     _n_passes = 3
+    _learns_unnumbered = True
     answer_: Answer
     n_clusters_: int
     labels_: NDArray[np.intp]
@@ -193,6 +195,10 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         labels = self._open(again).each(partial(_cluster, self.answer_), "labelling")
         self.labels_ = np.concatenate([source.storage.copy(each) for each in labels])
         return self
+
+    @property
+    def _brings_rows(self) -> str | None:  # type: ignore[override]
+        return why_together(self.cv) if self.n_clusters == "auto" else None
 
     def _cv(self, weight: float) -> Any:
         """What is held out: nothing where the number is given, or rows are fewer than folds."""

@@ -288,6 +288,14 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
                 self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
         return learned
 
+    @property
+    def _brings_rows(self) -> str | None:  # type: ignore[override]
+        if self.oob_score:
+            return "oob_score=True asks for an answer for each of them"
+        if not self.early_stopping:
+            return "without early_stopping every round looks at all of them"
+        return None
+
     def _judge(self, shares: NDArray[np.float64], stripes: LocalStripes) -> None:
         """Keep what bags say of the rows that they hold out."""
         groups = np.concatenate([rows.groups for rows in stripes.rows])

@@ -6,7 +6,6 @@ class by its label, those of a pair by the clusters that the class's clusterer f
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,8 +19,6 @@ from unnaive.answer import Answer
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
 from unnaive.models.decompose.relabel import Clustering, Subfit, fit_labels
-from unnaive.models.latent_class import LatentClassClusterer
-from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Block, Source
 from unnaive.table.picking import Chosen
 from unnaive.table.reading import check_against
@@ -29,12 +26,17 @@ from unnaive.table.scan import Scan
 from unnaive.table.source import keep_rows
 
 
-def learns_away(clusterer: Any, estimator: Any) -> bool:
-    """Whether both learn the same from rows that have no numbers: folds and draws need none."""
-    if type(clusterer) is not LatentClassClusterer or type(estimator) is not NaiveBayesClassifier:
-        return False
-    by_place = clusterer.n_clusters == "auto" and not isinstance(clusterer.cv, numbers.Integral)
-    return estimator.calibration == "none" and not by_place
+def why_together(select: str, clusterer: Any, estimator: Any) -> str | None:
+    """Why rows must be told apart by their numbers, on the driver; None where they need not."""
+    if select == "accuracy":
+        return "select='accuracy' holds out rows by their numbers"
+    for part in (clusterer, estimator):
+        name, why = type(part).__name__, getattr(part, "_brings_rows", None)
+        if why is not None:
+            return f"{name}: {why}"
+        if not getattr(part, "_learns_unnumbered", False):
+            return f"{name}, as it is set, asks for the numbers of rows"
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

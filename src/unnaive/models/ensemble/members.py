@@ -216,6 +216,7 @@ class MemberEnsemble(TableClassifier):
     random_state: Any
     _adds_up = False
     _n_passes = None
+    _brings_rows = "members weigh rows by their places among all sorted by value"
 
     def _given(self) -> Any:
         return NBTreeClassifier() if self.estimator is None else self.estimator

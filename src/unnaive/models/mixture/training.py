@@ -17,7 +17,7 @@ from unnaive.counts import CountTable
 from unnaive.counts.coded import GRAIN
 from unnaive.encode import Labels
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
-from unnaive.encode.draws import branch_seeds, draw_order
+from unnaive.encode.draws import branch_seeds, draw_order, why_together
 from unnaive.encode.labels import groups_of
 from unnaive.estimator import Progress
 from unnaive.models.mixture import kernels
@@ -61,6 +61,10 @@ class TrainingOptions:
     noise: float
     batch: bool
     shuffle: bool
+
+    def why_together(self, cv: Any) -> str | None:
+        """Why rows must come together, by how folds are dealt; None where they need not."""
+        return why_together(cv) if self.batch else "online training is a walk from row to row"
 
 
 class TrainingRows(NamedTuple):

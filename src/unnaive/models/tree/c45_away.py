@@ -8,6 +8,7 @@ the place of its parent is asked of all nodes that do not depend on each other i
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable
 from functools import partial
@@ -22,7 +23,6 @@ from unnaive.models.tree.c45 import C45Rules, Pruned, column_table, number_nodes
 from unnaive.models.tree.c45_away_kernels import best_counted_test
 from unnaive.models.tree.c45_kernels import Nodes, may_ask, ready_bits, shares
 from unnaive.models.tree.c45_workers import (
-    NO_ROUTE,
     Beneath,
     C45Rows,
     Paths,
@@ -30,9 +30,11 @@ from unnaive.models.tree.c45_workers import (
     Tally,
     blank_nodes,
     code_rows,
+    count_children,
     finish_nodes,
     join_nodes,
     place_rows,
+    portions,
     rows_of_nodes,
     select_nodes,
     sum_nodes,
@@ -46,6 +48,9 @@ from unnaive.table.storage import refuse_change
 # more than some hundreds of others; or so many times the rows that take as many bytes as a table:
 # rows that move cost less than tables of fine numbers from every partition.
 FEW = (1 << 18, 1 / 256, 4.0)
+# Rows of small nodes that move at a time: this part of all, so that they take little room beside
+# those that stay, but those of a few nodes, which workers grow side by side.
+PORTIONS, LEAST_PORTION = 8, 4
 MOST_BYTES = 1 << 26  # of tables in one pass
 # Sums of so much weight are exact in units of 2**-20, of which fractions of rows are multiples.
 HEAVIEST = 2.0**32
@@ -169,7 +174,7 @@ class AwayTrees:
             )  # fmt: skip
             if j < 0:
                 continue
-            known, route = _count_children(by_column[j][i], cut, bool(self.columns[r].numeric[j]))
+            known, route = count_children(by_column[j][i], cut, bool(self.columns[r].numeric[j]))
             nodes.attribute[node], nodes.cut[node], nodes.worth[node] = j, cut, worth
             nodes.first[node], nodes.n_children[node] = n_nodes, len(known)
             nodes.route_start[node] = n_routes
@@ -231,7 +236,11 @@ class AwayTrees:
         self._attach(trees)
 
     def _grow_below(self) -> dict[int, Pruned]:
-        small = np.array(sorted(self.small))
+        """Trees below small nodes; rows move a portion at a time, beside those that stay."""
+        most = max(self.weight[0] / PORTIONS, LEAST_PORTION * self.few)
+        return functools.reduce(operator.or_, map(self._grow_portion, portions(self.small, most)))
+
+    def _grow_portion(self, small: NDArray[np.int64]) -> dict[int, Pruned]:
         weight = np.array([self.small[node] for node in small.tolist()])
         before = (np.cumsum(weight) - weight) / weight.sum()  # places share the rows evenly
         place = (before * 2.0**32).astype(np.uint64) << np.uint64(32)
@@ -385,13 +394,3 @@ def _children(nodes: Nodes, node: int) -> range:
 
 def _slice(children: range) -> slice:
     return slice(children.start, children.stop)
-
-
-def _count_children(
-    sums: NDArray[np.float64], cut: int, numeric: bool
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Class weights of children from those of a column's codes, and the route to them."""
-    if numeric:
-        return np.stack([sums[1 : cut + 1].sum(axis=0), sums[cut + 1 :].sum(axis=0)]), NO_ROUTE
-    occurs = sums[1:].any(axis=1)
-    return sums[1:][occurs], np.where(occurs, np.cumsum(occurs) - 1, -1)

@@ -273,6 +273,29 @@ def _compact(pruned: Pruned, table: Table) -> Pruned:
     return Pruned._make((nodes, grown, *(array[kept] for array in pruned[2:])))
 
 
+def count_children(
+    sums: NDArray[np.float64], cut: int, numeric: bool
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Class weights of children from those of a column's codes, and the route to them."""
+    if numeric:
+        return np.stack([sums[1 : cut + 1].sum(axis=0), sums[cut + 1 :].sum(axis=0)]), NO_ROUTE
+    occurs = sums[1:].any(axis=1)
+    return sums[1:][occurs], np.where(occurs, np.cumsum(occurs) - 1, -1)
+
+
+def portions(weight: dict[int, float], most: float) -> Iterator[NDArray[np.int64]]:
+    """Nodes in ascending order, so many at a time as weigh no more than ``most``, or one."""
+    nodes: list[int] = []
+    total = 0.0
+    for node in sorted(weight):
+        if nodes and total + weight[node] > most:
+            yield np.array(nodes)
+            nodes, total = [], 0.0
+        nodes.append(node)
+        total += weight[node]
+    yield np.array(nodes)
+
+
 def blank_nodes(n: int, n_classes: int, depth: int) -> Nodes:
     """So many nodes without a test."""
     zeros = np.zeros((4, n), np.int64)

@@ -20,7 +20,7 @@ from unnaive.common.checks import check_number, check_word
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
-from unnaive.encode.draws import assign_folds
+from unnaive.encode.draws import assign_folds, why_together
 from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import check_calibration, fit_slope_away, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
@@ -175,6 +175,10 @@ class FoldedTreeClassifier(TreeClassifier):
             return weight[places(block)]
 
         return self._calibrate(tree, shared.source, shared.summary, shared.factor, weigh)
+
+    @property
+    def _brings_rows(self) -> str | None:  # type: ignore[override]
+        return why_together(self.cv)
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]

@@ -1,0 +1,119 @@
+"""Models whose rows stay on the workers of Dask: processor time, and memory of driver and workers.
+
+``python -m benchmarks.scale.workers boosted 5000000`` makes rows of 20 small whole numbers on two
+worker processes, fits the model there and, with ``--memory``, the same rows in this process with
+two threads. Times are those of the processor, summed over all processes, beside the clock's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from unnaive import (
+    BoostedNaiveBayesClassifier,
+    C45Classifier,
+    NBTreeClassifier,
+    UnnaiveBayesClassifier,
+    scan,
+)
+
+WORKERS, COLUMNS, PART = 2, 20, 1 << 19
+MODELS: dict[str, Callable[[], Any]] = {
+    "boosted": lambda: BoostedNaiveBayesClassifier(n_estimators=10, random_state=0, n_jobs=WORKERS),
+    "flagship": lambda: UnnaiveBayesClassifier(random_state=0, n_jobs=WORKERS),
+    "nbtree": lambda: NBTreeClassifier(calibration="slope", random_state=0, n_jobs=WORKERS),
+    "c45": lambda: C45Classifier(n_jobs=WORKERS),
+}
+
+
+class Cost(NamedTuple):
+    """Seconds of the processor and of the clock."""
+
+    processor: float
+    clock: float
+
+
+def make_part(n_rows: int, k: int) -> pd.DataFrame:
+    """Rows of part k: classes follow from a few columns and their products, with noise."""
+    n = min(PART, n_rows - k * PART)
+    rng = np.random.default_rng(k)
+    values = rng.integers(0, 24, (COLUMNS, n), dtype=np.int8)
+    score = values[:4].sum(axis=0) - 46.0 + 0.2 * (values[4] - 11.5) * (values[5] - 11.5)
+    label = score + rng.normal(0.0, 12.0, n) > 0.0
+    frame = pd.DataFrame({f"x{j}": column for j, column in enumerate(values)}, copy=False)
+    return frame.assign(label=label.astype(np.int8))
+
+
+def peak() -> float:
+    """MB that this process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def on_workers(name: str, n_rows: int, persist: bool) -> Cost:
+    """The fit where the rows are, and what driver and workers held beyond what they began with."""
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster, wait
+
+    settings: dict[str, Any] = {"dashboard_address": None, "memory_limit": 0}
+    with LocalCluster(n_workers=WORKERS, threads_per_worker=1, **settings) as cluster:  # noqa: SIM117
+        with Client(cluster) as client:
+            parts = range(-(-n_rows // PART))
+            meta = make_part(1, 0).iloc[:0]
+            frame = dd.from_map(partial(make_part, n_rows), parts, meta=meta)
+            some = frame.partitions[:WORKERS]
+            MODELS[name]().fit(scan(some, "label", where="workers"))  # imports, kernels
+            if persist:
+                frame = frame.persist()
+                wait(frame)
+            before, mine = client.run(peak), peak()
+            spent = sum(client.run(time.process_time).values()) + time.process_time()
+            start = time.perf_counter()
+            MODELS[name]().fit(scan(frame, "label", where="workers"))
+            clock = time.perf_counter() - start
+            spent = sum(client.run(time.process_time).values()) + time.process_time() - spent
+            after = client.run(peak)
+            more = sum(after[at] - before[at] for at in after)
+            coded = n_rows * COLUMNS / 2**20
+            print(f"driver {mine:.0f} MB, and {peak() - mine:.0f} MB more in the fit; workers "
+                  f"{more:.0f} MB more, {more / coded:.2f} times a byte a value")  # fmt: skip
+    return Cost(spent, clock)
+
+
+def in_memory(name: str, n_rows: int) -> Cost:
+    """The same fit of the same rows in this process."""
+    table = pd.concat([make_part(n_rows, k) for k in range(-(-n_rows // PART))])
+    X, y = table.drop(columns="label"), table["label"].to_numpy()
+    few = slice(0, PART)
+    MODELS[name]().fit(X[few], y[few])
+    spent, start = time.process_time(), time.perf_counter()
+    MODELS[name]().fit(X, y)
+    return Cost(time.process_time() - spent, time.perf_counter() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", choices=MODELS)
+    parser.add_argument("rows", type=int)
+    parser.add_argument("--memory", action="store_true", help="also fit in this process")
+    parser.add_argument("--persist", action="store_true", help="rows are made before the fit")
+    options = parser.parse_args()
+    costs = {"workers": on_workers(options.model, options.rows, options.persist)}
+    if options.memory:
+        costs["memory"] = in_memory(options.model, options.rows)
+    for where, cost in costs.items():
+        times = [mine / its for mine, its in zip(costs["workers"], cost, strict=True)]
+        print(f"{options.model}, {options.rows:,} rows, {where}: {cost.processor:.1f} s of the "
+              f"processor, {cost.clock:.1f} s; workers take {times[0]:.2f} and {times[1]:.2f} "
+              "times as long")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
