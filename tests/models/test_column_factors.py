@@ -31,7 +31,6 @@ from unnaive.bayes.calibrate import (
 from unnaive.bayes.calibrate_values import VALUE_RIDGE, fit_values
 from unnaive.explain.report.words import describe
 from unnaive.models import _calibration
-from unnaive.models.ensemble import left_out
 
 MODELS = [
     NaiveBayesClassifier(calibration="columns"),
@@ -145,7 +144,7 @@ def values_twin(logs, slots, groups, weight, calibration, first, sizes):
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_values_are_shifted_to_where_classes_are_most_probable(n_classes, monkeypatch):
-    monkeypatch.setattr(calibrate_values, "CLOSE", 1e-6)
+    monkeypatch.setattr(calibrate_values, "CLOSE", 1e-12)
     monkeypatch.setattr(calibrate_values, "SWEEPS", 1000)
     logs, slots, groups, first, sizes = values_of(n_classes, n_classes=n_classes)
     weight = np.random.default_rng(0).integers(1, 4, len(groups)).astype(float)
@@ -262,10 +261,16 @@ def test_files_give_the_factors_of_memory(tmp_path):
         assert_same_model(clone(model).fit(X, y), clone(model).fit(scan, "label"))
 
 
+def draw_some(monkeypatch, n):
+    """Have about so many rows calibrate."""
+    for name, value in (("LEAST_ROWS", n), ("MOST_NUMBERS", 1), ("LEAST_OF_CLASS", 1)):
+        monkeypatch.setattr(_calibration, name, value)
+
+
 def test_factors_of_large_tables_come_from_rows_that_are_drawn(monkeypatch, tmp_path):
     X, y = mixed_table(800)
-    whole = clone(MODELS[0]).fit(X, y)
-    monkeypatch.setattr(_calibration, "MOST_NUMBERS", 800 * (1 + X.shape[1]) * 2)
+    whole, boosted = clone(MODELS[0]).fit(X, y), clone(MODELS[3]).fit(X, y)
+    draw_some(monkeypatch, 500)
     drawn = clone(MODELS[0]).fit(X, y)
     assert (drawn.answer_.root.columns != whole.answer_.root.columns).any()
     np.testing.assert_allclose(drawn.answer_.root.columns, whole.answer_.root.columns, atol=0.5)
@@ -274,11 +279,10 @@ def test_factors_of_large_tables_come_from_rows_that_are_drawn(monkeypatch, tmp_
     X.assign(label=y).to_parquet(tmp_path / "rows.parquet", row_group_size=90)
     scan = unnaive.scan(tmp_path / "rows.parquet")
     assert_same_model(drawn, clone(MODELS[0]).fit(scan, "label"))
-    boosted = clone(MODELS[3]).fit(X, y)
-    monkeypatch.setattr(left_out, "MOST_NUMBERS", 800 * (1 + X.shape[1]) * 2)
     some = clone(MODELS[3]).fit(X, y)
     assert (some.answer_.root.columns != boosted.answer_.root.columns).any()
     np.testing.assert_allclose(some.answer_.root.columns, boosted.answer_.root.columns, atol=0.5)
+    np.testing.assert_allclose(some.predict_proba(X).mean(axis=0), shares, rtol=0.02)
     for model in (MODELS[3], MODELS[-1]):
         assert_same_model(clone(model).fit(X, y), clone(model).fit(scan, "label"))
 
@@ -287,7 +291,7 @@ def test_bags_of_trees_weigh_the_rows_that_are_drawn_as_their_bags_do(monkeypatc
     X, y = mixed_table(400)
     model = BaggedClassifier(MODELS[4], n_estimators=2, random_state=0)
     whole = clone(model).fit(X, y)
-    monkeypatch.setattr(_calibration, "MOST_NUMBERS", 200 * (1 + X.shape[1]) * 3)
+    draw_some(monkeypatch, 200)
     drawn = clone(model).fit(X, y)
     for one, other in zip(drawn.members_, whole.members_, strict=True):
         assert (one.root.columns != other.root.columns).any()

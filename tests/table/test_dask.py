@@ -50,8 +50,7 @@ from unnaive import (
     quality_of,
     scan,
 )
-from unnaive.models import unnaive_bayes
-from unnaive.models.ensemble import left_out
+from unnaive.models import _calibration, unnaive_bayes
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
 from unnaive.models.tree import away as tree_away
@@ -201,7 +200,8 @@ def test_large_nodes_on_workers_are_not_searched_again_after_a_crash(monkeypatch
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
 def test_rows_drawn_for_calibration_are_the_same_on_workers(calibration, monkeypatch):
     table = awkward_table(seed=2)
-    monkeypatch.setattr(left_out, "MOST_NUMBERS", 3000)
+    monkeypatch.setattr(_calibration, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(_calibration, "LEAST_ROWS", 100)
     estimator = BoostedNaiveBayesClassifier(
         n_estimators=3, calibration=calibration, early_stopping=True, random_state=1
     )

@@ -35,9 +35,8 @@ def calibrated(node: Any, calibration: Calibration) -> Node:
 @calibrated.register
 def _(node: EvidenceTable, calibration: Calibration) -> Node:
     scorer = node.scorer.calibrated(calibration.slope, calibration.intercept, calibration.columns)
-    return replace(
-        node, scorer=scorer, slope=calibration.slope * node.slope, columns=calibration.columns
-    )
+    slope, columns = calibration.slope * node.slope, _all_factors(node, calibration)
+    return replace(node, scorer=scorer, slope=slope, columns=columns)
 
 
 @calibrated.register
@@ -45,12 +44,20 @@ def _(node: BayesTree, calibration: Calibration) -> Node:
     slope = calibration.slope
     prior = np.maximum(scale_logs(node.log_prior, slope) + calibration.intercept, ABSENT)
     logs = scale_logs(node.logs, _factor_of_slots(node, calibration))
-    tree = replace(
-        node, log_prior=prior, logs=logs, slope=slope * node.slope, columns=calibration.columns
-    )
+    columns = _all_factors(node, calibration)
+    tree = replace(node, log_prior=prior, logs=logs, slope=slope * node.slope, columns=columns)
     if isinstance(tree, KernelTree):
         return replace(tree, densities=_scale_densities(tree, calibration))
     return tree
+
+
+def _all_factors(
+    node: EvidenceTable | BayesTree, calibration: Calibration
+) -> NDArray[np.float64] | None:
+    """Factors of the columns after one more calibration; None where they have none of their own."""
+    if calibration.columns is None:
+        return None if node.columns is None else calibration.slope * node.columns
+    return calibration.columns * (node.slope if node.columns is None else node.columns)
 
 
 def _factor_of_slots(tree: BayesTree, calibration: Calibration) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ are convex, and fitted by Newton's method.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,8 +20,11 @@ from unnaive.bayes.calibrate_kernels import (
     FARTHEST,
     add_curvature,
     add_curvature_of_two,
+    add_products,
     add_sums,
     add_sums_of_two,
+    fill_products,
+    solve_positive,
 )
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.threads import in_threads
@@ -40,13 +44,19 @@ MOST_FACTORS = 512
 MOST_TOGETHER = 64
 STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
+MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
 # What a step gains, in nats of all rows together, when it is the last; of many rows, for each.
-CLOSE, CLOSE_BY_ROW = 1e-6, 1e-9
-# A Hessian serves as long as steps by it leave less than this share of what there is to gain.
-SLOW = 0.03
+CLOSE, CLOSE_BY_ROW = 1e-6, 1e-8
+# A Hessian serves as long as steps by it leave less than this share of what there is to gain; one
+# of many factors costs as much as many steps.
+SLOW, SLOW_OF_MANY = 0.03, 0.3
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
+# From so many factors on, what pairs of them have is a product of matrices: of whole numbers, whose
+# sums stay below 2**53 and are exact for rows of no more than this weight. Evidence is rounded to
+# multiples of 1 / _FINE; the largest term is FARTHEST**2 / 2 < 2**17 times the row's weight.
+MANY_FACTORS, MOST_WEIGHT, _FINE = 6, 2.0**22, 2.0**10
 _KNOWN = 1e18  # weight, in rows, of a slope that is not learned
 
 
@@ -101,13 +111,22 @@ class _Regression:
 
     def hessian(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hessian of the penalized loss."""
-        lower = self._add_up(_add_curvature, point).reshape(len(point), len(point))
+        n, size = self.n_factors, len(point)
+        pairs = n < MANY_FACTORS or self.weight > MOST_WEIGHT
+        lower = self._add_up(partial(_add_curvature, pairs), point).reshape(size, size)
+        if not pairs:  # 1.1: not at a power of two, where a sum of weights might lie on either side
+            grain = 2.0 ** (math.frexp(1.1 * self.weight)[1] + 17 - 52)
+            products = self._add_up(_add_products, point, grain).reshape(n, n)
+            lower[:n, :n] = products
         return lower + np.tril(lower, -1).T + np.diag(self.pull)
 
     def _add_up(
-        self, add: Callable[..., NDArray[np.int64]], point: NDArray[np.float64]
+        self,
+        add: Callable[..., NDArray[np.int64]],
+        point: NDArray[np.float64],
+        grain: float | None = None,
     ) -> NDArray[np.float64]:
-        grain = self._grain
+        grain = grain or self._grain
         sums = self.visit(partial(_row_sums, add, self.base, point, 1.0 / grain, self.n_jobs))
         return sums.astype(np.float64) * grain
 
@@ -145,14 +164,30 @@ def _add_loss(
 
 
 def _add_curvature(
-    rows: Rows, base: NDArray[np.float64], point: NDArray[np.float64], scale: float
+    pairs: bool, rows: Rows, base: NDArray[np.float64], point: NDArray[np.float64], scale: float
 ) -> NDArray[np.int64]:
     out, (logs, _, weight) = np.zeros(len(point) ** 2, dtype=np.int64), rows
     if len(base) == 2:
-        add_curvature_of_two(logs, weight, base, point, scale, out)
+        add_curvature_of_two(logs, weight, base, point, scale, pairs, out)
     else:
-        add_curvature(*rows, base, point, scale, len(base) <= MOST_TOGETHER, out)
+        add_curvature(*rows, base, point, scale, len(base) <= MOST_TOGETHER, pairs, out)
     return out
+
+
+def _add_products(
+    rows: Rows, base: NDArray[np.float64], point: NDArray[np.float64], scale: float
+) -> NDArray[np.int64]:
+    """What pairs of factors have in the lower triangle of the Hessian."""
+    n_classes, n_factors = len(base), len(point) - len(base)
+    lines = 1 if n_classes == 2 else n_classes
+    at_once = max(MATRIX // (lines * n_factors), 1)
+    out = np.zeros((n_factors, n_factors))
+    for part in stretches(len(rows[1]), at_once):
+        some = [array[part] for array in rows]
+        left, right = np.empty((2, len(some[1]), lines, n_factors))
+        fill_products(*some, base, point, (scale / _FINE, _FINE), left, right)
+        add_products(left.reshape(-1, n_factors), right.reshape(-1, n_factors), out)
+    return out.astype(np.int64).ravel()
 
 
 def _of_arrays(
@@ -286,10 +321,11 @@ def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64
     loss, gradient = rows.loss(point)
     hessian, is_new, to_gain = rows.hessian(point), True, np.inf
     close = max(CLOSE, CLOSE_BY_ROW * rows.weight)
+    slow = SLOW if rows.n_factors < MANY_FACTORS else SLOW_OF_MANY
     for _ in range(STEPS):
         step = _step(gradient, hessian, point, rows.n_factors)
         gain = 0.5 * float(gradient @ step)
-        if gain > max(SLOW * to_gain, close) and not is_new:
+        if gain > max(slow * to_gain, close) and not is_new:
             hessian, is_new = rows.hessian(point), True
             continue
         to_gain = gain
@@ -317,7 +353,8 @@ def _step(
     room[:n_factors] = point[:n_factors] - LEAST_SLOPE
     while True:
         rest = gradient[~held] - hessian[np.ix_(~held, held)] @ step[held]
-        step[~held] = np.linalg.solve(hessian[np.ix_(~held, ~held)], rest)
+        solve_positive(hessian[np.ix_(~held, ~held)], rest)
+        step[~held] = rest
         beyond = ~held & (step > room)
         if not beyond.any():
             return step

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.kernels import TIE
 from unnaive.common.compile import kernel
 
 # Evidence that is farther behind the best class's than this says no more.
@@ -77,12 +76,14 @@ def add_curvature(
     point: NDArray[np.float64],
     scale: float,
     together: bool,
+    pairs: bool,
     hessian: NDArray[np.int64],
 ) -> None:
     """Add the lower triangle of the loss's Hessian (OUT, in units of 1 / scale).
 
     Arguments as in `add_sums`. ``together`` says whether the Hessian knows that classes share a
-    probability of 1; without it, it is too large, which only shortens steps.
+    probability of 1; without it, it is too large, which only shortens steps. ``pairs`` says whether
+    to add what pairs of factors have: `fill_products` is quicker where these are many.
     """
     n_factors, n = logs.shape[1], len(base)
     size = n_factors + n
@@ -99,7 +100,7 @@ def add_curvature(
             for c in range(n):
                 away[c] = p[c] * (evidence[j, c] - mean)
                 hessian[(n_factors + c) * size + j] += _whole(away[c], scale, w, times)
-            for k in range(j + 1):
+            for k in range(j + 1 if pairs else 0):
                 covariance = 0.0
                 for c in range(n):
                     covariance += away[c] * evidence[k, c]
@@ -202,6 +203,7 @@ def add_curvature_of_two(
     base: NDArray[np.float64],
     point: NDArray[np.float64],
     scale: float,
+    pairs: bool,
     hessian: NDArray[np.int64],
 ) -> None:
     """`add_curvature` for two classes."""
@@ -219,7 +221,7 @@ def add_curvature_of_two(
             units = _whole(share, scale, w, times)
             hessian[first + j] -= units
             hessian[second + j] += units
-            for k in range(j + 1):
+            for k in range(j + 1 if pairs else 0):
                 hessian[j * size + k] += _whole(share * ahead[k], scale, w, times)
         units = _whole(both, scale, w, times)
         hessian[first + n_factors] += units
@@ -228,107 +230,85 @@ def add_curvature_of_two(
 
 
 @kernel
-def judge_left_out(
-    codes: NDArray[Any],
-    starts: NDArray[np.intp],
+def fill_products(
     logs: NDArray[np.float64],
-    own: NDArray[np.float64],
-    prior: NDArray[np.float64],
     groups: NDArray[Any],
-    margin: NDArray[np.float64],
-    hit: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scales: tuple[float, float],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
 ) -> None:
-    """Margin of each row's own class over the mean, and whether it is found (both OUT).
+    """Two matrices (OUT, rows x classes x factors; of two classes, rows x 1 x factors) whose
+    product, over rows and classes, is the Hessian of the factors.
 
-    ``logs`` and ``own`` (IN, cells x classes) are the evidence for other classes and for a row's
-    own; ``codes`` (IN, runs x rows) its cells.
+    Arguments as in `add_sums`. Both are whole numbers of 1 / scale, so that sums are exact.
     """
-    n = len(prior)
-    scores = np.empty(n)
+    n_factors, n = logs.shape[1], len(base)
+    evidence, p, ahead = np.empty((n_factors, n)), np.empty(n), np.empty(n_factors)
     for i in range(len(groups)):
-        g = groups[i]
-        scores[:] = prior
-        own_score = prior[g]
-        for r in range(len(codes)):
-            cell = starts[r] + codes[r, i]
-            for c in range(n):
-                scores[c] += logs[cell, c]
-            own_score += own[cell, g]
-        scores[g] = own_score
-        largest, total = -np.inf, 0.0
-        for c in range(n):
-            total += scores[c]
-            largest = max(largest, scores[c])
-        best = 0
-        while scores[best] < largest - TIE:
-            best += 1
-        margin[i] = own_score - total / n
-        hit[i] = best == g
-
-
-@kernel
-def fill_evidence(
-    codes: NDArray[Any],
-    stride: int,
-    places: NDArray[np.intp],
-    groups: NDArray[Any],
-    logs: NDArray[np.float64],
-    without: NDArray[np.float64],
-    out: NDArray[np.float64],
-    slots: NDArray[np.intp],
-) -> None:
-    """The evidence of one column for coded rows (OUT, rows x classes), and its slots (OUT).
-
-    ``codes`` (IN) are cells of several columns; the column's values among them follow each other at
-    a stride, and ``places`` says which slot each is of ``logs`` (IN, slots x classes), and of
-    ``without`` (IN), which is for a row's own class.
-    """
-    width = len(places)
-    for i in range(len(groups)):
-        slots[i] = places[(np.int64(codes[i]) // stride) % width]
-        for c in range(logs.shape[1]):
-            out[i, c] = logs[slots[i], c]
-        out[i, groups[i]] = without[slots[i], groups[i]]
-
-
-@kernel
-def _log_ratio(left: float, whole: float) -> float:
-    """The logarithm of a share; minus infinity where there is none."""
-    return math.log(left / whole) if left > 0.0 and whole > 0.0 else -np.inf
-
-
-@kernel
-def replace_own_evidence(
-    slots: NDArray[np.intp],
-    groups: NDArray[Any],
-    units: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    pseudo: float,
-    all_pseudo: float,
-    vote: float,
-    silent: int,
-    out: NDArray[np.float64],
-) -> None:
-    """Evidence of one column for each row's own class, without the row (OUT, rows x classes).
-
-    ``counts`` (IN) is classes x slots x rounds, ``totals`` (IN) classes x rounds their sums,
-    ``units`` (IN, rows x rounds) what the row weighs in each round; all rounds have one vote.
-    ``pseudo`` and ``all_pseudo`` are added to counts and totals. Slots below ``silent`` have no
-    evidence; where nothing would be left of a count, what ``out`` holds stays.
-    """
-    for i in range(len(groups)):
-        slot, g = slots[i], groups[i]
-        if slot < silent:
+        w = weight[i]
+        times = _times(w)
+        if n == 2:
+            small = math.exp(-abs(_ahead(logs[i], base, point, ahead)))
+            both = small / (1.0 + small) ** 2
+            for j in range(n_factors):
+                left[i, 0, j] = _whole(both * ahead[j], scales[0], w, times)
+                right[i, 0, j] = math.floor(ahead[j] * scales[1] + 0.5)
             continue
-        log, left, whole = 0.0, 1.0, 1.0
-        of_slot, of_class, unit = counts[g, slot], totals[g], units[i]
-        for r in range(len(unit)):
-            left *= max(of_slot[r] - unit[r], 0.0) + pseudo
-            whole *= max(of_class[r] - unit[r], 0.0) + all_pseudo
-            if r % 8 == 7:  # products of more could be too large or too small for a number
-                log += _log_ratio(left, whole)
-                left, whole = 1.0, 1.0
-        log += _log_ratio(left, whole)
-        if log > -np.inf:
-            out[i, g] = vote * log
+        _probabilities(logs[i], base, point, groups[i], evidence, p)
+        for j in range(n_factors):
+            mean = 0.0
+            for c in range(n):
+                mean += p[c] * evidence[j, c]
+            for c in range(n):
+                left[i, c, j] = _whole(p[c] * (evidence[j, c] - mean), scales[0], w, times)
+                right[i, c, j] = math.floor(evidence[j, c] * scales[1] + 0.5)
+
+
+@kernel
+def add_products(
+    left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Add the lower triangle (OUT) of the product of two matrices of whole numbers (IN, lines x
+    factors), four lines at a time: BLAS would take threads of its own for so little.
+    """
+    n, size = left.shape
+    for first in range(0, n - n % 4, 4):
+        l0, l1, l2, l3 = left[first], left[first + 1], left[first + 2], left[first + 3]
+        r0, r1, r2, r3 = right[first], right[first + 1], right[first + 2], right[first + 3]
+        for j in range(size):
+            a, b, c, d = l0[j], l1[j], l2[j], l3[j]
+            row = out[j]
+            for k in range(j + 1):
+                row[k] += a * r0[k] + b * r1[k] + c * r2[k] + d * r3[k]
+    for i in range(n - n % 4, n):
+        for j in range(size):
+            for k in range(j + 1):
+                out[j, k] += left[i, j] * right[i, k]
+
+
+@kernel
+def solve_positive(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> None:
+    """Solve a system whose matrix is symmetric and positive (OUT: its Cholesky factor); ``right``
+    (IN) becomes the solution (OUT). One order of sums, where LAPACK's depends on its threads.
+    """
+    n = len(right)
+    column = np.empty(n)
+    for k in range(n):
+        root = math.sqrt(matrix[k, k])
+        matrix[k, k] = root
+        right[k] /= root
+        for i in range(k + 1, n):
+            matrix[i, k] /= root
+            column[i] = matrix[i, k]
+            right[i] -= column[i] * right[k]
+        for i in range(k + 1, n):
+            row, factor = matrix[i], column[i]
+            for j in range(k + 1, i + 1):
+                row[j] -= factor * column[j]
+    for k in range(n - 1, -1, -1):
+        right[k] /= matrix[k, k]
+        for i in range(k):
+            right[i] -= matrix[k, i] * right[k]

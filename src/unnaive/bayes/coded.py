@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
-from unnaive.bayes.calibrate_kernels import judge_left_out
+from unnaive.bayes.left_out_kernels import judge_left_out
 from unnaive.bayes.scoring import Scorer, TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows

@@ -66,34 +66,16 @@ def log_likelihood(counts: NDArray[np.float64], alpha: float, missing: str) -> N
     return logs
 
 
-def log_likelihood_without_one(
-    counts: NDArray[np.float64], rows: NDArray[np.float64], alpha: float, missing: str
-) -> NDArray[np.float64]:
-    """`log_likelihood` of each slot given each class, for a row of that slot and class that was
-    not counted: slots x classes.
-
-    Parameters
-    ----------
-    counts : array of shape (classes, slots)
-    rows : array of shape (classes, slots)
-        How many rows are behind the counts. The one left out has the mean weight of its slot.
-    """
-    logs = log_likelihood(counts, alpha, missing)
-    values = slice(first_value(counts, missing), -1)
-    table, behind = counts[:, values].T, rows[:, values].T
-    whole = table.sum(axis=0) * _share_left(behind.sum(axis=0)) + alpha * len(table)
-    logs[values] = _log_shares_left(table, behind, whole, alpha, logs[values])
-    return logs
-
-
 def tables_without_one(
     counts: NDArray[np.float64],
     logs: NDArray[np.float64],
     starts: NDArray[np.integer[Any]],
     alpha: float,
     missing: str,
+    rows: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """`log_likelihood_without_one` of many attributes at once, their slots one below the other.
+    """`log_likelihood` of each slot given each class, for a row of that slot and class that was
+    not counted: of many attributes at once, their slots one below the other.
 
     Parameters
     ----------
@@ -101,17 +83,23 @@ def tables_without_one(
         Rows by slot, and the `log_likelihood` of them.
     starts : array
         Where the slots of each attribute begin: missing, the values, unseen.
+    rows : array of shape (slots of all, classes) or None, default=None
+        How many rows are behind the counts, if not as many as they say. The one left out has the
+        mean weight of its slot.
     """
+    behind = counts if rows is None else rows
     is_value = np.ones(len(counts), dtype=np.bool_)
     is_value[starts[1:] - 1] = is_value[-1] = False  # unseen
     is_value[starts] = (counts[starts] > 0.0).any(axis=1) if missing == "value" else False
     n_values = np.add.reduceat(is_value, starts, dtype=np.intp)
-    totals = np.add.reduceat(np.where(is_value[:, None], counts, 0.0), starts)
-    whole = totals * _share_left(totals) + alpha * n_values[:, None]
-    out, table = logs.copy(), counts[is_value]
-    out[is_value] = _log_shares_left(
-        table, table, np.repeat(whole, n_values, axis=0), alpha, logs[is_value]
+    totals, total_rows = (
+        np.add.reduceat(np.where(is_value[:, None], table, 0.0), starts)
+        for table in (counts, behind)
     )
+    whole = totals * _share_left(total_rows) + alpha * n_values[:, None]
+    whole, out = np.repeat(whole, n_values, axis=0), logs.copy()
+    given = (counts[is_value], behind[is_value], whole, alpha, logs[is_value])
+    out[is_value] = _log_shares_left(*given)
     return out
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.build import Smoothing
-from unnaive.bayes.estimate import log_likelihood_without_one
+from unnaive.bayes.estimate import tables_without_one
 from unnaive.bayes.kernels import FARTHEST
 from unnaive.bayes.scoring import Adder, GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.counts import CountTable
@@ -51,13 +51,12 @@ def scorer_without_one(
     rows : CountTable
         How many rows are behind the counts.
     """
+    tables = _tables_without_one(scorer, counts, rows, smoothing)
 
     def term(j: int, whole: Term) -> Term:
-        table, behind = counts.attribute(j), rows.attribute(j)
-        there = rows.totals - behind[:, 0]
-        if isinstance(whole, TableTerm) and len(whole.logs) == table.shape[1]:
-            given = (smoothing.alpha, smoothing.missing)
-            return TableTerm(whole.coder, log_likelihood_without_one(table, behind, *given))
+        there = rows.totals - rows.attribute(j)[:, 0]
+        if isinstance(whole, TableTerm):
+            return TableTerm(whole.coder, tables.get(j, whole.logs))
         if isinstance(whole, KernelTerm):
             return replace(whole, densities=whole.densities.without_one(there))
         if isinstance(whole, GaussianTerm):
@@ -66,3 +65,24 @@ def scorer_without_one(
         return whole
 
     return replace(scorer, terms=tuple(term(j, whole) for j, whole in enumerate(scorer.terms)))
+
+
+def _tables_without_one(
+    scorer: Scorer, counts: CountTable, rows: CountTable, smoothing: Smoothing
+) -> dict[int, NDArray[np.float64]]:
+    """The tables of the attributes that have evidence in every slot."""
+    sizes = np.diff(counts.offsets)
+    logs = {
+        j: term.logs
+        for j, term in enumerate(scorer.terms)
+        if isinstance(term, TableTerm) and len(term.logs) == sizes[j]
+    }
+    if not logs:
+        return {}
+    slots = np.repeat(np.isin(np.arange(len(sizes)), list(logs)), sizes)
+    table, behind = (np.ascontiguousarray(some.counts.T[slots]) for some in (counts, rows))
+    ends = np.cumsum([len(own) for own in logs.values()])
+    starts = np.concatenate(([0], ends[:-1]))
+    given = (starts, smoothing.alpha, smoothing.missing, behind)
+    left = tables_without_one(table, np.concatenate(list(logs.values())), *given)
+    return dict(zip(logs, np.split(left, ends[:-1]), strict=True))

@@ -1,7 +1,8 @@
 """How classifiers are calibrated: from rows that are each judged as if they had not been counted.
 
 Leaving a row out of tables of counts is a subtraction, so that no model is fitted a second time,
-and neither folds nor the order of the rows matter.
+and neither folds nor the order of the rows matter. Of large tables some rows calibrate, drawn by
+their numbers, so that calibration costs no more than learning.
 """
 
 from __future__ import annotations
@@ -41,8 +42,12 @@ from unnaive.table.records import Records, whole_record
 from unnaive.table.storage import Storage, join, join_records, stretches
 
 CALIBRATING = "calibrating"
-# Evidence by column that is kept, rows x columns x classes: 256 MiB
-MOST_NUMBERS = 1 << 25
+# Rows that calibrate a large table: as many as have so many numbers of evidence, but no fewer than
+# LEAST_ROWS, nor than LEAST_OF_CLASS of a class that has them, nor than PER_PARAMETER for each
+# number that they teach: then the log loss within the training rows of the largest data sets is
+# that of all rows to 0.001.
+MOST_NUMBERS = 1 << 19
+LEAST_ROWS, LEAST_OF_CLASS, PER_PARAMETER = 1 << 13, 1 << 8, 64
 PART = 1 << 16  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
@@ -66,10 +71,14 @@ class JudgedRows:
     weight: NDArray[np.float64]
     storage: Storage | None = None
 
-    def fit(self, n_jobs: int | None = None) -> Calibration:
-        """The calibration under which the classes of these rows are most probable."""
-        fit = fit_calibration if self.scores.ndim == 2 else fit_columns
-        return fit(self.scores, self.groups, self.weight, n_jobs, storage=self.storage)
+    def fit(self, n_jobs: int | None = None, slope: float | None = None) -> Calibration:
+        """The calibration under which the classes of these rows are most probable; of scores, with
+        a slope that may be known.
+        """
+        rows = (self.scores, self.groups, self.weight, n_jobs)
+        if self.scores.ndim == 2:
+            return fit_calibration(*rows, slope, self.storage)
+        return fit_columns(*rows, self.storage)
 
     def fit_shared(self, alone: NDArray[np.bool_], n_jobs: int | None = None) -> Calibration:
         """As `fit` by column, with one factor for all columns but those that stand alone."""
@@ -80,11 +89,61 @@ class JudgedRows:
         columns[alone] = shared.columns
         return replace(shared, columns=columns)
 
+    def take(self, rows: NDArray[np.intp]) -> JudgedRows:
+        """Some of the rows."""
+        return JudgedRows(self.scores[rows], self.groups[rows], self.weight[rows], self.storage)
+
     def weigh_classes(self, totals: NDArray[np.float64]) -> Self:
-        """The same rows, such that the rows of each class weigh so much in all."""
-        drawn = np.bincount(self.groups, self.weight, len(totals))
-        factor = np.divide(totals, drawn, out=np.zeros_like(totals), where=drawn > 0.0)
-        return replace(self, weight=self.weight * factor[self.groups])
+        """The same rows, such that classes have the shares of these totals."""
+        drawn = class_weights(self.groups, self.weight, len(totals))
+        return replace(self, weight=self.weight * share_factor(drawn, totals)[self.groups])
+
+
+def class_weights(
+    groups: NDArray[Any], weight: NDArray[np.float64] | None, n_classes: int
+) -> NDArray[np.float64]:
+    """What the rows of each class weigh."""
+    return np.bincount(groups, weight, n_classes).astype(np.float64)
+
+
+def share_factor(drawn: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the weights of rows that were drawn are multiplied by, such that classes have the shares
+    of all rows, and the weight of all stays: rows that were not drawn say nothing.
+
+    Given the weights of the classes' rows. Factors are rounded, so that whole weights times these
+    add exactly in any order.
+    """
+    whole = drawn.sum()
+    factor = np.divide(totals, drawn, out=np.zeros_like(totals), where=drawn > 0.0)
+    factor *= whole / max(float(drawn @ factor), LEAST_SHARE)
+    grain = 2.0 ** (math.frexp(1.1 * whole)[1] - 52)
+    return np.rint(factor / grain) * grain
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowDraw:
+    """Which rows calibrate: a share of those of each class, drawn by their numbers."""
+
+    shares: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, n_rows: int, n_numbers: int, totals: NDArray[np.float64], n_parameters: int = 0
+    ) -> RowDraw | None:
+        """The draw of rows that are judged by so many numbers each; None where all calibrate.
+
+        ``totals`` says how many rows classes have, up to a factor, and ``n_parameters`` how much is
+        learned of them beside factors and intercepts.
+        """
+        most = max(MOST_NUMBERS // n_numbers, LEAST_ROWS, PER_PARAMETER * n_parameters)
+        if n_rows <= most:
+            return None
+        of_class = np.maximum(n_rows * totals / totals.sum(), 1.0)
+        return cls(np.minimum(np.maximum(most / n_rows, LEAST_OF_CLASS / of_class), 1.0))
+
+    def places(self, row_ids: NDArray[np.int64], groups: NDArray[Any]) -> NDArray[np.intp]:
+        """Places of the rows that are drawn."""
+        return np.flatnonzero(draw_uniform(0, row_ids) < self.shares[groups])
 
 
 AnyJudged = TypeVar("AnyJudged", bound=JudgedRows)
@@ -137,8 +196,10 @@ def judge_left_out(
     *,
     by_column: bool = False,
     weigh: Callable[[Block], NDArray[np.float64]] | None = None,
+    totals: NDArray[np.float64] | None = None,
 ) -> JudgedRows:
-    """Scores of all rows of a source, each as if it had not been counted.
+    """Scores of rows of a source, each as if it had not been counted; of large tables those of some
+    rows, whose classes then have the shares of all.
 
     Parameters
     ----------
@@ -149,25 +210,27 @@ def judge_left_out(
     factor : array of shape (classes,)
         What weights of the classes' rows are multiplied by.
     by_column : bool, default=False
-        Whether to keep the evidence of each column, not its sum; of large tables that of some rows,
-        drawn by their numbers, whose classes then weigh as much as those of all rows.
+        Whether to keep the evidence of each column, not its sum.
     weigh : callable or None, default=None
         What the rows of a block weigh, where that is not their own weight times the factor.
+    totals : array of shape (classes,) or None, default=None
+        How many rows classes have, up to a factor; None where that is not known.
     """
-    share = MOST_NUMBERS / (n_rows * _bars(node)) if by_column else 1.0
+    n_classes = len(labels)
+    of_class = np.ones(n_classes) if totals is None else totals
+    draw = RowDraw.of(n_rows, _bars(node) if by_column else n_classes, of_class)
     judge = _Judge(node, without, labels, factor, by_column, weigh, n_jobs)
-    if share >= 1.0:
+    if draw is None:
         return replace(join(source, judge, n_rows, CALIBRATING), storage=source.storage)
 
     def judge_some(block: Block) -> tuple[JudgedRows, NDArray[np.float64]]:
         assert block.target is not None
-        drawn = np.flatnonzero(draw_uniform(0, block.row_ids) < share)
-        groups, totals = groups_of(labels, block.target), np.zeros(len(labels))
-        np.add.at(totals, groups, judge.weights(block, groups))
-        return judge(block.take(drawn)), totals
+        groups = groups_of(labels, block.target)
+        weights = class_weights(groups, judge.weights(block, groups), n_classes)
+        return judge(block.take(draw.places(block.row_ids, groups))), weights
 
-    parts, totals = zip(*source.each(judge_some, CALIBRATING), strict=True)
-    return join_records(parts).weigh_classes(np.sum(totals, axis=0))
+    parts, weights = zip(*source.each(judge_some, CALIBRATING), strict=True)
+    return join_records(parts).weigh_classes(np.sum(weights, axis=0))
 
 
 def fit_slope_away(

@@ -25,7 +25,7 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import CALIBRATING, check_calibration, judged_visit
+from unnaive.models._calibration import CALIBRATING, RowDraw, check_calibration, judged_visit
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
 from unnaive.models.ensemble.bags import (
     BagJudge,
@@ -36,6 +36,8 @@ from unnaive.models.ensemble.bags import (
     votes_as_logs,
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
+from unnaive.models.ensemble.left_out import weigh_drawn
+from unnaive.models.ensemble.split import add_pairs
 from unnaive.table.records import Records
 
 
@@ -201,14 +203,16 @@ max_categories, grid_limit :
         if not (self.oob_score or calibrates):
             return root
         bags = [self._bag(table, start) for table in drawn if table.totals.any()]
+        n_numbers, totals = len(bags) * start.n_classes, start.summary.counts.totals
+        draw = RowDraw.of(n_rows, n_numbers, totals) if calibrates else None
         judge = BagJudge(
             bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
-            records.storage, self.n_jobs,
+            records.storage, self.n_jobs, None if self.oob_score else draw,
         )  # fmt: skip
         records.advance(judge, operator.add, "judging")
         if self.oob_score:
             self._score(records, n_rows, start)
-        return self._calibrate(root, records, start.n_classes) if calibrates else root
+        return self._calibrate(root, records, draw) if calibrates else root
 
     def _bag(self, table: CountTable, start: Start) -> Scorer:
         return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
@@ -224,14 +228,19 @@ max_categories, grid_limit :
     def _cast(self) -> Cast:
         return "probabilities" if self.voting == "soft" else "winner"
 
-    def _calibrate(self, root: Node, records: Records[CodedRows], n_classes: int) -> Node:
+    def _calibrate(self, root: Node, records: Records[CodedRows], draw: RowDraw | None) -> Node:
         """The vote calibrated by the rows that some bag judges.
 
         They say how sure to be. How probable classes are on the whole is a matter of all bags:
         those without a row of a rare class find the class rarer than it is.
         """
-        records.advance(partial(votes_as_logs, records.storage), operator.add, CALIBRATING)
-        some, every = judged_visit(records, judged_by_some), judged_visit(records, judged_by_all)
+        n_classes = root.n_outputs
+        step = partial(votes_as_logs, records.storage, n_classes, draw)
+        weights = records.advance(step, add_pairs, CALIBRATING)
+        some, every = (
+            judged_visit(records, partial(weigh_drawn, weights, rows_of))
+            for rows_of in (judged_by_some, judged_by_all)
+        )
         slope = fit_visited(some, n_classes, self.n_jobs).slope
         return calibrated(root, fit_visited(every, n_classes, self.n_jobs, slope))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from unnaive.answer import Answer, EvidenceTable, Vote
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.calibrate_values import shift_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.left_out import scorer_without_one
 from unnaive.bayes.scoring import add_scorers, stack_scorers
@@ -23,10 +24,10 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import check_calibration
+from unnaive.models._calibration import RowDraw, check_calibration
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import calibrating_share, judge_columns, judge_rounds
+from unnaive.models.ensemble.left_out import judge_columns, judge_rounds, places_to_watch
 from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, round_share
 from unnaive.models.ensemble.split import Split, split_rows
 from unnaive.table import scan_of
@@ -231,22 +232,23 @@ max_categories, grid_limit :
             "boosting", n, "rounds", n_rows=start.summary.n_rows, step="round", steps=n,
             hook=self._hook,
         )  # fmt: skip
-        way, real, watch = self._calibration(), self.algorithm == "real", 0.0
-        leave_out = partial(_leave_out, start, smoothing) if real and way != "none" else None
+        way, real, watch = self._calibration(), self.algorithm == "real", None
+        leave_out = cache(partial(_leave_out, start, smoothing))
         if way in ("columns", "values"):
-            n_numbers = (1 + len(start.coarse.coders)) * start.n_classes
-            watch = calibrating_share(split.n_learning, n_numbers)
+            watch = partial(places_to_watch, self._draw(start, split))
         booster = Booster(
-            split, start.coarse.coders, build, rules, self.n_jobs, kept, progress, leave_out, watch
-        )
-        prior = log_prior(start.coarse.counts.totals, self.prior_alpha, None)
+            split, start.coarse.coders, build, rules, self.n_jobs, kept, progress,
+            leave_out if real and way != "none" else None, watch,
+        )  # fmt: skip
+        prior = self._log_prior(start)
         if real:
             booster.start_from(prior)
         boosted = booster.run(self._first(booster, start, smoothing))
         progress.finish()
         root = self._root(boosted, start, prior)
         if way != "none":
-            root = self._calibrate(root, booster, start, prior)
+            without = [leave_out(made) for made in boosted.made]
+            root = self._calibrate(root, booster, without, start, self._draw(start, split))
         answer = Answer(start.summary.schema, start.summary.labels.classes, root)
         self.estimator_weights_ = np.array(boosted.votes)
         self.estimator_errors_ = np.array(boosted.errors)
@@ -282,25 +284,57 @@ max_categories, grid_limit :
         weights = votes / round_share(self.algorithm, start.n_classes)
         return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 
+    def _draw(self, start: Start, split: Split) -> RowDraw | None:
+        """Which rows calibrate."""
+        way, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
+        each = self.n_estimators if way == "slope" else 1 + counts.n_attributes
+        n_values = counts.counts.shape[1] if way == "values" else 0
+        given = (split.n_learning, each * n_classes, start.summary.counts.totals)
+        return RowDraw.of(*given, n_parameters=n_values * (n_classes - 1))
+
     def _calibrate(
-        self, root: Node, booster: Booster, start: Start, prior: NDArray[np.float64]
+        self,
+        root: Node,
+        booster: Booster,
+        without: list[Scorer],
+        start: Start,
+        draw: RowDraw | None,
     ) -> Node:
-        """The answer with calibrated probabilities, learned from rows left out of every round."""
+        """The answer with calibrated probabilities, learned from rows left out of every round.
+
+        ``without`` is the evidence of each round for rows that were not counted. Where some rows
+        calibrate, more of them say how probable classes are on the whole.
+        """
         boosted, smoothing = booster.boosted, Smoothing(self.alpha, self.missing)
-        without = [_leave_out(start, smoothing, made) for made in boosted.made]
         rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
-        if isinstance(root, EvidenceTable):
-            scorers = (root.scorer, _add_rounds(without, boosted.votes, prior))
-            if booster.watch:
-                judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
-                calibration = judged.fit(self.n_jobs)
-                node = calibrated(root, calibration)
-                if self._calibration() == "columns":
-                    return node
-                assert isinstance(node, EvidenceTable)
-                return judged.shift_values(node, calibration, self.missing)
-            rounds = [(*scorers, 1.0)]
-        return calibrated(root, judge_rounds(booster.records, rounds, self.algorithm, self.n_jobs))
+        judge = partial(judge_rounds, booster.records, algorithm=self.algorithm, n_jobs=self.n_jobs)
+        if not isinstance(root, EvidenceTable):
+            return calibrated(root, judge(rounds, draw=draw))
+        prior = self._log_prior(start)
+        scorers = (root.scorer, _add_rounds(without, boosted.votes, prior))
+        if booster.watch is None:
+            return calibrated(root, judge([(*scorers, 1.0)]))
+        judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
+        calibration = judged.fit(self.n_jobs)
+        node, left_out = (
+            calibrated(table, calibration) for table in (root, EvidenceTable(scorers[1]))
+        )
+        assert isinstance(node, EvidenceTable)
+        assert isinstance(left_out, EvidenceTable)
+        if self._calibration() == "values":
+            shifts = judged.fit_values(root.scorer, calibration, self.missing)
+            node, left_out = (
+                replace(table, scorer=shift_scorer(table.scorer, shifts))
+                for table in (node, left_out)
+            )
+        if draw is None:
+            return node
+        given = (start.summary.n_rows, start.n_classes, start.summary.counts.totals)
+        rounds = [(node.scorer, left_out.scorer, 1.0)]
+        return calibrated(node, judge(rounds, draw=RowDraw.of(*given), slope=1.0))
+
+    def _log_prior(self, start: Start) -> NDArray[np.float64]:
+        return log_prior(start.coarse.counts.totals, self.prior_alpha, None)
 
     def _calibration(self) -> str:
         if self.calibration is None:

@@ -244,7 +244,10 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         # would have to nearly switch off all of them.
         alone = np.array([isinstance(t, GaussianTerm) for t in self.scorer_.terms], dtype=bool)
         by_column = columns or bool(alone.any())
-        judged = judge_left_out(self.answer_.root, without, *given, by_column=by_column)
+        totals = self.class_count_ if seen else None
+        judged = judge_left_out(
+            self.answer_.root, without, *given, by_column=by_column, totals=totals
+        )
         shared = by_column and not columns
         fitted = judged.fit_shared(alone, self.n_jobs) if shared else judged.fit(self.n_jobs)
         self.answer_ = calibrate_answer(self.answer_, self._aim(fitted))

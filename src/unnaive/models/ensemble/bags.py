@@ -19,8 +19,8 @@ from unnaive.counts.coded import CodedRows, add_lanes, add_marginals
 from unnaive.encode.coding import AnyCoder, coder_sizes
 from unnaive.encode.draws import LANE_ROWS as ROWS
 from unnaive.encode.draws import draw_poisson, lane
-from unnaive.models._calibration import JudgedRows, take_logs
-from unnaive.models.ensemble.left_out import empty_rows
+from unnaive.models._calibration import JudgedRows, RowDraw, take_logs
+from unnaive.models.ensemble.left_out import draw_rows, empty_rows
 from unnaive.table.storage import Storage, stretches
 
 
@@ -65,6 +65,11 @@ class BagVotes:
     judged: JudgedRows
     everyone: JudgedRows | None
 
+    def take(self, rows: NDArray[np.intp]) -> BagVotes:
+        """The votes on some rows."""
+        every = None if self.everyone is None else self.everyone.take(rows)
+        return BagVotes(self.judged.take(rows), every)
+
     def as_logs(self, storage: Storage) -> BagVotes:
         """Both as a calibration takes them: logarithms, and no weight where no bag judges."""
         scores, weight = storage.copy(self.judged.scores), storage.copy(self.judged.weight)
@@ -81,7 +86,9 @@ class BagVotes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BagJudge:
-    """Bags that judge the rows they do not hold; ``all_too`` asks for the votes of all bags."""
+    """Bags that judge the rows they do not hold; ``all_too`` asks for the votes of all bags, and
+    ``draw`` says which rows are judged.
+    """
 
     bags: Sequence[Scorer]
     seeds: NDArray[np.uint64]
@@ -91,8 +98,10 @@ class BagJudge:
     all_too: bool
     storage: Storage
     n_jobs: int | None
+    draw: RowDraw | None = None
 
     def __call__(self, rows: CodedRows, _state: Any) -> tuple[BagVotes, int]:
+        rows, _ = draw_rows(self.draw, rows, self.n_classes, self.storage)
         judged, everyone = empty_rows(rows, self.n_classes, self.storage), None
         if self.all_too:
             everyone = empty_rows(rows, self.n_classes, self.storage)
@@ -105,9 +114,15 @@ class BagJudge:
         return BagVotes(judged, everyone), 0
 
 
-def votes_as_logs(storage: Storage, _rows: CodedRows, votes: BagVotes) -> tuple[BagVotes, int]:
-    """The step from votes to logarithms of them."""
-    return votes.as_logs(storage), 0
+def votes_as_logs(
+    storage: Storage, n_classes: int, draw: RowDraw | None, rows: CodedRows, votes: BagVotes
+) -> tuple[BagVotes, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The step from votes to logarithms of those of rows that calibrate; see `draw_rows`."""
+    some, weights = draw_rows(draw, rows, n_classes, storage)
+    if some.n_rows < len(votes.judged.groups):
+        assert draw is not None
+        votes = votes.take(draw.places(rows.row_ids, rows.groups))
+    return votes.as_logs(storage), weights
 
 
 def judged_by_some(_record: Any, votes: BagVotes) -> JudgedRows:

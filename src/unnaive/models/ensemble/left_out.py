@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,22 +10,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import EvidenceTable
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate import Calibration, fit_visited
-from unnaive.bayes.calibrate_kernels import fill_evidence, replace_own_evidence
-from unnaive.bayes.calibrate_values import fit_values, shift_scorer
+from unnaive.bayes.calibrate_values import fit_values
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.estimate import first_value
+from unnaive.bayes.left_out_kernels import fill_evidence, replace_own_evidence
 from unnaive.bayes.scoring import TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
 from unnaive.models._calibration import (
     CALIBRATING,
-    MOST_NUMBERS,
     JudgedRows,
+    RowDraw,
+    RowsOf,
+    class_weights,
     judged_visit,
     replace_own,
+    share_factor,
     state_rows,
     take_logs,
 )
@@ -39,21 +40,47 @@ from unnaive.table.storage import Storage, join_records, stretches
 PART = 1 << 12  # rows whose evidence is filled in at a time
 
 
+def draw_rows(
+    draw: RowDraw | None, rows: CodedRows, n_classes: int, storage: Storage
+) -> tuple[CodedRows, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Rows that calibrate, and what those of each class weigh: of these, and of all."""
+    if draw is not None:
+        taken = rows.take(draw.places(rows.row_ids, rows.groups), storage)
+        drawn, totals = (class_weights(r.groups, r.weight, n_classes) for r in (taken, rows))
+        return taken, (drawn, totals)
+    return rows, (np.zeros(n_classes), np.zeros(n_classes))
+
+
+def weigh_drawn(
+    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
+    rows_of: RowsOf,
+    record: Any,
+    state: Any,
+) -> JudgedRows:
+    """Judged rows of a record, weighed by what `draw_rows` says of all records."""
+    rows = rows_of(record, state)
+    if not weights[0].any():
+        return rows
+    return replace(rows, weight=rows.weight * share_factor(*weights)[rows.groups])
+
+
 def judge_rounds(
     records: Records[SplitRows],
     rounds: Sequence[tuple[Scorer, Scorer, float]],
     algorithm: str,
     n_jobs: int | None = None,
+    draw: RowDraw | None = None,
+    slope: float | None = None,
 ) -> Calibration:
     """The calibration of rounds of boosting by the rows that they have learned from.
 
     Each round is its scorer, the evidence for a row of each class that was not counted, and its
-    vote. What rounds know of the rows is forgotten.
+    vote. What rounds know of the rows is forgotten. A ``slope`` that is known is not learned.
     """
-    step = partial(_judge, list(rounds), algorithm, records.storage, n_jobs)
-    records.advance(step, operator.add, CALIBRATING)
-    n_classes = len(rounds[0][0].log_prior)
-    return fit_visited(judged_visit(records), n_classes, n_jobs)
+    step = partial(_judge, list(rounds), algorithm, records.storage, n_jobs, draw)
+    weights = records.advance(step, add_pairs, CALIBRATING)
+    visit = judged_visit(records, partial(weigh_drawn, weights, state_rows))
+    return fit_visited(visit, len(rounds[0][0].log_prior), n_jobs, slope)
 
 
 def empty_rows(rows: CodedRows, n_classes: int, storage: Storage) -> JudgedRows:
@@ -69,12 +96,14 @@ def _judge(
     algorithm: str,
     storage: Storage,
     n_jobs: int | None,
+    draw: RowDraw | None,
     record: SplitRows,
     _state: Any,
-) -> tuple[JudgedRows, int]:
-    """Scores of rows by all rounds, each row as if it had not been counted."""
+) -> tuple[JudgedRows, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Scores of rows by all rounds, each row as if it had not been counted; see `draw_rows`."""
     n_classes = len(rounds[0][0].log_prior)
-    rows = record.learning.distinct(n_classes)
+    rows, weights = draw_rows(draw, record.learning, n_classes, storage)
+    rows = rows.distinct(n_classes)
     judged = empty_rows(rows, n_classes, storage)
     total = judged.scores
     total[:] = 0.0
@@ -87,17 +116,16 @@ def _judge(
     elif algorithm != "real":  # as the calibrated vote will see them
         total[:] = probabilities(total, n_jobs)
         take_logs(total)
-    return judged, 0
+    return judged, weights
 
 
 # Rounds that add up, column by column ----------------------------------------------------------
 
 
-def calibrating_share(n_rows: int, n_numbers: int) -> float:
-    """The share of rows that calibrate, where each takes so many numbers: all of them, or of large
-    tables some.
-    """
-    return min(1.0, MOST_NUMBERS / (n_rows * n_numbers))
+def places_to_watch(draw: RowDraw | None, record: SplitRows) -> NDArray[np.intp]:
+    """Places of the rows that calibrate, among those that rounds learn from."""
+    rows = record.learning
+    return np.arange(rows.n_rows) if draw is None else draw.places(rows.row_ids, rows.groups)
 
 
 def judge_columns(
@@ -138,16 +166,15 @@ class JudgedSlots(JudgedRows):
 
     slots: NDArray[np.uint16] = field(default_factory=lambda: np.empty((0, 0), np.uint16))
 
-    def shift_values(
-        self, node: EvidenceTable, calibration: Calibration, missing: str
-    ) -> EvidenceTable:
-        """A node that was calibrated by column, with what its values say beyond that."""
-        terms = node.scorer.terms
+    def fit_values(
+        self, scorer: Scorer, calibration: Calibration, missing: str
+    ) -> list[NDArray[np.float64]]:
+        """What the values of a scorer say beyond a calibration by column; see `shift_scorer`."""
+        terms = scorer.terms
         sizes = [len(term.logs) if isinstance(term, TableTerm) else 1 for term in terms]
         first = [int(missing == "skip" or size == 1) for size in sizes]
         rows = (self.scores, self.slots, self.groups, self.weight)
-        shifts = fit_values(*rows, calibration, first, sizes, self.storage)
-        return replace(node, scorer=shift_scorer(node.scorer, shifts))
+        return fit_values(*rows, calibration, first, sizes, self.storage)
 
 
 def _judge_columns(
@@ -181,8 +208,7 @@ def _judge_columns(
     list(in_threads(fill, list(stretches(rows.n_rows, PART)), n_jobs))
     weight = storage.empty(rows.n_rows, np.float64)
     weight[:] = 1.0 if rows.weight is None else rows.weight
-    totals = np.zeros(n_classes)
-    totals += np.bincount(record.learning.groups, record.learning.weight, n_classes)
+    totals = class_weights(record.learning.groups, record.learning.weight, n_classes)
     n_left = record.learning.n_rows - rows.n_rows
     return JudgedSlots(scores, rows.groups, weight, slots=slots), (n_left, totals)
 

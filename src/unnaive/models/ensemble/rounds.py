@@ -152,7 +152,7 @@ class Booster:
     ``build`` makes a scorer of counts, ``kept`` knows rounds taken before, ``progress`` counts
     them and may stop them. With ``leave_out``, the evidence of a round for a row that was not
     counted, rows are judged by that, and counts are those of as many equal rows as say as much.
-    ``watch`` is the share of rows whose weights in every round are kept (see `RowWeights`).
+    ``watch`` says which rows' weights in every round are kept (see `RowWeights`).
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Booster:
         kept: Checkpoint | None = None,
         progress: Progress | None = None,
         leave_out: Callable[[Made], Scorer] | None = None,
-        watch: float = 0.0,
+        watch: Callable[[SplitRows], NDArray[np.intp]] | None = None,
     ) -> None:
         self.records, self.holds_out, self.progress = split.records, split.holds_out, progress
         self.leave_out, self.watch = leave_out, watch

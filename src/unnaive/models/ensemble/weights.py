@@ -107,8 +107,8 @@ class RowWeights:
     records : Records
     rows_of : callable
         The rows of a record.
-    watch : float, default=0.0
-        Share of the rows, drawn by their numbers, whose weights in every round are kept.
+    watch : callable or None, default=None
+        Places of the rows of a record whose weights in every round are kept.
     squares : bool, default=False
         Whether `effective_share` will be asked for.
     """
@@ -118,7 +118,7 @@ class RowWeights:
         records: Records[Any],
         n_jobs: int | None = None,
         rows_of: Callable[[Any], Rows] = _itself,
-        watch: float = 0.0,
+        watch: Callable[[Any], NDArray[np.intp]] | None = None,
         squares: bool = False,
     ) -> None:
         self.records, self.n_jobs, self.rows_of, self.squares = records, n_jobs, rows_of, squares
@@ -265,23 +265,20 @@ def _given(rows: Rows, part: slice) -> NDArray[np.float64]:
 
 
 def _begin(
-    rows_of: Callable[[Any], Rows], storage: Storage, watch: float, record: Any, _state: None
+    rows_of: Callable[[Any], Rows],
+    storage: Storage,
+    watch: Callable[[Any], NDArray[np.intp]] | None,
+    record: Any,
+    _state: None,
 ) -> tuple[RowState, float]:
     rows = rows_of(record)
     current = rows.weight
     if current is None:
         current = storage.empty(rows.n_rows, np.float64)
         current[:] = 1.0
-    watched = _draw_watched(rows, watch, storage) if watch else None
+    watched = None if watch is None else storage.copy(watch(record))
     state = RowState(storage.zeros(rows.n_rows), current, watched=watched)
     return state, float(current.sum())
-
-
-def _draw_watched(rows: Rows, share: float, storage: Storage) -> NDArray[np.intp]:
-    """Places of rows, drawn by their numbers."""
-    if share >= 1.0:
-        return storage.copy(np.arange(rows.n_rows))
-    return storage.where(lambda part: draw_uniform(0, rows.row_ids[part]) < share, rows.n_rows)
 
 
 def _judge(

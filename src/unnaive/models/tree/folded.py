@@ -206,11 +206,18 @@ class FoldedTreeClassifier(TreeClassifier):
                 slope = fit_slope_away(*given)
                 if slope is not None:
                     return calibrated(pooled, slope)
-        judged = judge_left_out(
-            pooled, without, source, labels, weights, summary.n_rows, self.n_jobs,
-            by_column=self.calibration == "columns", weigh=weigh,
+        judge = partial(
+            judge_left_out, source=source, labels=labels, factor=weights, n_rows=summary.n_rows,
+            n_jobs=self.n_jobs, weigh=weigh, totals=summary.counts.totals,
         )  # fmt: skip
-        return calibrated(pooled, judged.fit(self.n_jobs))
+        judged = judge(pooled, without, by_column=self.calibration == "columns")
+        calibration = judged.fit(self.n_jobs)
+        node = calibrated(pooled, calibration)
+        if len(judged.groups) == summary.n_rows:
+            return node
+        # How probable classes are on the whole is a matter of more rows than are kept by column.
+        every = judge(node, calibrated(without, calibration))
+        return calibrated(node, every.fit(self.n_jobs, slope=1.0))
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):

@@ -1,0 +1,119 @@
+"""Kernels of coded rows that are judged as if they had not been counted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unnaive.bayes.kernels import TIE
+from unnaive.common.compile import kernel
+
+
+@kernel
+def judge_left_out(
+    codes: NDArray[Any],
+    starts: NDArray[np.intp],
+    logs: NDArray[np.float64],
+    own: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    groups: NDArray[Any],
+    margin: NDArray[np.float64],
+    hit: NDArray[np.bool_],
+) -> None:
+    """Margin of each row's own class over the mean, and whether it is found (both OUT).
+
+    ``logs`` and ``own`` (IN, cells x classes) are the evidence for other classes and for a row's
+    own; ``codes`` (IN, runs x rows) its cells.
+    """
+    n = len(prior)
+    scores = np.empty(n)
+    for i in range(len(groups)):
+        g = groups[i]
+        scores[:] = prior
+        own_score = prior[g]
+        for r in range(len(codes)):
+            cell = starts[r] + codes[r, i]
+            for c in range(n):
+                scores[c] += logs[cell, c]
+            own_score += own[cell, g]
+        scores[g] = own_score
+        largest, total = -np.inf, 0.0
+        for c in range(n):
+            total += scores[c]
+            largest = max(largest, scores[c])
+        best = 0
+        while scores[best] < largest - TIE:
+            best += 1
+        margin[i] = own_score - total / n
+        hit[i] = best == g
+
+
+@kernel
+def fill_evidence(
+    codes: NDArray[Any],
+    stride: int,
+    places: NDArray[np.intp],
+    groups: NDArray[Any],
+    logs: NDArray[np.float64],
+    without: NDArray[np.float64],
+    out: NDArray[np.float64],
+    slots: NDArray[np.intp],
+) -> None:
+    """The evidence of one column for coded rows (OUT, rows x classes), and its slots (OUT).
+
+    ``codes`` (IN) are cells of several columns; the column's values among them follow each other at
+    a stride, and ``places`` says which slot each is of ``logs`` (IN, slots x classes), and of
+    ``without`` (IN), which is for a row's own class.
+    """
+    width = len(places)
+    for i in range(len(groups)):
+        slots[i] = places[(np.int64(codes[i]) // stride) % width]
+        for c in range(logs.shape[1]):
+            out[i, c] = logs[slots[i], c]
+        out[i, groups[i]] = without[slots[i], groups[i]]
+
+
+@kernel
+def _log_ratio(left: float, whole: float) -> float:
+    """The logarithm of a share; minus infinity where there is none."""
+    return math.log(left / whole) if left > 0.0 and whole > 0.0 else -np.inf
+
+
+@kernel
+def replace_own_evidence(
+    slots: NDArray[np.intp],
+    groups: NDArray[Any],
+    units: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    pseudo: float,
+    all_pseudo: float,
+    vote: float,
+    silent: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Evidence of one column for each row's own class, without the row (OUT, rows x classes).
+
+    ``counts`` (IN) is classes x slots x rounds, ``totals`` (IN) classes x rounds their sums,
+    ``units`` (IN, rows x rounds) what the row weighs in each round; all rounds have one vote.
+    ``pseudo`` and ``all_pseudo`` are added to counts and totals. Slots below ``silent`` have no
+    evidence; where nothing would be left of a count, what ``out`` holds stays.
+    """
+    for i in range(len(groups)):
+        slot, g = slots[i], groups[i]
+        if slot < silent:
+            continue
+        log, left, whole = 0.0, 1.0, 1.0
+        of_slot, of_class, unit = counts[g, slot], totals[g], units[i]
+        for r in range(len(unit)):
+            left *= max(of_slot[r] - unit[r], 0.0) + pseudo
+            whole *= max(of_class[r] - unit[r], 0.0) + all_pseudo
+            if r % 8 == 7:  # products of more could be too large or too small for a number
+                log += _log_ratio(left, whole)
+                left, whole = 1.0, 1.0
+        log += _log_ratio(left, whole)
+        if log > -np.inf:
+            out[i, g] = vote * log
