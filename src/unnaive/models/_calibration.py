@@ -152,7 +152,8 @@ def judge_left_out(
         Whether to keep the evidence of each column, not its sum; of large tables that of some rows,
         drawn by their numbers, whose classes then weigh as much as those of all rows.
     weigh : callable or None, default=None
-        What the rows of a block weigh, where that is not their own weight times the factor.
+        What the rows of a block weigh, where that is not their own weight times the factor; those
+        that weigh nothing are not judged, and ``n_rows`` is the number of the others.
     """
     share = MOST_NUMBERS / (n_rows * _bars(node)) if by_column else 1.0
     judge = _Judge(node, without, labels, factor, by_column, weigh, n_jobs)
@@ -212,6 +213,10 @@ class _Judge:
     def __call__(self, block: Block) -> JudgedRows:
         assert block.target is not None
         groups, n_outputs = groups_of(self.labels, block.target), self.node.n_outputs
+        weight = self.weights(block, groups)
+        weighty = np.flatnonzero(weight)
+        if len(weighty) < block.n_rows:
+            return self(block.take(weighty))
         shape = (_bars(self.node) // n_outputs, n_outputs) if self.by_column else (n_outputs,)
         scores = np.empty((block.n_rows, *shape))
         for whole in stretches(block.n_rows):
@@ -222,7 +227,7 @@ class _Judge:
                 scores[rows], *others = self._score(some)
                 for other in others:
                     replace_own(scores[rows], other, groups[rows])
-        return JudgedRows(scores, groups, self.weights(block, groups))
+        return JudgedRows(scores, groups, weight)
 
 
 def _bars_of(

@@ -174,7 +174,8 @@ class FoldedTreeClassifier(TreeClassifier):
         def weigh(block: Block) -> NDArray[np.float64]:
             return weight[places(block)]
 
-        return self._calibrate(tree, shared.source, shared.summary, shared.factor, weigh)
+        given = (tree, shared.source, shared.summary, shared.factor)
+        return self._calibrate(*given, weigh, int(np.count_nonzero(weight)))
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]
@@ -187,10 +188,12 @@ class FoldedTreeClassifier(TreeClassifier):
         summary: Summary,
         factor: NDArray[np.float64],
         weigh: Callable[[Block], NDArray[np.float64]] | None = None,
+        n_rows: int | None = None,
     ) -> Node:
         """The tree with scaled evidence, learned from rows left out of their node's tables.
 
-        ``weigh`` is what the rows of a block weigh, where that is not their own.
+        ``weigh`` is what the rows of a block weigh, where that is not their own, and ``n_rows`` how
+        many then weigh anything.
         """
         pooled = pool_priors(tree)
         without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
@@ -203,7 +206,7 @@ class FoldedTreeClassifier(TreeClassifier):
                 if slope is not None:
                     return calibrated(pooled, slope)
         judged = judge_left_out(
-            pooled, without, source, labels, weights, summary.n_rows, self.n_jobs,
+            pooled, without, source, labels, weights, n_rows or summary.n_rows, self.n_jobs,
             by_column=self.calibration == "columns", weigh=weigh,
         )  # fmt: skip
         return calibrated(pooled, judged.fit(self.n_jobs))
