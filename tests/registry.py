@@ -102,7 +102,11 @@ META = [
 AROUND = [
     BaggedClassifier(C45Classifier(), n_estimators=3, calibration="slope", random_state=0),
     BaggedClassifier(
-        NBTreeClassifier(max_depth=1), n_estimators=2, max_samples=0.7, random_state=0, n_jobs=2
+        NBTreeClassifier(max_depth=1, max_features=0.5),
+        n_estimators=2,
+        max_samples=0.7,
+        random_state=0,
+        n_jobs=2,
     ),
     BoostedClassifier(C45Classifier(max_depth=2), n_estimators=3, random_state=0),
     BoostedClassifier(

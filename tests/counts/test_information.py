@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.metrics import mutual_info_score
@@ -13,7 +13,7 @@ import unnaive
 from helpers import assert_same_model
 from unnaive.counts.information import information_of, most_informative
 from unnaive.models.boost import pairs
-from unnaive.models.tree import grow
+from unnaive.models.tree import branches
 
 CODES = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=40)
 
@@ -25,6 +25,7 @@ def table_of(rows):
     return table
 
 
+@settings(deadline=None)
 @given(CODES)
 def test_information_is_that_of_two_codes_less_what_chance_gives(rows):
     table = table_of(rows)
@@ -66,10 +67,10 @@ def wide(n_columns, seed=0):
 def test_of_very_many_columns_those_that_matter_are_looked_at(model, monkeypatch):
     X, y = wide(24)
     whole = clone(model).fit(X, y)
-    monkeypatch.setattr(grow, "CANDIDATES", 24)
+    monkeypatch.setattr(branches, "CANDIDATES", 24)
     monkeypatch.setattr(pairs, "MOST_COLUMNS", 24)
     assert_same_model(whole, clone(model).fit(X, y))  # so many are all looked at
-    monkeypatch.setattr(grow, "CANDIDATES", 4)
+    monkeypatch.setattr(branches, "CANDIDATES", 4)
     monkeypatch.setattr(pairs, "MOST_COLUMNS", 4)
     few = clone(model).fit(X, y)
     if hasattr(few, "pairs_"):
@@ -78,4 +79,7 @@ def test_of_very_many_columns_those_that_matter_are_looked_at(model, monkeypatch
         assert_same_model(few, clone(model).fit(X[::-1], y[::-1]))
     else:
         assert few.tree_.attribute[0] == whole.tree_.attribute[0] in (12, 23)
+        assert np.isfinite(few.tree_.candidates[0]).sum() == 4
+        for as_many in (4, 1 / 6):
+            assert_same_model(few, clone(model).set_params(max_features=as_many).fit(X, y))
     assert_same_model(few, clone(model).set_params(n_jobs=2).fit(X, y))

@@ -80,15 +80,21 @@ def test_bags_equal_members_that_are_fitted_by_hand(tree):
     np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
 
 
-@pytest.mark.parametrize("tree", [C45, GAUSSIAN], ids=repr)
-def test_boosting_is_its_definition(tree):
+@pytest.mark.parametrize(("tree", "trim"), [(C45, 0.0), (GAUSSIAN, 0.0), (GAUSSIAN, 0.1)], ids=repr)
+def test_boosting_is_its_definition(tree, trim):
     X, y = mixed_table(150)
-    model = BoostedClassifier(tree, n_estimators=4, learning_rate=0.7, calibration="none").fit(X, y)
+    model = BoostedClassifier(
+        tree, n_estimators=4, learning_rate=0.7, trim=trim, calibration="none"
+    ).fit(X, y)
     groups = np.searchsorted(model.classes_, y)
     relative, total, votes = np.ones(len(y)), 0.0, 0.0
     for vote, loss in zip(model.estimator_weights_, model.estimator_errors_, strict=True):
         weight = np.rint(relative * len(y) / relative.sum() * 2**20) * 2.0**-20
-        said = clone(tree).fit(X, y, sample_weight=weight).predict_proba(X)
+        kept = weight.copy()
+        for w in np.unique(weight):  # the lightest leave, while all that have left are so light
+            if weight[weight <= w].sum() <= trim * weight.sum():
+                kept[weight <= w] = 0.0
+        said = clone(tree).fit(X, y, sample_weight=kept).predict_proba(X)
         own = said[np.arange(len(y)), groups]
         mean = (weight * (1 - own)).sum() / weight.sum()
         assert loss == pytest.approx(mean, abs=1e-7)
@@ -289,6 +295,7 @@ def test_mean_losses_are_exact_sums_over_rows():
             "calibration='slope' needs bootstrap=True",
         ),
         (BoostedClassifier(learning_rate=0), "learning_rate must be a number"),
+        (BoostedClassifier(trim=0.6), "trim must be a number, from 0 to 0.5; got 0.6"),
         (
             BaggedClassifier(ClassDecompositionClassifier(DecisionTreeClassifier(), min_rows=1000)),
             "built around a classifier of another library",

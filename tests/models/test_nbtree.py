@@ -195,6 +195,8 @@ def test_splitters_and_bad_folds():
         ({"alpha": -1}, "alpha must be a number, 0 or more; got -1"),
         ({"min_node_size": "30"}, "min_node_size must be a number, 0 or more; got '30'"),
         ({"max_depth": 1.5}, "max_depth must be a whole number, 0 or more; got 1.5"),
+        ({"max_features": 0}, "max_features must be a whole number, 1 or more; got 0"),
+        ({"max_features": 1.5}, "max_features must be a number, from 1e-09 to 1; got 1.5"),
         ({"discretize": "leaf"}, "discretize must be 'node' or 'global'; got 'leaf'"),
         ({"missing": "drop"}, "missing must be 'skip' or 'value'; got 'drop'"),
         ({"min_weight_fraction_leaf": 0.6}, "min_weight_fraction_leaf must be a number, from 0"),

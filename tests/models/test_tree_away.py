@@ -55,7 +55,7 @@ def test_rows_that_lie_apart_grow_the_same_tree(seed, large, monkeypatch):
     }
     for model, more in (
         (NBTreeClassifier, {"discretize": "node"}),
-        (NBTreeClassifier, {"discretize": "global"}),
+        (NBTreeClassifier, {"discretize": "global", "max_features": [0.5, 2, None][seed % 3]}),
         (FlexibleNBTreeClassifier, {"select": ["utility", "delta"][seed % 2]}),
     ):
         together = model(**given, **more).fit(X, y, weight)

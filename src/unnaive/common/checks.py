@@ -47,6 +47,14 @@ def check_number(
         raise ValueError(f"{name} must be {what}, {span}; got {value!r:.200}.")
 
 
+def check_count_or_share(estimator: Any, name: str) -> None:
+    """Refuse a parameter that is neither a number of things, from 1 on, nor a share of all."""
+    if isinstance(getattr(estimator, name), numbers.Integral):
+        check_number(estimator, name, 1, whole=True)
+    else:
+        check_number(estimator, name, 1e-9, 1)
+
+
 def check_word(estimator: Any, name: str, *words: str) -> None:
     """Refuse a parameter that is not one of a few words."""
     value = getattr(estimator, name)

@@ -169,3 +169,44 @@ def count_cells(
                 cells[i] = np.int32(column[i]) * np.int32(n_groups) + np.int32(of[i])
             for i in range(m):
                 table[cells[i]] += w[i]
+
+
+@kernel
+def mutual_information(table: NDArray[np.float64]) -> float:
+    """See `information_of`."""
+    n_rows, n_columns = table.shape
+    rows, columns = np.zeros(n_rows), np.zeros(n_columns)
+    for i in range(n_rows):
+        for j in range(n_columns):
+            rows[i] += table[i, j]
+            columns[j] += table[i, j]
+    n = rows.sum()
+    if n <= 0.0:
+        return 0.0
+    return _entropy(rows, n) + _entropy(columns, n) - _entropy(table.ravel(), n)
+
+
+@kernel
+def _entropy(weights: NDArray[np.float64], n: float) -> float:
+    """Entropy of weights that sum to n, with half a cell beyond the first for each that occurs."""
+    total, present = 0.0, 0
+    for weight in weights:
+        if weight > 0.0:
+            total += weight * np.log(weight)
+            present += 1
+    return float(np.log(n) - total / n + (present - 1) / (2.0 * n))
+
+
+@kernel
+def row_information(
+    parts: NDArray[np.int32],
+    n_parts: int,
+    groups: NDArray[Any],
+    n_groups: int,
+    weight: NDArray[np.float64],
+) -> float:
+    """Mutual information of the part of each row, -1 for none, and its group."""
+    table = np.zeros((n_parts + 1, n_groups))
+    for i in range(len(parts)):
+        table[parts[i] + 1, groups[i]] += weight[i]
+    return mutual_information(table)

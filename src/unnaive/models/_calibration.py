@@ -212,7 +212,8 @@ def judge_left_out(
     by_column : bool, default=False
         Whether to keep the evidence of each column, not its sum.
     weigh : callable or None, default=None
-        What the rows of a block weigh, where that is not their own weight times the factor.
+        What the rows of a block weigh, where that is not their own weight times the factor; those
+        that weigh nothing are not judged, and ``n_rows`` is the number of the others.
     totals : array of shape (classes,) or None, default=None
         How many rows classes have, up to a factor; None where that is not known.
     """
@@ -275,6 +276,10 @@ class _Judge:
     def __call__(self, block: Block) -> JudgedRows:
         assert block.target is not None
         groups, n_outputs = groups_of(self.labels, block.target), self.node.n_outputs
+        weight = self.weights(block, groups)
+        weighty = np.flatnonzero(weight)
+        if len(weighty) < block.n_rows:
+            return self(block.take(weighty))
         shape = (_bars(self.node) // n_outputs, n_outputs) if self.by_column else (n_outputs,)
         scores = np.empty((block.n_rows, *shape))
         for whole in stretches(block.n_rows):
@@ -285,7 +290,7 @@ class _Judge:
                 scores[rows], *others = self._score(some)
                 for other in others:
                     replace_own(scores[rows], other, groups[rows])
-        return JudgedRows(scores, groups, self.weights(block, groups))
+        return JudgedRows(scores, groups, weight)
 
 
 def _bars_of(

@@ -41,7 +41,8 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
     Parameters
     ----------
     estimator : classifier or None, default=None
-        What the members are: any classifier of this library. None is ``NBTreeClassifier()``.
+        What the members are: any classifier of this library. None is
+        ``NBTreeClassifier(max_features=0.5)``.
     n_estimators : int, default=10
         Number of members.
     max_samples : float, default=1.0
@@ -243,4 +244,4 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
 def _bag(members: Members, bags: Bags, k: int) -> NDArray[np.float64]:
     """What the rows weigh in bag k."""
     drawn = bags.draws(k)[members.shared.places] * members.weight
-    return members.with_all_classes(drawn, 1.0)
+    return members.with_all_classes(drawn, members.weight)

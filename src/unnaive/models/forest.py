@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unnaive.answer import Answer, ClassForest
 from unnaive.answer.class_forest import FARTHEST, STEEPEST
 from unnaive.bayes.estimate import check_class_weight, class_factor
-from unnaive.common.checks import check_number, expect
+from unnaive.common.checks import check_count_or_share, check_number, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
@@ -284,10 +284,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
                     "max_features must be 'sqrt', 'log2', a number of columns, a share of them or "
                     f"None; got {given!r:.60}."
                 )
-        elif isinstance(given, Integral):
-            check_number(self, "max_features", 1, whole=True)
         else:
-            check_number(self, "max_features", 1e-9, 1)
+            check_count_or_share(self, "max_features")
         if self.max_samples == 0:
             raise ValueError("max_samples must be more than 0: trees of no rows learn nothing.")
         if self.oob_score and not self.bootstrap:

@@ -39,6 +39,7 @@ from unnaive.table.picking import Picked
 from unnaive.table.storage import join
 
 JUDGING = "judging"
+HALF = 0.5  # of the columns: judging all takes 1.6 times as long, and the mean is no better
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +195,10 @@ class Members:
 
         return join(self.shared.source, judge, len(self.weight), JUDGING).each
 
-    def with_all_classes(self, weight: NDArray[np.float64], least: float) -> NDArray[np.float64]:
-        """Weights in which no class is lost: rows of one that has none keep ``least`` of theirs.
+    def with_all_classes(
+        self, weight: NDArray[np.float64], instead: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Weights in which no class is lost: rows of one that has none weigh as in ``instead``.
 
         All members then answer for the same classes.
         """
@@ -203,7 +206,7 @@ class Members:
         if totals.all():
             return weight
         lost = (totals == 0.0)[self.groups]
-        return np.where(lost, least * self.weight, weight)
+        return np.where(lost, instead, weight)
 
 
 class MemberEnsemble(TableClassifier):
@@ -219,7 +222,7 @@ class MemberEnsemble(TableClassifier):
     _brings_rows = "members weigh rows by their places among all sorted by value"
 
     def _given(self) -> Any:
-        return NBTreeClassifier() if self.estimator is None else self.estimator
+        return NBTreeClassifier(max_features=HALF) if self.estimator is None else self.estimator
 
     def _estimator(self) -> Any:
         """What members are copies of: with the threads of this one, where it has none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from unnaive.models.tree.decided import Test
 from unnaive.models.tree.view import View
 from unnaive.table.storage import Storage
 
+CANDIDATES = 128  # attributes that a node judges, unless it is told how many
 # Coarse slots, rows x attributes, and numbers of values.
 Slots: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]
 
@@ -49,7 +51,7 @@ class TreeOptions:
     """When to split and how leaves estimate; see `NBTreeClassifier`.
 
     ``stop`` says whether a node stays a leaf where a split cuts its error too little "or" it has
-    too few rows, or only where both hold ("and").
+    too few rows, or only where both hold ("and"). ``max_features`` None is `CANDIDATES`.
     """
 
     alpha: float
@@ -60,6 +62,14 @@ class TreeOptions:
     min_child_weight: float
     max_depth: int | None
     stop: str = "or"
+    max_features: Any = None
+
+    def most_tests(self, n_attributes: int) -> int:
+        """How many questions are judged at a node, of one for each attribute."""
+        given = self.max_features
+        if given is None:
+            return CANDIDATES
+        return int(given if isinstance(given, Integral) else math.ceil(given * n_attributes))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -174,7 +174,8 @@ class FoldedTreeClassifier(TreeClassifier):
         def weigh(block: Block) -> NDArray[np.float64]:
             return weight[places(block)]
 
-        return self._calibrate(tree, shared.source, shared.summary, shared.factor, weigh)
+        given = (tree, shared.source, shared.summary, shared.factor)
+        return self._calibrate(*given, weigh, int(np.count_nonzero(weight)))
 
     @property
     def _brings_rows(self) -> str | None:  # type: ignore[override]
@@ -191,11 +192,14 @@ class FoldedTreeClassifier(TreeClassifier):
         summary: Summary,
         factor: NDArray[np.float64],
         weigh: Callable[[Block], NDArray[np.float64]] | None = None,
+        n_rows: int | None = None,
     ) -> Node:
         """The tree with scaled evidence, learned from rows left out of their node's tables.
 
-        ``weigh`` is what the rows of a block weigh, where that is not their own.
+        ``weigh`` is what the rows of a block weigh, where that is not their own, and ``n_rows`` how
+        many then weigh anything.
         """
+        n_rows = summary.n_rows if n_rows is None else n_rows
         pooled = pool_priors(tree)
         without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
         labels, weights = summary.labels, row_factor(summary, factor)
@@ -207,13 +211,13 @@ class FoldedTreeClassifier(TreeClassifier):
                 if slope is not None:
                     return calibrated(pooled, slope)
         judge = partial(
-            judge_left_out, source=source, labels=labels, factor=weights, n_rows=summary.n_rows,
+            judge_left_out, source=source, labels=labels, factor=weights, n_rows=n_rows,
             n_jobs=self.n_jobs, weigh=weigh, totals=summary.counts.totals,
         )  # fmt: skip
         judged = judge(pooled, without, by_column=self.calibration == "columns")
         calibration = judged.fit(self.n_jobs)
         node = calibrated(pooled, calibration)
-        if len(judged.groups) == summary.n_rows:
+        if len(judged.groups) == n_rows:
             return node
         # How probable classes are on the whole is a matter of more rows than are kept by column.
         every = judge(node, calibrated(without, calibration))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import validate
 from unnaive.common.threads import in_threads
-from unnaive.counts.information import most_informative
+from unnaive.counts.information import highest
+from unnaive.counts.kernels import row_information
 from unnaive.discretize import part_kernels
 from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
@@ -30,7 +31,6 @@ from unnaive.models.tree.branches import (
 from unnaive.models.tree.decided import Decided, Test
 from unnaive.models.tree.view import AnyView, TableView, View
 
-CANDIDATES = 128  # attributes that a node judges
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 
 NewGrower: TypeAlias = "Callable[..., Grower]"  # of rows, n_jobs, progress and kept
@@ -210,10 +210,19 @@ class Grower:
         return best if self._is_better(node, judged[best][1]) else None
 
     def questions(self, view_of: Callable[[int], AnyView], n_jobs: int | None) -> list[Test]:
-        """What is to be judged at a node, given the view of each attribute."""
-        attributes = self._candidates(view_of, n_jobs)
-        tests = in_threads(lambda j: self._test(view_of(j), j), attributes, n_jobs)
-        return [test for test in tests if test is not None and self._is_wide(view_of, test)]
+        """What is to be judged at a node, given the view of each attribute: of many questions,
+        those that tell most about the classes.
+
+        Judging one takes as long as all attributes of all rows: judging all of thousands would
+        take hours.
+        """
+        every = in_threads(lambda j: self._test(view_of(j), j), range(len(self.sizes)), n_jobs)
+        tests = [test for test in every if test is not None and self._is_wide(view_of, test)]
+        most = self.rules.most_tests(len(self.sizes))
+        if len(tests) <= most:
+            return tests
+        told = in_threads(lambda test: self._information(view_of, test), tests, n_jobs)
+        return [tests[k] for k in highest(list(told), most)]
 
     def _is_wide(self, view_of: Callable[[int], AnyView], test: Test) -> bool:
         """Whether every child of a question has enough weight."""
@@ -223,26 +232,11 @@ class Grower:
         weights = kernels.child_weights(self._child(view, test), view.weight, test.n_children)
         return bool(weights.min() >= self.rules.min_child_weight)
 
-    def _candidates(self, view_of: Callable[[int], AnyView], n_jobs: int | None) -> Sequence[int]:
-        """Attributes to judge: of very many, those whose question tells most about the classes.
-
-        Judging one takes as long as all attributes of all rows: judging all of thousands would
-        take hours.
-        """
-        everyone = range(len(self.sizes))
-        if len(everyone) <= CANDIDATES:
-            return everyone
-        tables = in_threads(lambda j: self._class_table(view_of(j), j), everyone, n_jobs)
-        return most_informative(list(tables), CANDIDATES)
-
-    def _class_table(self, view: AnyView, j: int) -> NDArray[Any] | None:
-        """Weight of the rows by their answer to attribute j's question, and class."""
-        test = self._test(view, j)
-        if test is None:
-            return None
-        cells = (self._child(view, test) + 1).astype(np.intp) * view.n_classes + view.groups
-        size = (test.n_children + 1) * view.n_classes
-        return np.bincount(cells, view.weight, minlength=size).reshape(-1, view.n_classes)
+    def _information(self, view_of: Callable[[int], AnyView], test: Test) -> float:
+        """What the answers to a question tell about the classes."""
+        view = view_of(test.attribute)
+        given = (view.groups, view.n_classes, view.weight)
+        return float(row_information(self._child(view, test), test.n_children, *given))
 
     def _is_better(self, node: Node, utility: float) -> bool:
         """Whether a split cuts the node's error by enough, or the node is too large for a leaf."""
