@@ -140,5 +140,5 @@ def _few_stretches(
     """Whether there are few values, or few stretches of numbers that tell one class each."""
     stretches = coder.size
     if isinstance(coder, Grid):
-        stretches = 1 + np.count_nonzero(np.diff(counts.argmax(axis=0)))
+        stretches = 1 + int(np.count_nonzero(np.diff(counts.argmax(axis=0))))
     return bool(stretches * PER_VALUE <= total)
