@@ -62,6 +62,7 @@ AGAIN = (
 def seconds(code: str, cache: str, compiled: bool) -> float:
     """Processor time that a new process says it has taken."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed library has bytecode
     if compiled:
         environment["UNNAIVE_MACHINE_CODE"] = "0"
     out = subprocess.check_output([sys.executable, "-c", code + TAKEN], env=environment)

@@ -271,6 +271,8 @@ y = np.where(X[:, 1] + (X[:, 2] == "x") > 3, "yes", "no")
 model = unnaive.NaiveBayesClassifier().fit(X, y)
 unnaive.save(model, sys.argv[2])
 sys.stdout.buffer.write(model.predict_proba(X).tobytes())
+# What only compiling needs of Numba is not imported.
+assert ("numba.np.arrayobj" in sys.modules) != machine_code.FOLDER.exists()
 """
 
 

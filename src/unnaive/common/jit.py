@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from numba import njit, types
+from numba.core import entrypoints
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.callconv import CPUCallConv
 from numba.core.compiler_lock import global_compiler_lock
@@ -37,11 +38,17 @@ def compiled_function(function: Callable[..., Any], options: Mapping[str, Any]) 
     """Numba's dispatcher of a kernel, which compiles or loads it for each list of types."""
     # Nothing calls kernels by their address: a wrapper for C is not compiled.
     compiled = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    # Numba looks for its extensions before it asks for any machine code: here, before it compiles.
+    compiled._compilation_chain_init_hook = _nothing
     compiled.compile = functools.partial(_compile, compiled, compiled.compile)
     compiled.get_call_template = functools.partial(
         _any_number, compiled, compiled.get_call_template
     )
     return compiled
+
+
+def _nothing() -> None:
+    pass
 
 
 def _any_number(compiled: Any, get_call_template: Callable[..., Any], args: Any, kws: Any) -> Any:
@@ -62,6 +69,7 @@ def _compile(compiled: Any, compile_signature: Callable[[Any], Any], signature: 
     with global_compiler_lock:
         by_python = _clock.depth == 0
         if not (signature in compiled.overloads or (by_python and _take(compiled, signature))):
+            entrypoints.init_all()
             _open_cache(compiled)
             with _clock.running(), _locked(compiled._cache), _short_paths():
                 compile_signature(signature)

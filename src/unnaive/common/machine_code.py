@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import json
 import os
 import pickle
@@ -30,6 +31,7 @@ import numpy as np
 from llvmlite import binding
 from numba.core import config
 from numba.core.compiler import CompileResult
+from numba.core.environment import Environment, _rebuild_env, lookup_environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -168,11 +170,38 @@ def load(kernel: Any, signature: tuple[Any, ...], warn: Callable[[str], None]) -
         return None
 
 
+class _Reader(pickle.Unpickler):
+    """Reads what Numba's cache keeps, without importing what only compiling needs."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a file names; Numba's environments are made here."""
+        if (module, name) == ("numba.core.environment", "_rebuild_env"):
+            return _read_environment
+        return super().find_class(module, name)
+
+
+def _read_environment(module: str, constants: list[Any], name: str) -> Environment:
+    """Constants of a function that is a part of a kernel, as `Environment.__reduce__` has them.
+
+    Numba would import the function's module for its globals, which code without objects never asks
+    for: its own modules with functions for arrays and text take as long as all kernels of a fit.
+    """
+    if not module.startswith("numba.") or module in sys.modules:
+        return _rebuild_env(module, constants, name)
+    environment = lookup_environment(name)
+    if environment is None:
+        environment = Environment({"__name__": module})
+        environment.consts[:] = constants
+        environment.env_name = name
+        Environment._memo[name] = environment
+    return environment
+
+
 def _rebuild(data: bytes, signature: tuple[Any, ...], context: Any) -> Any:
     digest, payload = data[:DIGEST_BYTES], data[DIGEST_BYTES:]
     if hashlib.sha256(payload).digest() != digest:
         raise ValueError("other bytes than were written")
-    needed, defined, reduced = pickle.loads(payload)
+    needed, defined, reduced = _Reader(io.BytesIO(payload)).load()
     function = reduced[1]  # Numba would call address 0 for a function that is not there
     if not {function.llvm_func_name, function.llvm_cpython_wrapper_name} <= set(defined):
         raise ValueError("no such function")

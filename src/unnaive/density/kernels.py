@@ -120,6 +120,7 @@ def leave_one_out(
 @kernel
 def add_logs(
     sums: NDArray[np.float64],
+    nodes: NDArray[np.intp],
     places: NDArray[np.float64],
     weight: NDArray[np.float64],
     widths: NDArray[np.float64],
@@ -128,26 +129,29 @@ def add_logs(
 ) -> None:
     """`leave_one_out` (OUT) of the weight (IN) at places (IN), given sums of kernels there (IN).
 
-    sums: widths x places, of kernels that are one in all over the nodes of a lattice, as a
-    convolution gives them. Where so little is left without the row that rounding may have made it,
-    kernels are added one by one.
+    sums: widths x nodes of a lattice, of kernels that are one in all over the nodes, as a
+    convolution gives them. nodes: that of each place. Where so little is left without the row that
+    rounding may have made it, kernels are added one by one.
     """
     whole = weight.sum()
     for k in range(len(widths)):
         h = widths[k]
         peak = step / (h * ROOT_2_PI)  # a row's own share at its node
-        total = 0.0
+        total = log_others = 0.0
+        last = -1.0  # most places have lost the same
         for m in range(len(places)):
             gone = min(weight[m], 1.0)
             if whole <= gone:
                 continue
-            rest = sums[k, m] - gone * peak
+            if gone != last:
+                last, log_others = gone, math.log(whole - gone)
+            rest = sums[k, nodes[m]] - gone * peak
             if rest > _ROUNDING * whole * peak:
                 log = math.log(rest / step)
             else:
                 log = _log_among_others(places, weight, m, h) - math.log(h * ROOT_2_PI)
             if log > -np.inf:
-                total += weight[m] * (log - math.log(whole - gone))
+                total += weight[m] * (log - log_others)
         out[k] = total
 
 

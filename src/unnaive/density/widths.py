@@ -103,13 +103,14 @@ def _on_lattice(
     nodes = np.rint((positions - positions[0]) / step).astype(np.intp)
     binned = np.bincount(nodes, weight)
     there = np.flatnonzero(binned)
+    places, weights = there * step, binned[there]
     tones = _tones(length, tuple((widths / step).tolist()))
     heard = np.fft.rfft(binned, length)[: tones.shape[1]]
     logs = np.empty(len(widths))
     for start in range(0, len(widths), TOGETHER):
         few = slice(start, start + TOGETHER)
-        sums = np.fft.irfft(tones[few] * heard, length, axis=1)[:, there]
-        kernels.add_logs(sums, there * step, binned[there], widths[few], step, logs[few])
+        sums = np.fft.irfft(tones[few] * heard, length, axis=1)
+        kernels.add_logs(sums, there, places, weights, widths[few], step, logs[few])
     return logs
 
 

@@ -87,10 +87,10 @@ def _as_array(y: Any) -> Any:
         return listed if isinstance(listed, np.ndarray) else y  # labels that are tuples stay so
     if not (hasattr(y, "tolist") or hasattr(y, "to_list")):
         return _of_one_type(y) if isinstance(y, (list, tuple)) else y
-    if isinstance(getattr(y, "dtype", None), np.dtype) and y.dtype.kind != "O":
-        return y
     if getattr(y, "ndim", 1) != 1:
         return y
+    if isinstance(getattr(y, "dtype", None), np.dtype) and y.dtype.kind != "O":
+        return y.to_numpy() if hasattr(y, "to_numpy") else y  # a column of pandas
     return _of_one_type(y.tolist() if hasattr(y, "tolist") else y.to_list())
 
 

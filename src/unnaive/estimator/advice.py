@@ -140,5 +140,9 @@ def _few_stretches(
     """Whether there are few values, or few stretches of numbers that tell one class each."""
     stretches = coder.size
     if isinstance(coder, Grid):
-        stretches = 1 + int(np.count_nonzero(np.diff(counts.argmax(axis=0))))
+        # Where there are too many, the first cells mostly show it.
+        for cells in (counts[:, : int(total) // PER_VALUE * 4], counts):
+            stretches = 1 + int(np.count_nonzero(np.diff(cells.argmax(axis=0))))
+            if stretches * PER_VALUE > total:
+                return False
     return bool(stretches * PER_VALUE <= total)
