@@ -19,7 +19,7 @@ from benchmarks.speed import (
 )
 from benchmarks.speed.harness import save, show
 
-PARTS = "foundation trees densities ensembles clusters columns pairs living".split()
+PARTS = ["foundation", "trees", "densities", "ensembles", "clusters", "columns", "pairs", "living"]
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
 
 
