@@ -13,21 +13,20 @@ from benchmarks.speed import (
     densities,
     ensembles,
     foundation,
+    living,
     pairs,
     trees,
 )
 from benchmarks.speed.harness import save, show
 
+PARTS = ["foundation", "trees", "densities", "ensembles", "clusters", "columns", "pairs", "living"]
 RESULTS = Path(__file__).parent.parent / "results" / "speed.json"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with adult, letter, shuttle and segment")
-    parser.add_argument(
-        "--only",
-        choices=["foundation", "trees", "densities", "ensembles", "clusters", "columns", "pairs"],
-    )
+    parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--memory", metavar="CASE", help="measure one case's memory, here")
     options = parser.parse_args()
     if options.memory:
@@ -41,6 +40,7 @@ def main() -> None:
         "clusters": clusters.rows(options.data),
         "columns": columns.rows(),
         "pairs": pairs.rows(options.data),
+        "living": living.rows(),
     }
     rows = []
     with Console(stderr=True).status("measuring") as status:

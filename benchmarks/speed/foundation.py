@@ -27,7 +27,7 @@ from benchmarks.speed.harness import (
     seconds,
     slope,
 )
-from unnaive import Discretizer, NaiveBayesClassifier, Timeline, UnnaiveBayesClassifier
+from unnaive import Discretizer, NaiveBayesClassifier, UnnaiveBayesClassifier
 from unnaive.explain import explain_rows
 
 warnings.filterwarnings("ignore", category=FutureWarning, module="optbinning")
@@ -64,7 +64,6 @@ def rows() -> Iterator[Row]:
     yield from categorical_rows()
     yield from numeric_rows()
     yield from reason_rows()
-    yield period_row()
     yield from memory_rows()
     yield from growth_rows()
     yield from small_rows()
@@ -143,15 +142,6 @@ def reason_rows() -> Iterator[Row]:
             lambda: explain_rows(model, X, top=3), lambda: model.predict_proba(X),
             "predict_proba", 5, runs=3,
         )  # fmt: skip
-
-
-def period_row() -> Row:
-    X, y = numbers(ROWS), labels(ROWS)
-    return at_most(
-        f"timeline of 1,000 periods, {ROWS:,} x {COLUMNS} floats",
-        lambda: Timeline(ROWS // 1000, nb()).fit(X, y), lambda: nb().fit(X, y), "one fit", 3,
-        runs=3,
-    )  # fmt: skip
 
 
 def growth_rows() -> Iterator[Row]:

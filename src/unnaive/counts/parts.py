@@ -26,7 +26,8 @@ from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import GRID_LIMIT, Grid
 from unnaive.encode.bins import infinite_error
 from unnaive.encode.categories import Categories, categories_of
-from unnaive.encode.grid import grid_values, number_values, whole_numbers
+from unnaive.encode.grid import number_values, whole_numbers
+from unnaive.encode.kernels import values_of_keys
 from unnaive.table import Block, Column, Schema
 from unnaive.table.codes import RawCodes, code_dtype
 
@@ -40,6 +41,17 @@ class _Cells(NamedTuple):
     rows: NDArray[np.int32]  # by part and cell; empty where they are as they come
     cells: NDArray[np.int32]  # of each of these among those of its part; -1 is missing
     sizes: NDArray[np.intp]  # how many cells each part has
+
+
+class _Room:
+    """One array for the values of many parts and columns: large pages of memory are quicker."""
+
+    def __init__(self, size: int) -> None:
+        self._free = np.empty(size, dtype=np.uint64)
+
+    def take(self, size: int) -> NDArray[np.uint64]:
+        taken, self._free = self._free[:size], self._free[size:]
+        return taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +115,12 @@ def _summarize_run(rows: PartRows, run: range, limit: int) -> list[Summary]:
     starts = starts - starts[0]
     block = rows.take(run) if rows.is_sorted else rows.block
     columns: dict[int, _PartCells] = {}
+    room = _Room(len(wanted.counts) * int(starts[-1]))
     for j, column in enumerate(schema):
         if column.kind == "categorical" and j not in rows.tables:
             columns[j] = _number_codes(rows.codes(j, run), column, starts)
         elif j in wanted.counts:
-            columns[j] = _number_values(block.numeric(j), column, starts, limit)
+            columns[j] = _number_values(block.numeric(j), column, starts, limit, room)
     sizes = np.zeros((len(run), len(schema)), dtype=np.intp)
     for j in (*columns, *rows.tables):
         sizes[:, j] = columns[j].sizes if j in columns else rows.tables[j].sizes[span]
@@ -152,10 +165,10 @@ def _describe(
 
 
 def _number_values(
-    values: NDArray[np.float64], column: Column, starts: NDArray[np.intp], limit: int
+    values: NDArray[np.float64], column: Column, starts: NDArray[np.intp], limit: int, room: _Room
 ) -> _PartCells:
     cells, low, high, shifts = _few_values(values, starts, limit) or _sort_values(
-        values, column, starts, limit
+        values, column, starts, limit, room
     )
     grids: list[Coder] = []
     ends = np.cumsum(cells.sizes)
@@ -195,14 +208,15 @@ def _few_values(
 
 
 def _sort_values(
-    values: NDArray[np.float64], column: Column, starts: NDArray[np.intp], limit: int
+    values: NDArray[np.float64], column: Column, starts: NDArray[np.intp], limit: int, room: _Room
 ) -> _Numbered:
     keys = np.empty(len(values), dtype=np.uint64)
     if not kernels.keys_of_numbers(values.view(np.uint64), keys):
         raise infinite_error(column)
-    cells, low, high, shifts = _sort_cells(keys, starts, limit)
-    lowest = grid_values(low)
-    return cells, lowest, lowest if high is low else grid_values(high), shifts
+    cells, low, high, shifts = _sort_cells(keys, starts, limit, room)
+    for edges in (low,) if high is low else (low, high):
+        values_of_keys(edges, edges)  # where they lie
+    return cells, low.view(np.float64), high.view(np.float64), shifts
 
 
 def _number_codes(raw: RawCodes, column: Column, starts: NDArray[np.intp]) -> _PartCells:
@@ -210,7 +224,7 @@ def _number_codes(raw: RawCodes, column: Column, starts: NDArray[np.intp]) -> _P
     keys = raw.codes.astype(np.uint64)
     keys[raw.codes == np.iinfo(raw.codes.dtype).max] = kernels.MISSING
     # The largest code means missing, so that no column has as many values as there are codes.
-    cells, low = _sort_cells(keys, starts, 2**31 - 1)[:2]
+    cells, low = _sort_cells(keys, starts, 2**31 - 1, _Room(len(keys)))[:2]
     codes = low.astype(np.int32)
     known: dict[bytes, tuple[Categories, int, NDArray[np.intp]]] = {}
     each, listed, width = [], codes.tobytes(), codes.itemsize
@@ -244,14 +258,14 @@ def _look_up_cells(
 
 
 def _sort_cells(
-    keys: NDArray[np.uint64], starts: NDArray[np.intp], limit: int
+    keys: NDArray[np.uint64], starts: NDArray[np.intp], limit: int, room: _Room
 ) -> tuple[_Cells, NDArray[np.uint64], NDArray[np.uint64], NDArray[np.intp]]:
     """The cells of keys, which become sorted; the first and last key of each; bits dropped."""
     rows, cells = np.empty((2, len(keys)), dtype=np.int32)
     shifts, sizes = np.empty((2, len(starts) - 1), dtype=np.intp)
     kernels.sort_parts(keys, starts, rows)
     kernels.number_parts(keys, starts, limit, cells, shifts, sizes)
-    low = np.empty(int(sizes.sum()), dtype=np.uint64)
+    low = room.take(int(sizes.sum()))
     high = np.empty_like(low) if shifts.any() else low
     kernels.list_cells(keys, starts, cells, low, high)
     return _Cells(rows, cells, sizes), low, high, shifts
