@@ -277,9 +277,8 @@ class _Judge:
         assert block.target is not None
         groups, n_outputs = groups_of(self.labels, block.target), self.node.n_outputs
         weight = self.weights(block, groups)
-        weighty = np.flatnonzero(weight)
-        if len(weighty) < block.n_rows:
-            return self(block.take(weighty))
+        if self.weigh is not None and not weight.all():
+            return self(block.take(np.flatnonzero(weight)))
         shape = (_bars(self.node) // n_outputs, n_outputs) if self.by_column else (n_outputs,)
         scores = np.empty((block.n_rows, *shape))
         for whole in stretches(block.n_rows):
