@@ -25,7 +25,7 @@ from unnaive import (
     scan,
 )
 
-WORKERS, COLUMNS, PART = 2, 20, 1 << 19
+WORKERS, COLUMNS, PART = 2, 20, 1_250_000
 MODELS: dict[str, Callable[[], Any]] = {
     "boosted": lambda: BoostedNaiveBayesClassifier(n_estimators=10, random_state=0, n_jobs=WORKERS),
     "flagship": lambda: UnnaiveBayesClassifier(random_state=0, n_jobs=WORKERS),

@@ -35,8 +35,8 @@ from unnaive.table.passes import COUNTING
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
 JOINT_ROWS = 1 << 20  # rows counted by one task
-FEW_PLACES = (1 << 13, 1 << 16)  # for the values of a column: twice as many as are few
-FEW_CELLS = 1 << 17  # while counts of all places stay in cache
+FEW_PLACES = (1 << 13, 1 << 17)  # for the values of a column: twice as many as are few
+FEW_CELLS = 1 << 18  # while counts of all places stay in cache
 FEW_AGAIN = 1.25  # rows of each value, at least, where more places are worth a try
 FEW_ROWS = 1 << 13  # below this, numbering rows is as quick
 LARGEST_TABLE = 1 << 31  # bytes of the counts of one column

@@ -146,13 +146,13 @@ class RowDraw:
         return np.flatnonzero(draw_uniform(0, row_ids) < self.shares[groups])
 
 
-AnyJudged = TypeVar("AnyJudged", bound=JudgedRows)
+AnyRows = TypeVar("AnyRows")
 # The judged rows of a record and its state.
 RowsOf: TypeAlias = Callable[[Any, Any], JudgedRows]
 
 
-def state_rows(_record: Any, state: AnyJudged) -> AnyJudged:
-    """Rows that were judged beside their record."""
+def state_rows(_record: Any, state: AnyRows) -> AnyRows:
+    """Rows that are kept beside their record."""
     return state
 
 

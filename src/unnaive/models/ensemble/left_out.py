@@ -35,7 +35,7 @@ from unnaive.models.ensemble.rounds import Boosted, class_scores, joined_logs
 from unnaive.models.ensemble.split import SplitRows, add_pairs
 from unnaive.models.ensemble.weights import RowState
 from unnaive.table.records import Records
-from unnaive.table.storage import Storage, join_records, stretches
+from unnaive.table.storage import Storage, stretches
 
 PART = 1 << 12  # rows whose evidence is filled in at a time
 
@@ -150,12 +150,51 @@ def judge_columns(
         The evidence of all rounds; and that for a row of the mean weight of its slot that was not
         counted, which serves where nothing is left of a count.
     """
-    step = partial(_judge_columns, boosted, scorers, smoothing, records.storage, n_jobs)
-    n_left, totals = records.advance(step, add_pairs, CALIBRATING)
+    room, n_classes = records.storage, len(scorers[0].log_prior)
+    n_left, totals = records.advance(partial(_watch, n_classes, room), add_pairs, CALIBRATING)
+    # What evidence is made of is a third of it: that is what comes here from workers.
     parts = list(records.each(state_rows))
-    judged = parts[0] if len(parts) == 1 else join_records(parts, records.storage)
-    judged = replace(judged, storage=records.storage)
+    judged = _room_for(parts, n_classes, len(scorers[0].terms), room)
+    at = 0
+    for watched in parts:
+        stop = at + watched.rows.n_rows
+        _judge_columns(boosted, scorers, smoothing, n_jobs, watched, judged.part(slice(at, stop)))
+        at = stop
     return judged.weigh_classes(totals) if n_left else judged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WatchedRows:
+    """Rows that are watched, and what they weigh in each round, relative to their own weight."""
+
+    PER_ROW: ClassVar = {"units": 0}
+
+    rows: CodedRows
+    units: list[NDArray[np.float64]]
+
+
+def _watch(
+    n_classes: int, storage: Storage, record: SplitRows, state: RowState
+) -> tuple[WatchedRows, tuple[int, NDArray[np.float64]]]:
+    """Watched rows; how many others there are, and what the rows of each class weigh, these
+    included.
+    """
+    assert state.watched is not None
+    learning = record.learning
+    rows = learning.take(state.watched, storage)
+    totals = class_weights(learning.groups, learning.weight, n_classes)
+    return WatchedRows(rows, list(state.units)), (learning.n_rows - rows.n_rows, totals)
+
+
+def _room_for(
+    parts: Sequence[WatchedRows], n_classes: int, n_columns: int, storage: Storage
+) -> JudgedSlots:
+    """Room for the evidence of rows, with their classes and weights."""
+    n_rows = sum(watched.rows.n_rows for watched in parts)
+    scores = storage.empty((n_rows, 1 + n_columns, n_classes), np.float64)
+    slots = storage.zeros((n_rows, n_columns), np.uint16)
+    groups = storage.empty(n_rows, np.result_type(*(watched.rows.groups for watched in parts)))
+    return JudgedSlots(scores, groups, storage.empty(n_rows, np.float64), storage, slots)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,6 +204,11 @@ class JudgedSlots(JudgedRows):
     PER_ROW: ClassVar = {**JudgedRows.PER_ROW, "slots": 0}
 
     slots: NDArray[np.uint16] = field(default_factory=lambda: np.empty((0, 0), np.uint16))
+
+    def part(self, rows: slice) -> JudgedSlots:
+        """Some rows, where they are."""
+        given = (self.scores[rows], self.groups[rows], self.weight[rows], self.storage)
+        return JudgedSlots(*given, self.slots[rows])
 
     def fit_values(
         self, scorer: Scorer, calibration: Calibration, missing: str
@@ -181,36 +225,25 @@ def _judge_columns(
     boosted: Boosted,
     scorers: tuple[Scorer, Scorer],
     smoothing: Smoothing,
-    storage: Storage,
     n_jobs: int | None,
-    record: SplitRows,
-    state: RowState,
-) -> tuple[JudgedSlots, tuple[int, NDArray[np.float64]]]:
-    """Evidence of watched rows; how many others there are, and what the rows of each class weigh,
-    these included.
-    """
-    assert state.watched is not None
-    n_classes, n_columns = len(scorers[0].log_prior), len(scorers[0].terms)
-    rows = record.learning.take(state.watched, storage)
-    scores = storage.empty((rows.n_rows, 1 + n_columns, n_classes), np.float64)
-    slots = storage.zeros((rows.n_rows, n_columns), np.uint16)
+    watched: WatchedRows,
+    out: JudgedSlots,
+) -> None:
+    """Fill in (OUT) evidence, classes and weights of watched rows."""
+    rows, scores, slots = watched.rows, out.scores, out.slots
     columns = [_column_filler(rows, cells, boosted, scorers, smoothing) for cells in _columns(rows)]
 
     def fill(part: slice) -> None:  # few enough rows for the cache
         units = np.ones((part.stop - part.start, len(boosted.made)))
         for r, made in enumerate(boosted.made):
             if made.share is not None:
-                units[:, r] = made.share * state.units[r][part]
+                units[:, r] = made.share * watched.units[r][part]
         scores[part, 0], scores[part, 1:] = scorers[0].log_prior, 0.0
         for fill_column in columns:
             fill_column(part, units, scores[part], slots[part])
 
     list(in_threads(fill, list(stretches(rows.n_rows, PART)), n_jobs))
-    weight = storage.empty(rows.n_rows, np.float64)
-    weight[:] = 1.0 if rows.weight is None else rows.weight
-    totals = class_weights(record.learning.groups, record.learning.weight, n_classes)
-    n_left = record.learning.n_rows - rows.n_rows
-    return JudgedSlots(scores, rows.groups, weight, slots=slots), (n_left, totals)
+    out.groups[:], out.weight[:] = rows.groups, 1.0 if rows.weight is None else rows.weight
 
 
 def _columns(rows: CodedRows) -> Iterator[tuple[int, NDArray[np.uint16], int]]:

@@ -118,7 +118,8 @@ def code_rows(code: Callable[[Block], FoldedBlock], block: Block) -> tuple[AwayR
     codes = np.empty((len(rows.codes), len(order)), np.result_type(np.uint16, *rows.codes))
     for j, column in enumerate(rows.codes):
         codes[j] = column[order]
-    return AwayRows(codes, rows.groups[order], rows.weight[order], folded.folds[order]), len(order)
+    groups = rows.groups[order].astype(np.min_scalar_type(rows.groups.max(initial=0)))
+    return AwayRows(codes, groups, rows.weight[order], folded.folds[order]), len(order)
 
 
 def stand_first(rows: AwayRows, standing: Standing | None) -> Standing:
@@ -284,8 +285,9 @@ def finish(
     for number in np.unique(rows.standing.node).tolist():
         node = taken(rows, np.flatnonzero(rows.standing.node == number))
         coded, marks = node.rows, node.standing.marks[: depths[number] + 1]
-        given = (coded.groups, coded.weight, coded.folds, shape.n_classes, shape.n_folds)
-        tree_rows = TreeRows(list(coded.codes), shape.numeric, *given, Storage())
+        groups, shapes = coded.groups.astype(np.intp), (shape.n_classes, shape.n_folds)
+        given = (groups, coded.weight, coded.folds, *shapes, Storage())
+        tree_rows = TreeRows(list(coded.codes), shape.numeric, *given)
         grower = new_grower(tree_rows, None, progress, None)
         root, right = grower.grow_from(marks[-1], depths[number])
         every = [right, *(right != above for above in marks[:-1])]
