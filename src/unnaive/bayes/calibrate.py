@@ -24,6 +24,7 @@ from unnaive.bayes.calibrate_kernels import (
     add_sums,
     add_sums_of_two,
     fill_products,
+    fill_shares,
     solve_positive,
 )
 from unnaive.bayes.estimate import log_prior
@@ -53,10 +54,10 @@ SLOW, SLOW_OF_MANY = 0.03, 0.3
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
-# From so many factors on, what pairs of them have is a product of matrices: of whole numbers, whose
-# sums stay below 2**53 and are exact for rows of no more than this weight. Evidence is rounded to
+# What pairs of so many factors or classes have is a product of matrices: of whole numbers, whose
+# sums stay below 2**53 and are exact, for rows of no more than this weight. Evidence is rounded to
 # multiples of 1 / _FINE; the largest term is FARTHEST**2 / 2 < 2**17 times the row's weight.
-MANY_FACTORS, MOST_WEIGHT, _FINE = 6, 2.0**22, 2.0**10
+MANY, MOST_WEIGHT, _FINE = 6, 2.0**22, 2.0**10
 _KNOWN = 1e18  # weight, in rows, of a slope that is not learned
 
 
@@ -111,13 +112,20 @@ class _Regression:
 
     def hessian(self, point: NDArray[np.float64]) -> NDArray[np.float64]:
         """Hessian of the penalized loss."""
-        n, size = self.n_factors, len(point)
-        pairs = n < MANY_FACTORS or self.weight > MOST_WEIGHT
-        lower = self._add_up(partial(_add_curvature, pairs), point).reshape(size, size)
-        if not pairs:  # 1.1: not at a power of two, where a sum of weights might lie on either side
-            grain = 2.0 ** (math.frexp(1.1 * self.weight)[1] + 17 - 52)
-            products = self._add_up(_add_products, point, grain).reshape(n, n)
-            lower[:n, :n] = products
+        n, size, light = self.n_factors, len(point), self.weight <= MOST_WEIGHT
+        factors = light and n >= MANY
+        classes = light and MANY <= size - n <= MOST_TOGETHER
+        together = size - n <= MOST_TOGETHER and not classes
+        add = partial(_add_curvature, together, not factors)
+        lower = self._add_up(add, point).reshape(size, size)
+        # Not at a power of two, where a sum of weights might lie on either side.
+        bits = 52 - math.frexp(1.1 * self.weight)[1]
+        if factors:
+            add = partial(_add_products, fill_products, _FINE)
+            lower[:n, :n] = self._add_up(add, point, 2.0 ** (17 - bits)).reshape(n, n)
+        if classes:
+            add = partial(_add_products, fill_shares, 2.0 ** (bits // 2))
+            lower[n:, n:] -= self._add_up(add, point, 2.0**-bits).reshape(size - n, size - n)
         return lower + np.tril(lower, -1).T + np.diag(self.pull)
 
     def _add_up(
@@ -164,29 +172,39 @@ def _add_loss(
 
 
 def _add_curvature(
-    pairs: bool, rows: Rows, base: NDArray[np.float64], point: NDArray[np.float64], scale: float
+    together: bool,
+    pairs: bool,
+    rows: Rows,
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scale: float,
 ) -> NDArray[np.int64]:
     out, (logs, _, weight) = np.zeros(len(point) ** 2, dtype=np.int64), rows
     if len(base) == 2:
         add_curvature_of_two(logs, weight, base, point, scale, pairs, out)
     else:
-        add_curvature(*rows, base, point, scale, len(base) <= MOST_TOGETHER, pairs, out)
+        add_curvature(*rows, base, point, scale, together, pairs, out)
     return out
 
 
 def _add_products(
-    rows: Rows, base: NDArray[np.float64], point: NDArray[np.float64], scale: float
+    fill: Callable[..., None],
+    fine: float,
+    rows: Rows,
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scale: float,
 ) -> NDArray[np.int64]:
-    """What pairs of factors have in the lower triangle of the Hessian."""
+    """The lower triangle of what pairs of factors have in the Hessian, or pairs of classes."""
     n_classes, n_factors = len(base), len(point) - len(base)
-    lines = 1 if n_classes == 2 else n_classes
-    at_once = max(MATRIX // (lines * n_factors), 1)
-    out = np.zeros((n_factors, n_factors))
-    for part in stretches(len(rows[1]), at_once):
+    lines, width = (1, n_classes) if fill is fill_shares else (n_classes, n_factors)
+    lines = 1 if n_classes == 2 else lines
+    out = np.zeros((width, width))
+    for part in stretches(len(rows[1]), max(MATRIX // (lines * width), 1)):
         some = [array[part] for array in rows]
-        left, right = np.empty((2, len(some[1]), lines, n_factors))
-        fill_products(*some, base, point, (scale / _FINE, _FINE), left, right)
-        add_products(left.reshape(-1, n_factors), right.reshape(-1, n_factors), out)
+        left, right = np.empty((2, len(some[1]), lines, width))
+        fill(*some, base, point, (scale / fine, fine), left, right)
+        add_products(left.reshape(-1, width), right.reshape(-1, width), out)
     return out.astype(np.int64).ravel()
 
 
@@ -321,7 +339,7 @@ def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64
     loss, gradient = rows.loss(point)
     hessian, is_new, to_gain = rows.hessian(point), True, np.inf
     close = max(CLOSE, CLOSE_BY_ROW * rows.weight)
-    slow = SLOW if rows.n_factors < MANY_FACTORS else SLOW_OF_MANY
+    slow = SLOW if rows.n_factors < MANY else SLOW_OF_MANY
     for _ in range(STEPS):
         step = _step(gradient, hessian, point, rows.n_factors)
         gain = 0.5 * float(gradient @ step)

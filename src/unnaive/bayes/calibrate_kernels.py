@@ -12,6 +12,7 @@ from unnaive.common.compile import kernel
 
 # Evidence that is farther behind the best class's than this says no more.
 FARTHEST = 500.0
+LEAST_PIVOT = 1e-3
 
 
 @kernel
@@ -83,7 +84,8 @@ def add_curvature(
 
     Arguments as in `add_sums`. ``together`` says whether the Hessian knows that classes share a
     probability of 1; without it, it is too large, which only shortens steps. ``pairs`` says whether
-    to add what pairs of factors have: `fill_products` is quicker where these are many.
+    to add what pairs of factors have: `fill_products` is quicker where these are many, and
+    `fill_shares` where classes are.
     """
     n_factors, n = logs.shape[1], len(base)
     size = n_factors + n
@@ -268,6 +270,31 @@ def fill_products(
 
 
 @kernel
+def fill_shares(
+    logs: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    base: NDArray[np.float64],
+    point: NDArray[np.float64],
+    scales: tuple[float, float],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+) -> None:
+    """Two matrices (OUT, rows x 1 x classes) whose product is what pairs of classes have in the
+    Hessian, but for its sign; as in `fill_products`.
+    """
+    n_factors, n = logs.shape[1], len(base)
+    evidence, p = np.empty((n_factors, n)), np.empty(n)
+    for i in range(len(groups)):
+        w = weight[i]
+        times = _times(w)
+        _probabilities(logs[i], base, point, groups[i], evidence, p)
+        for c in range(n):
+            left[i, 0, c] = _whole(p[c], scales[0], w, times)
+            right[i, 0, c] = math.floor(p[c] * scales[1] + 0.5)
+
+
+@kernel
 def add_products(
     left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
@@ -293,11 +320,13 @@ def add_products(
 def solve_positive(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> None:
     """Solve a system whose matrix is symmetric and positive (OUT: its Cholesky factor); ``right``
     (IN) becomes the solution (OUT). One order of sums, where LAPACK's depends on its threads.
+
+    What pulls the solution of a regression to its centre keeps pivots above the least.
     """
     n = len(right)
     column = np.empty(n)
     for k in range(n):
-        root = math.sqrt(matrix[k, k])
+        root = math.sqrt(max(matrix[k, k], LEAST_PIVOT))
         matrix[k, k] = root
         right[k] /= root
         for i in range(k + 1, n):

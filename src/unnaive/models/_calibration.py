@@ -48,7 +48,7 @@ CALIBRATING = "calibrating"
 # that of all rows to 0.001.
 MOST_NUMBERS = 1 << 19
 LEAST_ROWS, LEAST_OF_CLASS, PER_PARAMETER = 1 << 13, 1 << 8, 64
-PART = 1 << 16  # numbers of rows whose evidence is taken at a time: all at once would be held twice
+PART = 1 << 19  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
 def check_calibration(model: Any, *more: str) -> None:

@@ -9,7 +9,7 @@ of 12 data sets its calibration error is 0.073, that of the halves 0.089, of the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from scipy.special import softmax
 from unnaive.answer.class_tree import ClassTree
 from unnaive.bayes.calibrate import fit_calibration
 from unnaive.bayes.scoring import LEAST_SHARE
+from unnaive.common.compile import kernel
 from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import CALIBRATING, JudgedRows, fit_away, take_logs
@@ -82,32 +83,48 @@ def smooth_to_parents(tree: ClassTree, alpha: float) -> ClassTree:
 
 def _shares(tree: ClassTree, alpha: float, one: float) -> NDArray[np.float64]:
     """Shares of the classes at each node: for each class, without so many of its rows."""
-    counts, total = tree.class_weight, tree.weight[:, None]
+    counts = tree.class_weight
     less = np.minimum(counts, one)
     shares = np.empty_like(counts)
-    whole = np.maximum(total[0] - less[0] + alpha * tree.n_outputs, LEAST_SHARE)
+    whole = np.maximum(tree.weight[0] - less[0] + alpha * tree.n_outputs, LEAST_SHARE)
     shares[0] = (counts[0] - less[0] + alpha) / whole
-    for n in range(1, tree.n_nodes):  # parents come before children
-        pulled = counts[n] - less[n] + PARENT * shares[tree.parent[n]]
-        shares[n] = pulled / (total[n] - less[n] + PARENT)
+    pull_to_parents(counts - less, tree.weight[:, None] - less, tree.parent, PARENT, shares)
     return shares
+
+
+@kernel
+def pull_to_parents(
+    counts: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    parents: NDArray[np.integer[Any]],
+    pull: float,
+    shares: NDArray[np.float64],
+) -> None:
+    """Shares of all nodes (OUT, nodes x classes), of which those of the root are there (IN)."""
+    for n in range(1, len(parents)):  # parents come before children
+        of_parent = shares[parents[n]]
+        for c in range(counts.shape[1]):
+            shares[n, c] = (counts[n, c] + pull * of_parent[c]) / (totals[n, c] + pull)
 
 
 def slope_without_one(tree: ClassTree, alpha: float, n_jobs: int | None) -> float:
     """How sure to be of a smoothed tree by its rows, each left out of the nodes on its path."""
-    rows = _leaf_rows(tree)
-    leaves = np.flatnonzero(tree.attribute < 0)
-    without = np.log(np.maximum(_shares(tree, alpha, 1.0)[leaves], LEAST_SHARE))
-    rows.scores[np.arange(len(rows.groups)), rows.groups] = without.ravel()
+    rows, (leaves, classes) = _leaf_rows(tree), _leaf_classes(tree)
+    without = np.maximum(_shares(tree, alpha, 1.0)[leaves, classes], LEAST_SHARE)
+    rows.scores[np.arange(len(classes)), classes] = np.log(without)
     return rows.fit(n_jobs).slope
 
 
 def _leaf_rows(tree: ClassTree) -> JudgedRows:
     """The rows of each leaf and class as one, with their weight."""
-    leaves, n_classes = np.flatnonzero(tree.attribute < 0), tree.n_outputs
-    scores = np.repeat(np.log(np.maximum(tree.answer[leaves], LEAST_SHARE)), n_classes, axis=0)
-    groups = np.tile(np.arange(n_classes), len(leaves))
-    return JudgedRows(scores, groups, tree.class_weight[leaves].ravel())
+    leaves, groups = _leaf_classes(tree)
+    scores = np.log(np.maximum(tree.answer[leaves], LEAST_SHARE))
+    return JudgedRows(scores, groups, tree.class_weight[leaves, groups])
+
+
+def _leaf_classes(tree: ClassTree) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Leaves and the classes that have rows there."""
+    return np.nonzero((tree.class_weight > 0.0) & (tree.attribute < 0)[:, None])
 
 
 def slope_by_other_half(
