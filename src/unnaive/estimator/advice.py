@@ -137,7 +137,7 @@ def _few_stretches(
     if isinstance(coder, Grid):
         # Where there are too many, the first cells mostly show it.
         for cells in (counts[:, : int(total) // PER_VALUE * 4], counts):
-            stretches = 1 + np.count_nonzero(np.diff(cells.argmax(axis=0)))
+            stretches = 1 + int(np.count_nonzero(np.diff(cells.argmax(axis=0))))
             if stretches * PER_VALUE > total:
                 return False
     return bool(stretches * PER_VALUE <= total)
