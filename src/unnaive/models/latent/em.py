@@ -176,13 +176,15 @@ class Search:
         history = np.full((len(fold), rules.max_iter), np.nan)
         active = np.ones(len(fold), dtype=np.bool_)
         for step in range(rules.max_iter):
-            moving = mixtures
-            if not active.all():
-                moving = Mixtures(*(part[active] for part in mixtures))
+            all_move = bool(active.all())
+            moving = mixtures if all_move else Mixtures(*(part[active] for part in mixtures))
             visit = partial(_visit, latent.packs, moving, fold[active], self.grains, self.n_jobs)
             new = latent.records.reduce(visit, _add_sums, "a step of EM")
-            for old, part in zip(whole, new, strict=True):
-                old[active] = part
+            if all_move:
+                whole = new
+            else:
+                for old, part in zip(whole, new, strict=True):
+                    old[active] = part
             goes_on = kernels.improve(
                 latent.packs, whole, self.grains, rules.prior, rules.tol, trained, step, history,
                 active, mixtures,

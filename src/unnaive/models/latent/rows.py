@@ -236,9 +236,12 @@ def _make_distinct(
         for c, codes in enumerate(rows.slots):
             slots[c, part] = codes[first[part]]
         for k, column in enumerate(rows.values):
-            standardized = (column[first[part]] - scale.mean[k]) / scale.deviation[k]
-            missing[k, part] = np.isnan(standardized)
-            values[k, part] = np.where(missing[k, part], 0.0, standardized)
+            standardized, gaps = values[k, part], missing[k, part]
+            np.take(column, first[part], out=standardized, mode="clip")
+            standardized -= scale.mean[k]
+            standardized /= scale.deviation[k]
+            np.isnan(standardized, out=gaps)
+            standardized[gaps] = 0.0
     return DistinctRows(slots, values, missing, weight, room.take(rows.keys, first), held)
 
 
@@ -246,7 +249,9 @@ def _facts(widths: NDArray[np.intp], seed: int, record: DistinctRows, _state: An
     weight, missing = record.weight, record.missing
     filled, dealt = np.zeros(len(missing)), 0.0
     for part in stretches(record.n_rows):
-        filled += ~missing[:, part] @ weight[part]
+        whole = weight[part].sum()
+        for k, gaps in enumerate(missing[:, part]):
+            filled[k] += weight[part][~gaps].sum() if gaps.any() else whole
         dealt += float(np.ceil(weight[part]).sum())
     return _Facts(
         record.n_rows,
