@@ -149,7 +149,7 @@ def drift(
     if not learns_from_sums(model) or not hasattr(model, "predict_proba"):
         raise TypeError(
             f"drift compares new rows with the sums that a model keeps, and "
-            f"{type(model).__name__} keeps none; NaiveBayesClassifier does."
+            f"{type(model).__name__} keeps none; NaiveBayesClassifier (nb) does."
         )
     known = model._sums("compared")
     check_bins(n_bins)
