@@ -161,6 +161,15 @@ def test_tests_of_few_numbers_and_small_tables_are_not_too_often_wrong():
         assert (p_values < 0.01).mean() < 0.024
 
 
+def test_a_first_period_of_few_rows_is_not_too_often_far_from_the_next():
+    alarms = 0
+    for seed in range(60):
+        X, y = rows(100, 300 + seed)
+        alarms += compare_periods(*(NaiveBayesClassifier().fit(X[s], y[s]) for s in
+                                    (slice(0, 8), slice(8, 100)))).alarm  # fmt: skip
+    assert alarms <= 2
+
+
 def test_the_index_of_normal_densities_is_that_of_fine_bins():
     edges = np.linspace(-12, 12, 20_001)
     x = (edges[1:] + edges[:-1]) / 2
@@ -261,6 +270,18 @@ def test_nothing_is_found_where_nothing_changes():
 
 
 # Sources and forms ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numeric", ["mdl", "frequency", "kernel"])
+def test_drift_of_known_rows_is_the_comparison_of_their_sums(numeric):
+    X, y = rows(900, 3)
+    X["whole"], X["gap"] = np.arange(900) // 7 % 31, np.where(np.arange(900) % 5, X["a"], np.nan)
+    weight = 1.0 + np.arange(900) % 3
+    model = NaiveBayesClassifier(numeric=numeric).fit(X, y, weight)
+    some = slice(100, 700)
+    part = NaiveBayesClassifier(numeric=numeric).fit(X[some], y[some], weight[some])
+    watched = drift(model, X[some], y[some], weight[some])
+    assert list(map(repr, watched.columns)) == list(map(repr, compare_periods(model, part).columns))
 
 
 def test_rows_in_files_give_the_same_facts(tmp_path):

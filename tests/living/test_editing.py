@@ -171,5 +171,5 @@ def test_what_cannot_be_edited_is_refused_in_one_sentence():
         make_monotone(model, "job", **BY)
     with pytest.raises(ValueError, match="evidence is that of a density"):
         flatten(NaiveBayesClassifier(numeric="gaussian").fit(X, Y), "age", **BY)
-    with pytest.raises(ValueError, match="there is no correction -1; the model has 0"):
+    with pytest.raises(ValueError, match="there is no correction -1: nobody has corrected"):
         undo(model)

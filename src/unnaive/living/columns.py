@@ -157,8 +157,10 @@ def _equal_shares(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Bin of each cell, so that bins have about equal weight, and the cuts between bins.
 
-    Bins made of such bins are the same.
+    Bins made of such bins are the same. Fewer are made of few rows: bins that are laid around
+    single rows differ from any other sample.
     """
+    n_bins = max(2, min(n_bins, int(weight.sum() / LEAST_EXPECTED)))
     middle = (np.cumsum(weight) - weight / 2) / max(weight.sum(), 1e-300)
     wanted = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)
     steps = np.diff(wanted) > 0

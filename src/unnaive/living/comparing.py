@@ -149,7 +149,7 @@ def drift(
     if not learns_from_sums(model) or not hasattr(model, "predict_proba"):
         raise TypeError(
             f"drift compares new rows with the sums that a model keeps, and "
-            f"{type(model).__name__} keeps none; NaiveBayesClassifier does."
+            f"{type(model).__name__} keeps none; NaiveBayesClassifier (nb) does."
         )
     known = model._sums("compared")
     check_bins(n_bins)
@@ -178,7 +178,8 @@ def _compare(
     check_level(level)
     check_bins(n_bins)
     sides = align(before, after, labelled=labelled)
-    schema = mark_whole(before.schema + after.schema, sides.coders)
+    schema = (before.schema + after.schema).mark_whole([c.whole for c in before.schema])
+    schema = mark_whole(schema, sides.coders)
     drifts = [_column(sides, j, schema.label(j), schema[j], n_bins) for j in range(len(schema))]
     drifts = [_as_normal(c, j, before, after) for j, c in enumerate(drifts)]
     rates, rate_test = _base_rates(sides, before)

@@ -214,7 +214,8 @@ def undo(model: Any, number: int = -1) -> Any:
     answer = _answer_of(model)
     edits = list(answer.edits)
     if not -len(edits) <= number < len(edits):
-        raise ValueError(f"there is no correction {number}; the model has {len(edits)}.")
+        there = f"the model has {len(edits)}" if edits else "nobody has corrected the model"
+        raise ValueError(f"there is no correction {number}: {there}.")
     del edits[number]
     return _with_edits(model, answer, edits)
 

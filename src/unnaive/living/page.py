@@ -16,6 +16,7 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { padding: .2rem .6rem; text-align: right; border-bottom: 1px solid #e3e6ea }
+td:nth-child(4), td:nth-child(10) { white-space: nowrap }
 th:first-child, td:first-child, .text { text-align: left }
 tr.drifted td:first-child { font-weight: 600; box-shadow: inset 3px 0 #b3431a }
 .columns { display: grid; gap: 1.5rem;

@@ -91,6 +91,10 @@ class Plan:
         With ``values``, its classes, categories and ranges of numbers are in the plan: of rows
         that are no secret.
         """
+        if not isinstance(model, NaiveBayesClassifier):
+            raise TypeError(
+                f"a plan is made of a fitted NaiveBayesClassifier; got {type(model).__name__}."
+            )
         default = NaiveBayesClassifier().get_params()
         given = {k: v for k, v in model.get_params().items() if repr(v) != repr(default[k])}
         given.pop("n_jobs", None)
