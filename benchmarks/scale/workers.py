@@ -26,6 +26,7 @@ from unnaive import (
 )
 
 WORKERS, COLUMNS, PART = 2, 20, 1_250_000
+FEW = 100_000  # rows of a first fit
 MODELS: dict[str, Callable[[], Any]] = {
     "boosted": lambda: BoostedNaiveBayesClassifier(n_estimators=10, random_state=0, n_jobs=WORKERS),
     "flagship": lambda: UnnaiveBayesClassifier(random_state=0, n_jobs=WORKERS),
@@ -68,8 +69,9 @@ def on_workers(name: str, n_rows: int, persist: bool) -> Cost:
             parts = range(-(-n_rows // PART))
             meta = make_part(1, 0).iloc[:0]
             frame = dd.from_map(partial(make_part, n_rows), parts, meta=meta)
-            some = frame.partitions[:WORKERS]
-            MODELS[name]().fit(scan(some, "label", where="workers"))  # imports, kernels
+            few = dd.from_map(partial(make_part, FEW), range(-(-FEW // PART)), meta=meta)
+            few = few.repartition(npartitions=WORKERS)
+            MODELS[name]().fit(scan(few, "label", where="workers"))  # imports, kernels
             if persist:
                 frame = frame.persist()
                 wait(frame)
@@ -91,8 +93,7 @@ def in_memory(name: str, n_rows: int) -> Cost:
     """The same fit of the same rows in this process."""
     table = pd.concat([make_part(n_rows, k) for k in range(-(-n_rows // PART))])
     X, y = table.drop(columns="label"), table["label"].to_numpy()
-    few = slice(0, PART)
-    MODELS[name]().fit(X[few], y[few])
+    MODELS[name]().fit(X[:FEW], y[:FEW])
     spent, start = time.process_time(), time.perf_counter()
     MODELS[name]().fit(X, y)
     return Cost(time.process_time() - spent, time.perf_counter() - start)
@@ -105,14 +106,18 @@ def main() -> None:
     parser.add_argument("--memory", action="store_true", help="also fit in this process")
     parser.add_argument("--persist", action="store_true", help="rows are made before the fit")
     options = parser.parse_args()
-    costs = {"workers": on_workers(options.model, options.rows, options.persist)}
+    given = (options.model, options.rows)
+    away = _show("workers", *given, on_workers(*given, options.persist))
     if options.memory:
-        costs["memory"] = in_memory(options.model, options.rows)
-    for where, cost in costs.items():
-        times = [mine / its for mine, its in zip(costs["workers"], cost, strict=True)]
-        print(f"{options.model}, {options.rows:,} rows, {where}: {cost.processor:.1f} s of the "
-              f"processor, {cost.clock:.1f} s; workers take {times[0]:.2f} and {times[1]:.2f} "
-              "times as long")  # fmt: skip
+        here = _show("memory", *given, in_memory(*given))
+        times = [mine / its for mine, its in zip(away, here, strict=True)]
+        print(f"workers take {times[0]:.2f} times the processor, {times[1]:.2f} times the clock")
+
+
+def _show(where: str, name: str, n_rows: int, cost: Cost) -> Cost:
+    print(f"{name}, {n_rows:,} rows, {where}: {cost.processor:.1f} s of the processor, "
+          f"{cost.clock:.1f} s", flush=True)  # fmt: skip
+    return cost
 
 
 if __name__ == "__main__":
