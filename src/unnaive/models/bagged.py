@@ -37,7 +37,6 @@ from unnaive.models.ensemble.bags import (
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import aim_at_more, weigh_drawn
-from unnaive.models.ensemble.split import add_pairs
 from unnaive.table.records import Records
 
 
@@ -203,21 +202,23 @@ max_categories, grid_limit :
         if not (self.oob_score or calibrates):
             return root
         bags = [self._bag(table, start) for table in drawn if table.totals.any()]
-        totals = start.summary.counts.totals
-        draw = RowDraw.of(n_rows, None, totals) if calibrates else None
+        totals = (start.summary.counts.totals, start.coarse.counts.totals)
+        draw = RowDraw.of(n_rows, None, *totals) if calibrates else None
         judge = BagJudge(
             bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
             records.storage, self.n_jobs, None if self.oob_score else draw,
         )  # fmt: skip
-        weights = records.advance(judge, add_pairs, "judging")
+        weights = records.advance(judge, operator.add, "judging")
         if self.oob_score:
             self._score(records, n_rows, start)
         if not calibrates:
             return root
         # Votes on all rows are kept for the score; then those that calibrate are drawn of them.
         given = (records.storage, start.n_classes, draw if self.oob_score else None)
-        more = records.advance(partial(votes_as_logs, *given), add_pairs, CALIBRATING)
-        return self._calibrate(root, records, start, draw, add_pairs(weights, more))
+        weights = weights + records.advance(
+            partial(votes_as_logs, *given), operator.add, CALIBRATING
+        )
+        return self._calibrate(root, records, start, draw, weights)
 
     def _bag(self, table: CountTable, start: Start) -> Scorer:
         return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
@@ -239,7 +240,7 @@ max_categories, grid_limit :
         records: Records[CodedRows],
         start: Start,
         draw: RowDraw | None,
-        weights: tuple[Any, Any],
+        weights: NDArray[np.float64],
     ) -> Node:
         """The vote calibrated by the rows that some bag judges.
 
@@ -248,12 +249,13 @@ max_categories, grid_limit :
         """
         n_classes = root.n_outputs
         some, every = (
-            judged_visit(records, partial(weigh_drawn, weights, rows_of))
+            judged_visit(records, partial(weigh_drawn, draw, weights, rows_of))
             for rows_of in (judged_by_some, judged_by_all)
         )
         slope = fit_visited(some, n_classes, self.n_jobs).slope
         fitted = fit_visited(every, n_classes, self.n_jobs, slope)
-        more = RowDraw.of(start.summary.n_rows, n_classes, start.summary.counts.totals)
+        totals = (start.summary.counts.totals, start.coarse.counts.totals)
+        more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
         return calibrated(root, aim_at_more(fitted, records, _itself, bag, draws, self.n_jobs))
 

@@ -294,8 +294,8 @@ max_categories, grid_limit :
         way, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
         n_numbers = None if way == "slope" else (1 + counts.n_attributes) * n_classes
         n_values = counts.counts.shape[1] if way == "values" else 0
-        given = (split.n_learning, n_numbers, start.summary.counts.totals)
-        return RowDraw.of(*given, n_parameters=n_values * (n_classes - 1))
+        given = (split.n_learning, n_numbers, start.summary.counts.totals, counts.totals)
+        return RowDraw.of(*given, n_values * (n_classes - 1))
 
     def _calibrate(
         self,
@@ -339,9 +339,9 @@ max_categories, grid_limit :
         rounds = [(node.scorer, left_out.scorer, 1.0)]
         return calibrated(node, judge(rounds, draw=self._draw_more(start), slope=1.0))
 
-    def _draw_more(self, start: Start) -> RowDraw | None:
-        """Which rows say how probable classes are on the whole."""
-        return RowDraw.of(start.summary.n_rows, start.n_classes, start.summary.counts.totals)
+    def _draw_more(self, start: Start) -> RowDraw | None:  # to say how probable classes are
+        n_rows, rows = start.summary.n_rows, start.summary.counts.totals
+        return RowDraw.of(n_rows, start.n_classes, rows, start.coarse.counts.totals)
 
     def _log_prior(self, start: Start) -> NDArray[np.float64]:
         return log_prior(start.coarse.counts.totals, self.prior_alpha, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,26 +44,24 @@ PART = 1 << 12  # rows whose evidence is filled in at a time
 
 def draw_rows(
     draw: RowDraw | None, rows: CodedRows, n_classes: int, storage: Storage
-) -> tuple[CodedRows, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Rows that calibrate, and what those of each class weigh: of these, and of all."""
-    if draw is not None:
-        taken = rows.take(draw.places(rows.row_ids, rows.groups), storage)
-        drawn, totals = (class_weights(r.groups, r.weight, n_classes) for r in (taken, rows))
-        return taken, (drawn, totals)
-    return rows, (np.zeros(n_classes), np.zeros(n_classes))
+) -> tuple[CodedRows, NDArray[np.float64]]:
+    """Rows that calibrate, and what those of each class weigh where they are drawn."""
+    if draw is None:
+        return rows, np.zeros(n_classes)
+    taken = rows.take(draw.places(rows.row_ids, rows.groups), storage)
+    return taken, class_weights(taken.groups, taken.weight, n_classes)
 
 
 def weigh_drawn(
-    weights: tuple[NDArray[np.float64], NDArray[np.float64]],
-    rows_of: RowsOf,
-    record: Any,
-    state: Any,
+    draw: RowDraw | None, drawn: NDArray[np.float64], rows_of: RowsOf, record: Any, state: Any
 ) -> JudgedRows:
-    """Judged rows of a record, weighed by what `draw_rows` says of all records."""
+    """Judged rows of a record such that classes have the shares of all rows, given what those that
+    are drawn weigh in all records.
+    """
     rows = rows_of(record, state)
-    if not weights[0].any():
+    if draw is None:
         return rows
-    return replace(rows, weight=rows.weight * share_factor(*weights)[rows.groups])
+    return replace(rows, weight=rows.weight * share_factor(drawn, draw.weights)[rows.groups])
 
 
 def aim_at_more(
@@ -84,8 +83,8 @@ def aim_at_more(
     both = []
     for draw in draws:
         step = partial(_judge_once, scorer, rows_of, records.storage, n_jobs, draw)
-        weights = records.advance(step, add_pairs, CALIBRATING)
-        visit = judged_visit(records, partial(weigh_drawn, weights, state_rows))
+        drawn = records.advance(step, operator.add, CALIBRATING)
+        visit = judged_visit(records, partial(weigh_drawn, draw, drawn, state_rows))
         both.append(mean_gradient(visit, calibration, n_jobs, curved=draw is draws[0]))
     (gradient, hessian), (other, _) = both
     assert hessian is not None
@@ -102,13 +101,13 @@ def _judge_once(
     draw: RowDraw | None,
     record: Any,
     _state: Any,
-) -> tuple[JudgedRows, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> tuple[JudgedRows, NDArray[np.float64]]:
     n_classes = len(scorer.log_prior)
-    rows, weights = draw_rows(draw, rows_of(record), n_classes, storage)
+    rows, drawn = draw_rows(draw, rows_of(record), n_classes, storage)
     rows = rows.distinct(n_classes)
     judged = empty_rows(rows, n_classes, storage)
     judged.scores[:] = coded_scores(rows, scorer, n_jobs)
-    return judged, weights
+    return judged, drawn
 
 
 def judge_rounds(
@@ -125,8 +124,8 @@ def judge_rounds(
     vote. What rounds know of the rows is forgotten. A ``slope`` that is known is not learned.
     """
     step = partial(_judge, list(rounds), algorithm, records.storage, n_jobs, draw)
-    weights = records.advance(step, add_pairs, CALIBRATING)
-    visit = judged_visit(records, partial(weigh_drawn, weights, state_rows))
+    drawn = records.advance(step, operator.add, CALIBRATING)
+    visit = judged_visit(records, partial(weigh_drawn, draw, drawn, state_rows))
     return fit_visited(visit, len(rounds[0][0].log_prior), n_jobs, slope)
 
 
@@ -146,10 +145,10 @@ def _judge(
     draw: RowDraw | None,
     record: SplitRows,
     _state: Any,
-) -> tuple[JudgedRows, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> tuple[JudgedRows, NDArray[np.float64]]:
     """Scores of rows by all rounds, each row as if it had not been counted; see `draw_rows`."""
     n_classes = len(rounds[0][0].log_prior)
-    rows, weights = draw_rows(draw, record.learning, n_classes, storage)
+    rows, drawn = draw_rows(draw, record.learning, n_classes, storage)
     rows = rows.distinct(n_classes)
     judged = empty_rows(rows, n_classes, storage)
     total = judged.scores
@@ -163,7 +162,7 @@ def _judge(
     elif algorithm != "real":  # as the calibrated vote will see them
         total[:] = probabilities(total, n_jobs)
         take_logs(total)
-    return judged, weights
+    return judged, drawn
 
 
 # Rounds that add up, column by column ----------------------------------------------------------
