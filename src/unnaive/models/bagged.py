@@ -62,8 +62,9 @@ class BaggedNaiveBayesClassifier(OutOfBag, ScorerAttributes, EnsembleClassifier)
     calibration : {"slope", "none"}, default="slope"
         Whether the mean of the bags is calibrated: its log probabilities are multiplied by one
         factor, and every class has an intercept, such that the classes of rows are most probable,
-        each judged by the bags that it is not in. ``"none"`` is the paper's; without
-        ``bootstrap`` there are no such bags, and nothing is calibrated.
+        each judged by the bags that it is not in; of more than 8,192 rows, some that are drawn by
+        their places. ``"none"`` is the paper's; without ``bootstrap`` there are no such bags, and
+        nothing is calibrated.
     numeric : <rules> or dict, default="mdl"
         How numeric columns are cut, once, for all bags; see `NaiveBayesClassifier`.
     n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \

@@ -72,8 +72,8 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
         for each column, and ``"values"`` then adds to the evidence of every value of a column as
         much as rows ask for against a pull to none. With ``algorithm="real"`` the rounds
         themselves then weigh rows as if they had not been counted, and take their counts for those
-        of as many equal rows as say as much. None is ``"values"`` for ``"real"``, ``"slope"`` for
-        the others. ``"none"`` is the papers'.
+        of as many equal rows as say as much. Large tables are calibrated by rows drawn by their
+        places. None is ``"values"`` for ``"real"``, ``"slope"`` for others; ``"none"`` the papers'.
     early_stopping : bool, default=False
         Hold rows out and stop when their log loss no longer falls; the best number of rounds is
         kept.
