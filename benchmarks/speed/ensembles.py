@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
+import pandas as pd
+from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.naive_bayes import CategoricalNB
 
@@ -14,12 +17,16 @@ from benchmarks.speed.harness import Row, at_most, faster, seconds
 from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
+    C45Classifier,
+    FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
+    NBTreeClassifier,
 )
 from unnaive.answer.mixture_shape import Shape
 from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, first_table
 
 MODELS = 10
+SMALLEST = 50  # trees take longer
 SMALLER = 5  # the peers take minutes on all rows: both sides get a fifth of them
 
 
@@ -75,6 +82,7 @@ def count_rows() -> Iterator[Row]:
         f"bagged NB, {MODELS} bags, calibrated, {size} codes",
         lambda: bagged("slope").fit(table, y), lambda: bagged().fit(table, y), "uncalibrated", 2,
     )  # fmt: skip
+    yield from calibration_rows(table.head(ROWS // SMALLEST), y[: ROWS // SMALLEST])
     n = ROWS // SMALLER
     part, few, own = table.head(n), codes[:n], y[:n]
     size = f"{n:,} x {COLUMNS}"
@@ -94,6 +102,21 @@ def count_rows() -> Iterator[Row]:
         ).fit(few, own),
         "BaggingClassifier(CategoricalNB())", 20, runs=2,
     )  # fmt: skip
+
+
+def calibration_rows(table: pd.DataFrame, y: np.ndarray) -> Iterator[Row]:
+    """Trees, mixtures and decompositions with the default calibration and without."""
+    for name, model in (
+        ("NBTree", NBTreeClassifier(n_jobs=THREADS)),
+        ("Flexible NBTree", FlexibleNBTreeClassifier(n_jobs=THREADS)),
+        ("C4.5", C45Classifier(n_jobs=THREADS)),
+        ("mixture", HierarchicalMixtureClassifier(random_state=0, n_jobs=THREADS)),
+    ):
+        bare = clone(model).set_params(calibration="none")
+        yield at_most(
+            f"{name}, calibrated, {len(table):,} x {COLUMNS} codes",
+            partial(model.fit, table, y), partial(bare.fit, table, y), "uncalibrated", 2,
+        )  # fmt: skip
 
 
 def cpu_seconds(runs: int, work: Callable[[], object]) -> float:

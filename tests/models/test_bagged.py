@@ -9,10 +9,12 @@ from scipy import stats
 from sklearn.base import clone
 
 import reference_boosting as reference
+import unnaive
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BaggedNaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_poisson, lane
+from unnaive.models import _calibration
 
 BAGGED = BaggedNaiveBayesClassifier
 
@@ -126,3 +128,21 @@ def test_bad_parameters_are_named(parameters, words):
     X, y = mixed_table(50)
     with pytest.raises(ValueError, match=words):
         BAGGED(**parameters).fit(X, y)
+
+
+def test_large_tables_are_calibrated_by_drawn_rows_and_have_the_base_rates_of_all(
+    monkeypatch, tmp_path
+):
+    X, y = mixed_table(3000)
+    whole = BaggedNaiveBayesClassifier(random_state=0).fit(X, y)
+    for name, value in (("LEAST_ROWS", 400), ("MOST_NUMBERS", 12000), ("LEAST_OF_CLASS", 1)):
+        monkeypatch.setattr(_calibration, name, value)
+    drawn = BaggedNaiveBayesClassifier(random_state=0).fit(X, y)
+    assert drawn.answer_.root.slope != whole.answer_.root.slope
+    shares = [np.mean(y == label) for label in drawn.classes_]
+    np.testing.assert_allclose(drawn.predict_proba(X).mean(axis=0), shares, rtol=0.01)
+    scored = BaggedNaiveBayesClassifier(random_state=0, oob_score=True).fit(X, y)
+    assert np.array_equal(scored.answer_.root.intercept, drawn.answer_.root.intercept)
+    X.assign(label=y).to_parquet(tmp_path / "rows.parquet", row_group_size=900)
+    scan = unnaive.scan(tmp_path / "rows.parquet")
+    assert_same_model(drawn, BaggedNaiveBayesClassifier(random_state=0).fit(scan, "label"))

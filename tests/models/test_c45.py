@@ -572,3 +572,13 @@ def test_rows_whose_weights_are_no_whole_numbers_come_to_one_place(monkeypatch):
     split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
     monkeypatch.setattr(c45_away, "AwayTrees", None)
     assert_same_model(memory, clone(model).fit(X, y, sample_weight=weight / 3))
+
+
+def test_calibration_predicts_a_class_that_most_rows_of_the_leaf_have():
+    X, y = mixed_table(600)
+    calibrated = C45Classifier().fit(X, y)
+    tree = calibrated.answer_.root
+    most = tree.class_weight == tree.class_weight.max(axis=1, keepdims=True)
+    top = tree.answer.argmax(axis=1)
+    assert most[np.arange(len(top)), top].all()
+    np.testing.assert_allclose(tree.answer.sum(axis=1), 1.0, rtol=1e-14)

@@ -47,7 +47,7 @@ STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
 MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
 # What a step gains, in nats of all rows together, when it is the last; of many rows, for each.
-CLOSE, CLOSE_BY_ROW = 1e-6, 1e-8
+CLOSE, CLOSE_BY_ROW = 1e-6, 1e-7
 # A Hessian serves as long as steps by it leave less than this share of what there is to gain; one
 # of many factors costs as much as many steps.
 SLOW, SLOW_OF_MANY = 0.03, 0.3
@@ -266,6 +266,23 @@ def fit_visited(
     point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), centre)
     factor = float(point[0]) if slope is None else slope
     return Calibration(factor, (1.0 - factor) * base + point[1:])
+
+
+def mean_gradient(
+    visit: Visit, calibration: Calibration, n_jobs: int | None = None, *, curved: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Gradient of the mean loss of calibrated scores by the intercepts: how much more probable each
+    class is on the whole than it occurs; and the Hessian where ``curved`` asks for it.
+    """
+    n_classes = len(calibration.intercept)
+    whole, base = _base(visit, n_classes)
+    if base is None:
+        return np.zeros(n_classes), np.eye(n_classes) if curved else None
+    shifts = calibration.intercept - (1.0 - calibration.slope) * base
+    point = np.concatenate(([calibration.slope], shifts))
+    rows = _Regression(visit, whole, base, point, np.full(len(point), SHIFT_RIDGE), n_jobs)
+    hessian = rows.hessian(point)[1:, 1:] / whole if curved else None
+    return rows.loss(point)[1][1:] / whole, hessian
 
 
 def fit_columns(

@@ -122,28 +122,41 @@ def share_factor(drawn: NDArray[np.float64], totals: NDArray[np.float64]) -> NDA
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowDraw:
-    """Which rows calibrate: a share of those of each class, drawn by their numbers."""
+    """Which rows calibrate: a share of those of each class, drawn by their numbers; and what all
+    rows of each class weigh.
+    """
 
     shares: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
     @classmethod
     def of(
-        cls, n_rows: int, n_numbers: int, totals: NDArray[np.float64], n_parameters: int = 0
+        cls,
+        n_rows: int,
+        n_numbers: int | None,
+        totals: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+        n_parameters: int = 0,
     ) -> RowDraw | None:
         """The draw of rows that are judged by so many numbers each; None where all calibrate.
+        Without a number, no more are drawn than there must be.
 
-        ``totals`` says how many rows classes have, up to a factor, and ``n_parameters`` how much is
-        learned of them beside factors and intercepts.
+        ``totals`` says how many rows classes have, up to a factor, ``weights`` what they weigh, if
+        not the same, and ``n_parameters`` how much they teach beside factors and intercepts.
         """
-        most = max(MOST_NUMBERS // n_numbers, LEAST_ROWS, PER_PARAMETER * n_parameters)
+        most = MOST_NUMBERS // n_numbers if n_numbers else 0
+        most = max(most, LEAST_ROWS, PER_PARAMETER * n_parameters)
         if n_rows <= most:
             return None
         of_class = np.maximum(n_rows * totals / totals.sum(), 1.0)
-        return cls(np.minimum(np.maximum(most / n_rows, LEAST_OF_CLASS / of_class), 1.0))
+        shares = np.minimum(np.maximum(most / n_rows, LEAST_OF_CLASS / of_class), 1.0)
+        return cls(shares, totals if weights is None else weights)
 
     def places(self, row_ids: NDArray[np.int64], groups: NDArray[Any]) -> NDArray[np.intp]:
         """Places of the rows that are drawn."""
-        return np.flatnonzero(draw_uniform(0, row_ids) < self.shares[groups])
+        draws = draw_uniform(0, row_ids)
+        places = np.flatnonzero(draws < self.shares.max())
+        return places[draws[places] < self.shares[groups[places]]]
 
 
 AnyRows = TypeVar("AnyRows")

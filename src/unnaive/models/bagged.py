@@ -36,8 +36,7 @@ from unnaive.models.ensemble.bags import (
     votes_as_logs,
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import weigh_drawn
-from unnaive.models.ensemble.split import add_pairs
+from unnaive.models.ensemble.left_out import aim_at_more, weigh_drawn
 from unnaive.table.records import Records
 
 
@@ -63,8 +62,9 @@ class BaggedNaiveBayesClassifier(OutOfBag, ScorerAttributes, EnsembleClassifier)
     calibration : {"slope", "none"}, default="slope"
         Whether the mean of the bags is calibrated: its log probabilities are multiplied by one
         factor, and every class has an intercept, such that the classes of rows are most probable,
-        each judged by the bags that it is not in. ``"none"`` is the paper's; without
-        ``bootstrap`` there are no such bags, and nothing is calibrated.
+        each judged by the bags that it is not in; of more than 8,192 rows, some that are drawn by
+        their places. ``"none"`` is the paper's; without ``bootstrap`` there are no such bags, and
+        nothing is calibrated.
     numeric : <rules> or dict, default="mdl"
         How numeric columns are cut, once, for all bags; see `NaiveBayesClassifier`.
     n_bins, bandwidth, alpha, prior_alpha, missing, class_weight, categorical_features, \
@@ -203,16 +203,23 @@ max_categories, grid_limit :
         if not (self.oob_score or calibrates):
             return root
         bags = [self._bag(table, start) for table in drawn if table.totals.any()]
-        n_numbers, totals = len(bags) * start.n_classes, start.summary.counts.totals
-        draw = RowDraw.of(n_rows, n_numbers, totals) if calibrates else None
+        totals = (start.summary.counts.totals, start.coarse.counts.totals)
+        draw = RowDraw.of(n_rows, None, *totals) if calibrates else None
         judge = BagJudge(
             bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
             records.storage, self.n_jobs, None if self.oob_score else draw,
         )  # fmt: skip
-        records.advance(judge, operator.add, "judging")
+        weights = records.advance(judge, operator.add, "judging")
         if self.oob_score:
             self._score(records, n_rows, start)
-        return self._calibrate(root, records, draw) if calibrates else root
+        if not calibrates:
+            return root
+        # Votes on all rows are kept for the score; then those that calibrate are drawn of them.
+        given = (records.storage, start.n_classes, draw if self.oob_score else None)
+        weights = weights + records.advance(
+            partial(votes_as_logs, *given), operator.add, CALIBRATING
+        )
+        return self._calibrate(root, records, start, draw, weights)
 
     def _bag(self, table: CountTable, start: Start) -> Scorer:
         return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
@@ -228,21 +235,30 @@ max_categories, grid_limit :
     def _cast(self) -> Cast:
         return "probabilities" if self.voting == "soft" else "winner"
 
-    def _calibrate(self, root: Node, records: Records[CodedRows], draw: RowDraw | None) -> Node:
+    def _calibrate(
+        self,
+        root: Node,
+        records: Records[CodedRows],
+        start: Start,
+        draw: RowDraw | None,
+        weights: NDArray[np.float64],
+    ) -> Node:
         """The vote calibrated by the rows that some bag judges.
 
         They say how sure to be. How probable classes are on the whole is a matter of all bags:
         those without a row of a rare class find the class rarer than it is.
         """
         n_classes = root.n_outputs
-        step = partial(votes_as_logs, records.storage, n_classes, draw)
-        weights = records.advance(step, add_pairs, CALIBRATING)
         some, every = (
-            judged_visit(records, partial(weigh_drawn, weights, rows_of))
+            judged_visit(records, partial(weigh_drawn, draw, weights, rows_of))
             for rows_of in (judged_by_some, judged_by_all)
         )
         slope = fit_visited(some, n_classes, self.n_jobs).slope
-        return calibrated(root, fit_visited(every, n_classes, self.n_jobs, slope))
+        fitted = fit_visited(every, n_classes, self.n_jobs, slope)
+        totals = (start.summary.counts.totals, start.coarse.counts.totals)
+        more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
+        bag, draws = self._bag(start.coarse.counts, start), (draw, more)
+        return calibrated(root, aim_at_more(fitted, records, _itself, bag, draws, self.n_jobs))
 
     def _score(self, records: Records[CodedRows], n_rows: int, start: Start) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""
@@ -283,6 +299,10 @@ max_categories, grid_limit :
 
 def _as_they_are(rows: CodedRows) -> tuple[CodedRows, int]:
     return rows, rows.n_rows
+
+
+def _itself(rows: CodedRows) -> CodedRows:
+    return rows
 
 
 def _count(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Self
@@ -17,7 +17,7 @@ from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate_values import shift_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.left_out import scorer_without_one
-from unnaive.bayes.scoring import add_scorers, stack_scorers
+from unnaive.bayes.scoring import stack_scorers
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.counts import CountTable
 from unnaive.encode import GRID_LIMIT
@@ -27,9 +27,14 @@ from unnaive.models._base import ScorerAttributes
 from unnaive.models._calibration import RowDraw, check_calibration
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import judge_columns, judge_rounds, places_to_watch
-from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, round_share
-from unnaive.models.ensemble.split import Split, split_rows
+from unnaive.models.ensemble.left_out import (
+    aim_at_more,
+    judge_columns,
+    judge_rounds,
+    places_to_watch,
+)
+from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, add_rounds, round_share
+from unnaive.models.ensemble.split import Split, learning_rows, split_rows
 from unnaive.table import scan_of
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
@@ -67,8 +72,8 @@ class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
         for each column, and ``"values"`` then adds to the evidence of every value of a column as
         much as rows ask for against a pull to none. With ``algorithm="real"`` the rounds
         themselves then weigh rows as if they had not been counted, and take their counts for those
-        of as many equal rows as say as much. None is ``"values"`` for ``"real"``, ``"slope"`` for
-        the others. ``"none"`` is the papers'.
+        of as many equal rows as say as much. Large tables are calibrated by rows drawn by their
+        places. None is ``"values"`` for ``"real"``, ``"slope"`` for others; ``"none"`` the papers'.
     early_stopping : bool, default=False
         Hold rows out and stop when their log loss no longer falls; the best number of rounds is
         kept.
@@ -276,7 +281,7 @@ max_categories, grid_limit :
         """Rounds that add up are one table of evidence; others vote."""
         counts, votes = start.coarse.counts, np.array(boosted.votes)
         if self.algorithm == "real":
-            scorer = _add_rounds(boosted.scorers, boosted.votes, prior)
+            scorer = add_rounds(boosted.scorers, boosted.votes, prior)
             return EvidenceTable(scorer, counts, float(votes.sum()))
         if self.algorithm == "probability":
             stacked = stack_scorers(boosted.scorers)
@@ -287,10 +292,10 @@ max_categories, grid_limit :
     def _draw(self, start: Start, split: Split) -> RowDraw | None:
         """Which rows calibrate."""
         way, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
-        each = self.n_estimators if way == "slope" else 1 + counts.n_attributes
+        n_numbers = None if way == "slope" else (1 + counts.n_attributes) * n_classes
         n_values = counts.counts.shape[1] if way == "values" else 0
-        given = (split.n_learning, each * n_classes, start.summary.counts.totals)
-        return RowDraw.of(*given, n_parameters=n_values * (n_classes - 1))
+        given = (split.n_learning, n_numbers, start.summary.counts.totals, counts.totals)
+        return RowDraw.of(*given, n_values * (n_classes - 1))
 
     def _calibrate(
         self,
@@ -309,9 +314,11 @@ max_categories, grid_limit :
         rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
         judge = partial(judge_rounds, booster.records, algorithm=self.algorithm, n_jobs=self.n_jobs)
         if not isinstance(root, EvidenceTable):
-            return calibrated(root, judge(rounds, draw=draw))
+            draws, scorer = (draw, self._draw_more(start)), boosted.scorers[0]
+            given = (booster.records, learning_rows, scorer, draws, self.n_jobs)
+            return calibrated(root, aim_at_more(judge(rounds, draw=draw), *given))
         prior = self._log_prior(start)
-        scorers = (root.scorer, _add_rounds(without, boosted.votes, prior))
+        scorers = (root.scorer, add_rounds(without, boosted.votes, prior))
         if booster.watch is None:
             return calibrated(root, judge([(*scorers, 1.0)]))
         judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
@@ -329,9 +336,12 @@ max_categories, grid_limit :
             )
         if draw is None:
             return node
-        given = (start.summary.n_rows, start.n_classes, start.summary.counts.totals)
         rounds = [(node.scorer, left_out.scorer, 1.0)]
-        return calibrated(node, judge(rounds, draw=RowDraw.of(*given), slope=1.0))
+        return calibrated(node, judge(rounds, draw=self._draw_more(start), slope=1.0))
+
+    def _draw_more(self, start: Start) -> RowDraw | None:  # to say how probable classes are
+        n_rows, rows = start.summary.n_rows, start.summary.counts.totals
+        return RowDraw.of(n_rows, start.n_classes, rows, start.coarse.counts.totals)
 
     def _log_prior(self, start: Start) -> NDArray[np.float64]:
         return log_prior(start.coarse.counts.totals, self.prior_alpha, None)
@@ -388,11 +398,3 @@ max_categories, grid_limit :
 def _leave_out(start: Start, smoothing: Smoothing, made: Made) -> Scorer:
     """The evidence of a round for a row of each class that was not counted."""
     return scorer_without_one(made.scorer, made.counts, start.coarse.counts, smoothing)
-
-
-def _add_rounds(
-    scorers: Sequence[Scorer], votes: Sequence[float], prior: NDArray[np.float64]
-) -> Scorer:
-    """The evidence of all rounds, and the classes' shares that they begin with."""
-    scorer = add_scorers(scorers, votes)
-    return replace(scorer, log_prior=prior + scorer.log_prior)

@@ -70,9 +70,10 @@ class C45Classifier(TreeClassifier):
         twice, each judged without itself by the nodes on its path, which is too sure, and by a tree
         of the half of the rows that it is not in, drawn by their numbers, which is not sure enough;
         the factor is the geometric mean. Every class has an intercept: shares add up to those of
-        the training rows. Tests that were pruned though they change no prediction are kept where
-        they tell so much of the classes' shares that they pay for their own description: a rare
-        class has leaves where it is less rare. ``"none"`` is Quinlan's tree.
+        the training rows, and a leaf predicts the class that most of its rows have. Tests that were
+        pruned though they change no prediction are kept where they tell so much of the classes'
+        shares that they pay for their own description: a rare class has leaves where it is less
+        rare. ``"none"`` is Quinlan's tree.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :

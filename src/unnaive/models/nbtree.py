@@ -69,7 +69,8 @@ class NBTreeClassifier(FoldedTreeClassifier):
         Whether the evidence of each column is multiplied by a factor of its own, or all evidence by
         one, the same in all leaves, and every class has an intercept, such that the classes of rows
         are most probable, each judged by its leaf as if it had not been counted there; a class that
-        has not occurred in a leaf is then improbable, not impossible. ``"none"`` is the paper's.
+        has not occurred in a leaf is then improbable, not impossible. Large tables are calibrated
+        by rows drawn by their places. ``"none"`` is the paper's.
     categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None

@@ -100,8 +100,8 @@ class BagJudge:
     n_jobs: int | None
     draw: RowDraw | None = None
 
-    def __call__(self, rows: CodedRows, _state: Any) -> tuple[BagVotes, int]:
-        rows, _ = draw_rows(self.draw, rows, self.n_classes, self.storage)
+    def __call__(self, rows: CodedRows, _state: Any) -> tuple[BagVotes, NDArray[np.float64]]:
+        rows, drawn = draw_rows(self.draw, rows, self.n_classes, self.storage)
         judged, everyone = empty_rows(rows, self.n_classes, self.storage), None
         if self.all_too:
             everyone = empty_rows(rows, self.n_classes, self.storage)
@@ -111,18 +111,18 @@ class BagJudge:
             partial(cast_votes, self.cast), self.n_jobs,
             None if everyone is None else everyone.scores,
         )  # fmt: skip
-        return BagVotes(judged, everyone), 0
+        return BagVotes(judged, everyone), drawn
 
 
 def votes_as_logs(
     storage: Storage, n_classes: int, draw: RowDraw | None, rows: CodedRows, votes: BagVotes
-) -> tuple[BagVotes, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """The step from votes to logarithms of those of rows that calibrate; see `draw_rows`."""
-    some, weights = draw_rows(draw, rows, n_classes, storage)
+) -> tuple[BagVotes, NDArray[np.float64]]:
+    """The step from votes to logarithms of them, or of those on rows that are drawn now."""
+    some, drawn = draw_rows(draw, rows, n_classes, storage)
     if some.n_rows < len(votes.judged.groups):
         assert draw is not None
         votes = votes.take(draw.places(rows.row_ids, rows.groups))
-    return votes.as_logs(storage), weights
+    return votes.as_logs(storage), drawn
 
 
 def judged_by_some(_record: Any, votes: BagVotes) -> JudgedRows:

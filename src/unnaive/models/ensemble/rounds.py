@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
 from unnaive.bayes.coded import coded_scores, judge, own_probabilities
-from unnaive.bayes.scoring import LEAST_SHARE, log_probabilities, probabilities
+from unnaive.bayes.scoring import LEAST_SHARE, add_scorers, log_probabilities, probabilities
 from unnaive.counts import CountTable
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
@@ -389,3 +389,11 @@ def _foresee(
 
 def _without_outlook(_record: SplitRows, state: RowState) -> tuple[RowState, int]:
     return replace(state, outlook=None), 0
+
+
+def add_rounds(
+    scorers: Sequence[Scorer], votes: Sequence[float], prior: NDArray[np.float64]
+) -> Scorer:
+    """The evidence of all rounds, and the classes' shares that they begin with."""
+    scorer = add_scorers(scorers, votes)
+    return replace(scorer, log_prior=prior + scorer.log_prior)
