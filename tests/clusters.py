@@ -99,10 +99,12 @@ def few_are_many(monkeypatch: Any) -> None:
 
 
 def only_labels(real: Any) -> Any:
-    """The passes of a source that bring something of each row here: labels of clusters alone."""
+    """The passes of a source that bring something of rows here: labels of clusters, and what a
+    tree says of as many rows as calibrate it.
+    """
 
     def each(self: Any, fn: Any, name: str = "coding rows") -> Any:
-        assert name == "labelling", "rows come here"
+        assert name in ("labelling", "calibrating"), "rows come here"
         return real(self, fn, name)
 
     return each

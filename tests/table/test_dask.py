@@ -63,6 +63,7 @@ from unnaive.table.passes import WorkerPass
 from unnaive.table.records import _size
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
+BOOSTED = BoostedNaiveBayesClassifier(n_estimators=3, early_stopping=True, random_state=1)
 FEW_FOLDS = clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2)
 pytestmark = pytest.mark.usefixtures("dask_client")
 
@@ -198,13 +199,12 @@ def test_large_nodes_on_workers_are_not_searched_again_after_a_crash(monkeypatch
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
-def test_rows_drawn_for_calibration_are_the_same_on_workers(calibration, monkeypatch):
+@pytest.mark.parametrize("model", [BOOSTED, GROWN[0]])
+def test_rows_drawn_for_calibration_are_the_same_on_workers(model, calibration, monkeypatch):
     table = awkward_table(seed=2)
     monkeypatch.setattr(_calibration, "MOST_NUMBERS", 1)
     monkeypatch.setattr(_calibration, "LEAST_ROWS", 100)
-    estimator = BoostedNaiveBayesClassifier(
-        n_estimators=3, calibration=calibration, early_stopping=True, random_state=1
-    )
+    estimator = clone(model).set_params(calibration=calibration)
     frame = parted(as_pandas(table), MANY[3])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))

@@ -247,20 +247,6 @@ def judge_left_out(
     return join_records(parts).weigh_classes(np.sum(weights, axis=0))
 
 
-def fit_slope_away(
-    node: Node,
-    without: Node,
-    source: Source,
-    labels: Labels,
-    factor: NDArray[np.float64],
-    weigh: Callable[[Block], NDArray[np.float64]],
-    n_jobs: int | None = None,
-) -> Calibration | None:
-    """The calibration by `judge_left_out` of rows that stay where they are: see `fit_away`."""
-    judge = _Judge(node, without, labels, factor, False, weigh, n_jobs)
-    return fit_away(source, judge, node.n_outputs, n_jobs)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _Judge:
     """How the rows of a block are judged; see `judge_left_out`."""

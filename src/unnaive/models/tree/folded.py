@@ -22,7 +22,7 @@ from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds, why_together
 from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration, fit_slope_away, judge_left_out
+from unnaive.models._calibration import check_calibration, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._seeding import draw_seed
 from unnaive.models.tree.away import AwayGrower, keep_coded
@@ -205,19 +205,15 @@ class FoldedTreeClassifier(TreeClassifier):
         labels, weights = summary.labels, row_factor(summary, factor)
         if weigh is None:
             weigh = partial(weigh_block, labels, weights, whole_weight(summary, factor))
-            if self.calibration == "slope":
-                given = (pooled, without, source, labels, weights, weigh, self.n_jobs)
-                slope = fit_slope_away(*given)
-                if slope is not None:
-                    return calibrated(pooled, slope)
         judge = partial(
             judge_left_out, source=source, labels=labels, factor=weights, n_rows=n_rows,
             n_jobs=self.n_jobs, weigh=weigh, totals=summary.counts.totals,
         )  # fmt: skip
-        judged = judge(pooled, without, by_column=self.calibration == "columns")
+        by_column = self.calibration == "columns"
+        judged = judge(pooled, without, by_column=by_column)
         calibration = judged.fit(self.n_jobs)
         node = calibrated(pooled, calibration)
-        if len(judged.groups) == n_rows:
+        if not by_column or len(judged.groups) == n_rows:
             return node
         # How probable classes are on the whole is a matter of more rows than are kept by column.
         every = judge(node, calibrated(without, calibration))
