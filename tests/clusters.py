@@ -98,7 +98,7 @@ def few_are_many(monkeypatch: Any) -> None:
     monkeypatch.setattr(tree_away, "CELLS", 100_000)
 
 
-def only_labels(real: Any) -> Any:
+def no_rows_come(real: Any) -> Any:
     """The passes of a source that bring something of rows here: labels of clusters, and what a
     tree says of as many rows as calibrate it.
     """

@@ -31,7 +31,7 @@ from clusters import (
     interrupt,
     kill_once,
     many_numbers,
-    only_labels,
+    no_rows_come,
     press_at_a_round,
     slices,
 )
@@ -142,7 +142,7 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
 def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_parts, monkeypatch):
     few_are_many(monkeypatch)
     table = awkward_table(seed=2)
-    monkeypatch.setattr(DaskSource, "each", only_labels(DaskSource.each))
+    monkeypatch.setattr(DaskSource, "each", no_rows_come(DaskSource.each))
     frame = parted(as_pandas(table), MANY[n_parts])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))

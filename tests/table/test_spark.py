@@ -19,7 +19,7 @@ from clusters import (
     interrupt,
     kill_once,
     many_numbers,
-    only_labels,
+    no_rows_come,
     press_at_a_round,
 )
 from helpers import assert_same_model
@@ -86,7 +86,7 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
 ):
     seven.count()
     before = cached(spark)
-    monkeypatch.setattr(SparkSource, "each", only_labels(SparkSource.each))
+    monkeypatch.setattr(SparkSource, "each", no_rows_come(SparkSource.each))
     with monkeypatch.context() as patched:
         marker = kill_once(patched, SparkRecords, "advance", 3, tmp_path)
         assert_same_model(*both(QUICK[0], table, seven, weight="weight", where="workers"))
