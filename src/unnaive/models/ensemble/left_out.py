@@ -198,7 +198,7 @@ def judge_columns(
     """
     room, n_classes = records.storage, len(scorers[0].log_prior)
     n_left, totals = records.advance(partial(_watch, n_classes, room), add_pairs, CALIBRATING)
-    # What evidence is made of is a third of it: that is what comes here from workers.
+    # Evidence is larger than what it is made of, which therefore comes here from workers.
     parts = list(records.each(state_rows))
     judged = _room_for(parts, n_classes, len(scorers[0].terms), room)
     at = 0
