@@ -6,8 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.compile import kernel
-from unnaive.models.tree.c45_kernels import Nodes, Table, edges_of, judge, send, sides, weigh
-from unnaive.models.tree.gain_kernels import cells_of, choose
+from unnaive.models.tree.c45_kernels import (
+    Nodes,
+    Table,
+    best_judged,
+    edges_of,
+    judge,
+    send,
+    sides,
+    weigh,
+)
+from unnaive.models.tree.gain_kernels import cells_of
 
 
 @kernel
@@ -90,16 +99,14 @@ def best_counted_test(
     ratio: bool,
     ready: NDArray[np.float64],
 ) -> tuple[int, float, int]:
-    """The attribute to ask by the class weights of each code, -1 for none; what it is worth; a
-    number's threshold.
-    """
+    """The attribute to ask by the class weights of each code; see `best_judged`."""
     n_attributes = len(table.sizes)
     gain, info = np.zeros(n_attributes), np.zeros(n_attributes)
-    possible, cut = np.zeros(n_attributes, np.bool_), np.zeros(n_attributes, np.int64)
+    possible = np.zeros(n_attributes, np.bool_)
+    below, above = np.zeros(n_attributes, np.int64), np.zeros(n_attributes, np.int64)
     for j in range(n_attributes):
         cells, counts = cells_of(sums[offsets[j] : offsets[j + 1]].copy())
-        gain[j], info[j], possible[j], cut[j] = judge(
-            table, j, cells, counts, items, min_rows, penalty, by_ratio, ready
+        gain[j], info[j], possible[j], below[j], above[j] = judge(
+            table.numeric[j], cells, counts, items, min_rows, penalty, by_ratio, ready
         )
-    best, worth = choose(gain, info, possible, table.ordinary, ratio)
-    return best, worth, cut[best]
+    return best_judged(table, gain, info, possible, below, above, ratio)

@@ -172,8 +172,7 @@ def weigh(
 
 @kernel
 def judge(
-    table: Table,
-    j: int,
+    numeric: bool,
     cells: NDArray[np.int64],
     counts: NDArray[np.float64],
     items: float,
@@ -181,17 +180,36 @@ def judge(
     penalty: bool,
     by_ratio: bool,
     ready: NDArray[np.float64],
-) -> tuple[float, float, bool, int]:
-    """Gain and split information of asking an attribute, whether it may be asked, and where a
-    number is cut; counts (IN) are the class weights of its codes.
+) -> tuple[float, float, bool, int, int]:
+    """Gain and split information of asking an attribute, whether it may be asked, and between which
+    codes a number is cut; counts (IN) are the class weights of its codes.
     """
-    if not table.numeric[j]:
+    if not numeric:
         gain, info, possible = judge_values(counts, items, min_rows, ready)
-        return gain, info, possible, 0
+        return gain, info, possible, 0, 0
     gain, info, at = judge_number(counts, items, min_rows, penalty, by_ratio, ready)
     if at < 0:
-        return gain, info, False, 0
-    return gain, info, True, _threshold_code(table, j, cells[at], cells[at + 1])
+        return gain, info, False, 0, 0
+    return gain, info, True, cells[at], cells[at + 1]
+
+
+@kernel
+def best_judged(
+    table: Table,
+    gain: NDArray[np.float64],
+    info: NDArray[np.float64],
+    possible: NDArray[np.bool_],
+    below: NDArray[np.int64],
+    above: NDArray[np.int64],
+    ratio: bool,
+) -> tuple[int, float, int]:
+    """The attribute to ask by what `judge` says of all, -1 for none; what it is worth; a number's
+    threshold.
+    """
+    best, worth = choose(gain, info, possible, table.ordinary, ratio)
+    if best < 0 or not table.numeric[best]:
+        return best, worth, 0
+    return best, worth, _threshold_code(table, best, below[best], above[best])
 
 
 @kernel
@@ -207,18 +225,18 @@ def _best_test(
     ratio: bool,
     ready: NDArray[np.float64],
 ) -> tuple[int, float, int]:
-    """The attribute to ask of these rows, -1 for none; what it is worth; a number's threshold."""
+    """The attribute to ask of these rows; see `best_judged`."""
     n_attributes = len(table.sizes)
     gain, info = np.zeros(n_attributes), np.zeros(n_attributes)
-    possible, cut = np.zeros(n_attributes, np.bool_), np.zeros(n_attributes, np.int64)
+    possible = np.zeros(n_attributes, np.bool_)
+    below, above = np.zeros(n_attributes, np.int64), np.zeros(n_attributes, np.int64)
     items = weight.sum()
     for j in range(n_attributes):
         cells, counts = count(table.codes[j], rows, groups, weight, table.sizes[j], n_classes)
-        gain[j], info[j], possible[j], cut[j] = judge(
-            table, j, cells, counts, items, min_rows, penalty, by_ratio, ready
+        gain[j], info[j], possible[j], below[j], above[j] = judge(
+            table.numeric[j], cells, counts, items, min_rows, penalty, by_ratio, ready
         )
-    best, worth = choose(gain, info, possible, table.ordinary, ratio)
-    return best, worth, cut[best]
+    return best_judged(table, gain, info, possible, below, above, ratio)
 
 
 @kernel
