@@ -102,9 +102,8 @@ def best_threshold(
         in_right += _bits(total[c], ready)
     whole = _bits(known, ready) - in_right
     tie = TIE * (_bits(known, ready) + 1.0)
-    gains = np.empty(len(table) if by_ratio else 0)  # of the cuts tried, with
-    lefts = np.empty(len(gains))  # the weight on their left
-    cells = np.empty(len(gains), dtype=np.int64)  # and the last cell there
+    # Gains of the cuts tried, the weight on their left, and the last cell there.
+    cuts = np.empty((3, len(table) if by_ratio else 0))
     best, best_left, at, tries = np.inf, 0.0, -1, 0
     for k in range(len(table) - 1):
         for c in range(n_classes):
@@ -121,13 +120,13 @@ def best_threshold(
             break
         bits = _bits(n_left, ready) - in_left + _bits(known - n_left, ready) - in_right
         if by_ratio:
-            gains[tries], lefts[tries], cells[tries] = whole - bits, n_left, k
+            cuts[0, tries], cuts[1, tries], cuts[2, tries] = whole - bits, n_left, k
         elif bits < best - tie:
             best, best_left, at = bits, n_left, k
         tries += 1
     if by_ratio and tries:
-        i = _best_ratio(gains[:tries], lefts[:tries], known, items, ready)
-        return gains[i], lefts[i], cells[i], tries
+        i = _best_ratio(cuts[0, :tries], cuts[1, :tries], known, items, ready)
+        return cuts[0, i], cuts[1, i], int(cuts[2, i]), tries
     return whole - best, best_left, at, tries
 
 
