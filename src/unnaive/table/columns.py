@@ -55,6 +55,7 @@ def describe_column(
     """What a column holds, and how it is used: by its type, unless it is ``forced`` to be
     categories. That it is ``coded`` does not declare it to be categories.
     """
+    column = _plain_numbers(column)
     order = () if forced or coded else order_of(column)
     if order and not has_no_value(column):
         return Column(name, "numeric", "level", order)
@@ -206,7 +207,7 @@ def read_numeric(column: Native, spec: Column) -> NDArray[np.float64]:
     """Values as contiguous float64, NaN where missing."""
     if spec.family == "level":
         return _read_levels(column, spec)
-    column = _as_numbers(column)
+    column = _as_numbers(_plain_numbers(column))
     try:
         if isinstance(column, nw.Series):
             values = _numeric_series(column, spec)
@@ -227,6 +228,17 @@ def _read_levels(column: Native, spec: Column) -> NDArray[np.float64]:
     raw = read_categorical(column, spec)
     places = np.array([np.nan, *(place.get(value, np.nan) for value in raw.values)])
     return read_only(places[raw.slots])
+
+
+def _plain_numbers(column: Native) -> Native:
+    """Numbers that pandas keeps in an array of NumPy as that; other columns as they are.
+
+    To ask narwhals what it is takes as long as counting many rows.
+    """
+    native = column.to_native() if isinstance(column, nw.Series) else None
+    dtype = getattr(native, "dtype", None)
+    plain = isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+    return np.asarray(native) if plain else column
 
 
 def _as_numbers(column: Native) -> Native:
