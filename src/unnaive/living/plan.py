@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.atomic import replacing
+from unnaive.counts.summary import Summary
 from unnaive.encode import Categories, Grid
 from unnaive.models import NaiveBayesClassifier
 from unnaive.table import Column, Schema
@@ -91,7 +92,7 @@ class Plan:
         With ``values``, its classes, categories and ranges of numbers are in the plan: of rows
         that are no secret.
         """
-        if not isinstance(model, NaiveBayesClassifier):
+        if not isinstance(getattr(model, "summary_", None), Summary):
             raise TypeError(
                 f"a plan is made of a fitted NaiveBayesClassifier; got {type(model).__name__}."
             )

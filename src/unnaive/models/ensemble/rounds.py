@@ -16,6 +16,7 @@ from unnaive.bayes import Scorer
 from unnaive.bayes.coded import coded_scores, judge, own_probabilities
 from unnaive.bayes.scoring import LEAST_SHARE, add_scorers, log_probabilities, probabilities
 from unnaive.counts import CountTable
+from unnaive.counts.exact import exact_parts
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress
@@ -26,7 +27,6 @@ from unnaive.models.ensemble.weights import (
     RowState,
     RowWeights,
     Verdict,
-    exact_parts,
 )
 from unnaive.pack import Objects
 from unnaive.table.storage import Storage

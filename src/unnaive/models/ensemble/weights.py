@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
 from unnaive.counts.coded import GRAIN, CodedRows, count_coded
+from unnaive.counts.exact import exact_parts
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import draw_uniform
 from unnaive.models.ensemble import kernels
@@ -77,18 +78,6 @@ class _Sums(NamedTuple):
 
     totals: Numbers
     squares: Numbers
-
-
-def exact_parts(values: Sequence[float]) -> Numbers:
-    """A few numbers with the same sum as many, exactly."""
-    parts: list[float] = []
-    every = list(values)
-    while total := math.fsum(every):
-        parts.append(total)
-        if not math.isfinite(total):
-            break
-        every.append(-total)
-    return parts
 
 
 def _itself(record: Any) -> Any:
