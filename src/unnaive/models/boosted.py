@@ -290,11 +290,11 @@ max_categories, grid_limit :
         return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 
     def _draw(self, start: Start, split: Split) -> RowDraw | None:
-        """Which rows calibrate."""
+        """Which rows calibrate: few of votes, more of means, which naive Bayes answers less like."""
         way, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
-        n_numbers = None if way == "slope" else (1 + counts.n_attributes) * n_classes
+        each = 1 + counts.n_attributes if way != "slope" else 4 * (self.algorithm == "probability")
         n_values = counts.counts.shape[1] if way == "values" else 0
-        given = (split.n_learning, n_numbers, start.summary.counts.totals, counts.totals)
+        given = (split.n_learning, each * n_classes, start.summary.counts.totals, counts.totals)
         return RowDraw.of(*given, n_values * (n_classes - 1))
 
     def _calibrate(
