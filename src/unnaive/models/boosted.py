@@ -290,7 +290,7 @@ max_categories, grid_limit :
         return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
 
     def _draw(self, start: Start, split: Split) -> RowDraw | None:
-        """Which rows calibrate: few of votes, more of means, which naive Bayes answers less like."""
+        """Which rows calibrate: few of votes, more of means, which naive Bayes is less like."""
         way, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
         each = 1 + counts.n_attributes if way != "slope" else 4 * (self.algorithm == "probability")
         n_values = counts.counts.shape[1] if way == "values" else 0
