@@ -57,7 +57,7 @@ def _seconds(study: Study, found: Any) -> Table:
     """The paper prints no times; a reader wants to know what kernels cost."""
     wide = found.pivot_table("cpu", "set", "method", sort=False)
     order = [m for m in study.parts["accuracy"].methods if m in wide]
-    texts = as_rows(wide[order], 2, {f"sum of {len(wide)}": wide[order].sum()})
+    texts = as_rows(wide[order], 2, {f"sum of {len(wide)}": wide[order].sum(skipna=False)})
     note = "Processor seconds of one run of all folds, learning and testing, one thread."
     return Table("What it costs", ["set", *order], texts, note, 1)
 
@@ -71,11 +71,16 @@ def _table(study: Study, wide: Any, found: Any) -> Table:
     rows = []
     for name, row in wide.iterrows():
         told = study.sets.get(str(name), {})
-        cells = [f"{row[m]:.1f} ±{spread[name, m]:.1f} ({nodes.loc[name, m]:.0f})" for m in methods]
+        cells = [
+            f"{row[m]:.1f} ±{spread[name, m]:.1f} ({nodes.loc[name, m]:.0f})"
+            if (name, m) in spread
+            else ""
+            for m in methods
+        ]
         paper = [number(v, 1) for v in told.get("paper", [])] or ["", "", ""]
         kinds = f"{told.get('continuous', '')} + {told.get('discrete', '')}"
         rows.append([told.get("title", str(name)), kinds, *cells, *paper])
-    mean = [number(wide[m].mean()) for m in methods]
+    mean = [number(wide[m].mean(skipna=False)) for m in methods]  # of all sets, or none
     said = [told["paper"] for n, told in study.sets.items() if n in wide.index]
     theirs = [number(sum(p[k] for p in said) / len(said)) if said else "" for k in range(3)]
     rows.append([f"mean of {len(wide)}", "", *mean, *theirs])
@@ -86,7 +91,8 @@ def _table(study: Study, wide: Any, found: Any) -> Table:
         'judged by its utility, and with the paper\'s stopping rule read as "both": nodes of more '
         "than 30 rows are then always split."
     )
-    return Table("Table 1: accuracies", columns, rows, note, 1)
+    gaps = " What is empty was not measured." if wide[methods].isna().any(axis=None) else ""
+    return Table("Table 1: accuracies", columns, rows, note + gaps, 1)
 
 
 def _deviation(folds: list[list[float]]) -> float:
