@@ -121,10 +121,11 @@ class _Regression:
         # Not at a power of two, where a sum of weights might lie on either side.
         bits = 52 - math.frexp(1.1 * self.weight)[1]
         if factors:
-            add = partial(_add_products, fill_products, _FINE)
+            lines = 1 if size - n == 2 else size - n
+            add = partial(_add_products, fill_products, (lines, n), _FINE)
             lower[:n, :n] = self._add_up(add, point, 2.0 ** (17 - bits)).reshape(n, n)
         if classes:
-            add = partial(_add_products, fill_shares, 2.0 ** (bits // 2))
+            add = partial(_add_products, fill_shares, (1, size - n), 2.0 ** (bits // 2))
             lower[n:, n:] -= self._add_up(add, point, 2.0**-bits).reshape(size - n, size - n)
         return lower + np.tril(lower, -1).T + np.diag(self.pull)
 
@@ -189,16 +190,18 @@ def _add_curvature(
 
 def _add_products(
     fill: Callable[..., None],
+    shape: tuple[int, int],
     fine: float,
     rows: Rows,
     base: NDArray[np.float64],
     point: NDArray[np.float64],
     scale: float,
 ) -> NDArray[np.int64]:
-    """The lower triangle of what pairs of factors have in the Hessian, or pairs of classes."""
-    n_classes, n_factors = len(base), len(point) - len(base)
-    lines, width = (1, n_classes) if fill is fill_shares else (n_classes, n_factors)
-    lines = 1 if n_classes == 2 else lines
+    """The lower triangle of what pairs of factors have in the Hessian, or pairs of classes.
+
+    ``shape`` is that of the matrices which ``fill`` makes of each row.
+    """
+    lines, width = shape
     out = np.zeros((width, width))
     for part in stretches(len(rows[1]), max(MATRIX // (lines * width), 1)):
         some = [array[part] for array in rows]

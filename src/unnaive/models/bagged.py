@@ -36,7 +36,8 @@ from unnaive.models.ensemble.bags import (
     votes_as_logs,
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import aim_at_more, weigh_drawn
+from unnaive.models.ensemble.left_out import match_base_rates, weigh_drawn
+from unnaive.models.ensemble.weights import itself
 from unnaive.table.records import Records
 
 
@@ -258,7 +259,7 @@ max_categories, grid_limit :
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
         more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
-        return calibrated(root, aim_at_more(fitted, records, _itself, bag, draws, self.n_jobs))
+        return calibrated(root, match_base_rates(fitted, records, itself, bag, draws, self.n_jobs))
 
     def _score(self, records: Records[CodedRows], n_rows: int, start: Start) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""
@@ -299,10 +300,6 @@ max_categories, grid_limit :
 
 def _as_they_are(rows: CodedRows) -> tuple[CodedRows, int]:
     return rows, rows.n_rows
-
-
-def _itself(rows: CodedRows) -> CodedRows:
-    return rows
 
 
 def _count(

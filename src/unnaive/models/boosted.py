@@ -28,9 +28,9 @@ from unnaive.models._calibration import RowDraw, check_calibration
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import (
-    aim_at_more,
     judge_columns,
     judge_rounds,
+    match_base_rates,
     places_to_watch,
 )
 from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, add_rounds, round_share
@@ -316,7 +316,7 @@ max_categories, grid_limit :
         if not isinstance(root, EvidenceTable):
             draws, scorer = (draw, self._draw_more(start)), boosted.scorers[0]
             given = (booster.records, learning_rows, scorer, draws, self.n_jobs)
-            return calibrated(root, aim_at_more(judge(rounds, draw=draw), *given))
+            return calibrated(root, match_base_rates(judge(rounds, draw=draw), *given))
         prior = self._log_prior(start)
         scorers = (root.scorer, add_rounds(without, boosted.votes, prior))
         if booster.watch is None:

@@ -64,7 +64,7 @@ def weigh_drawn(
     return replace(rows, weight=rows.weight * share_factor(drawn, draw.weights)[rows.groups])
 
 
-def aim_at_more(
+def match_base_rates(
     calibration: Calibration,
     records: Records[Any],
     rows_of: Callable[[Any], CodedRows],

@@ -80,7 +80,8 @@ class _Sums(NamedTuple):
     squares: Numbers
 
 
-def _itself(record: Any) -> Any:
+def itself(record: Any) -> Any:
+    """The rows of a record that is rows."""
     return record
 
 
@@ -106,7 +107,7 @@ class RowWeights:
         self,
         records: Records[Any],
         n_jobs: int | None = None,
-        rows_of: Callable[[Any], Rows] = _itself,
+        rows_of: Callable[[Any], Rows] = itself,
         watch: Callable[[Any], NDArray[np.intp]] | None = None,
         squares: bool = False,
     ) -> None:
