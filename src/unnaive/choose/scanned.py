@@ -26,6 +26,7 @@ from unnaive.table.scan import CLUSTERS, Scan, kind_of
 from unnaive.table.source import join_answers
 from unnaive.table.storage import Storage, join, stretches
 
+BY_NUMBERS = "rows of folds are named by their numbers"  # why they come to the driver
 SOME_PASSES = 4  # that a fit takes over the rows, where a model does not say how many
 
 
@@ -145,7 +146,7 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
     seconds = time.perf_counter() - start
     n, ids = kinds.n_rows, rows.row_ids  # ascending
     places = len(ids) == n and (ids[0], ids[-1]) == (0, n - 1)
-    log_brought("a comparison or a pool", "rows of folds are named by their numbers", scan)
+    log_brought("a comparison or a pool", BY_NUMBERS, scan)
     return ScannedRows(
         kinds.schema, labels, rows.groups, rows.weight, rows.row_ids, source.storage,
         _picked(scan, source, rows.row_ids), n_jobs, seconds,
