@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 KERNELS := $(shell grep -rlE '@kernel|numba' src --include='*.py')
 MACHINE_CODE := src/unnaive/machine_code
 
+# Whatever the shell says: processes that tests start read the bytecode that the first one has left.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz fuzz-sources bounds docs wheel clean
 
 define install

@@ -84,10 +84,10 @@ def test_a_change_of_settings_or_rows_is_measured_again(data, tmp_path, monkeypa
 
 
 def test_two_processes_find_what_one_finds(data, tmp_path):
-    one, two = work_on(data, tmp_path / "1"), work_on(data, tmp_path / "2")
+    one, two = (work_on(data, tmp_path / k, seeds=1) for k in "12")
     run(one, tmp_path / "1" / "out", jobs=1)
     run(two, tmp_path / "2" / "out", jobs=2)
-    found = [work_on(data, tmp_path / k).done for k in "12"]
+    found = [work_on(data, tmp_path / k, seeds=1).done for k in "12"]
     assert found[0].keys() == found[1].keys()
     for task, record in found[0].items():
         assert record["folds"] == found[1][task]["folds"]

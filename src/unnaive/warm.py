@@ -66,7 +66,9 @@ def works() -> dict[str, Callable[[], None]]:
         "shapes": _use_shapes,
         "options": _use_options,
         "workers": _use_workers,
+        "explanations": _use_explanations,
         "timeline": _use_timeline,
+        "drift": _use_drift,
         "csv": _use_csv,
     }
     return {**{name: partial(_use, make) for name, make in makers.items()}, **others}
@@ -103,10 +105,12 @@ def _use_shapes() -> None:
     for model, n_classes in itertools.product(models, (2, 20)):
         X = np.hstack([numbers + y[:, None] % n_classes, many, few])
         model().fit(X, y % n_classes).predict_proba(X)
-    for numeric, weight in itertools.product(("mdl", "gaussian", "kernel"), (None, y + 0.5)):
+    wide = np.hstack([numbers] * 3)  # of which a few columns are summed at a time
+    rules, weights = ("mdl", "gaussian", "kernel"), (None, y + 0.5)
+    for numeric, weight, X in itertools.product(rules, weights, (numbers, wide)):
         learner = NaiveBayesClassifier(numeric=numeric)
-        learner.partial_fit(numbers, y, sample_weight=weight)
-        learner.partial_fit(numbers + 1, y, sample_weight=weight).predict_proba(numbers)
+        learner.partial_fit(X, y, sample_weight=weight)
+        learner.partial_fit(X + 1, y, sample_weight=weight).predict_proba(X)
 
 
 def _use_options() -> None:
@@ -162,12 +166,44 @@ def _use_workers() -> None:
         away.SMALL, c45_away.FEW = sizes
 
 
+def _use_explanations() -> None:
+    """Why rows of categories of one and of two bytes are answered so, and what matters."""
+    from unnaive import (
+        NaiveBayesClassifier,
+        RandomForestClassifier,
+        UnnaiveBayesClassifier,
+        evidence_of,
+        explain_rows,
+        importance_of,
+    )
+
+    many = np.random.default_rng(0).integers(0, 300, 400).astype(str).astype(object)
+    for X, y, _ in tables():
+        X[:, 5] = many
+        for make in (NaiveBayesClassifier, RandomForestClassifier, UnnaiveBayesClassifier):
+            model = make().fit(X, y)
+            explain_rows(model, X, top=2)
+            importance_of(model, X)
+            evidence_of(model)
+            model.feature_importances_  # noqa: B018
+
+
 def _use_timeline() -> None:
     from unnaive import Timeline
 
     for X, y, weight in tables():
         for weights in (None, weight):
             Timeline(100).fit(X, y, weights).model()
+
+
+def _use_drift() -> None:
+    from unnaive import NaiveBayesClassifier, drift
+
+    for X, y, _ in tables():
+        model = NaiveBayesClassifier().fit(X, y)
+        drift(model, X[:200], y[:200])
+        drift(model, X[:200])
+        model.forget(X[:100], y[:100])
 
 
 def _use_csv() -> None:

@@ -161,7 +161,7 @@ def test_other_signals_to_stop_leave_nothing_half_written_either(work, number):
 def test_output_to_the_null_device_works_and_leaves_it(work):
     for args in (
         ["predict", "nb.unv", "loans.csv", "-o", os.devnull],
-        ["fit", "loans.csv", "-t", "outcome", "--cv", 0, "-o", os.devnull],
+        ["fit", "loans.csv", "-t", "outcome", "-m", "nb", "--cv", 0, "-o", os.devnull],
         ["sql", "nb.unv", "-o", os.devnull],
     ):
         asked = start(*args)

@@ -109,6 +109,7 @@ def test_values_come_back_with_their_types(value):
         np.arange(3, dtype=">i4"),
         np.arange(10.0)[::2],
         np.zeros(100_000),
+        np.zeros(100_000, dtype=bool),
     ],
     ids=lambda a: f"{a.dtype}{a.shape}",
 )

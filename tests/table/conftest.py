@@ -4,6 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+# What workers need is imported once: they are copies of a process that has it.
+WORKERS_HAVE = [
+    "distributed",
+    "dask.dataframe",
+    "pyarrow.parquet",
+    "unnaive.common.jit",
+    "unnaive.models.boosted",
+    "unnaive.models.tree.away_rows",
+    "unnaive.table.dask_records",
+]
+
 
 @pytest.fixture(scope="session")
 def dask_client():
@@ -18,16 +29,19 @@ def dying_client():
 
 
 def _cluster():
+    dask = pytest.importorskip("dask")
     distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            memory_limit=0,
-            silence_logs="CRITICAL",
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        distributed.utils.get_mp_context().set_forkserver_preload(WORKERS_HAVE)
+        with (
+            distributed.LocalCluster(
+                n_workers=2,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                memory_limit=0,
+                silence_logs="CRITICAL",
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import check_ascending
+from unnaive.common.compile import read_only
 from unnaive.encode import kernels
 from unnaive.table import Column
 from unnaive.table.codes import code_dtype
@@ -37,7 +38,7 @@ class Bins:
     def codes(self, values: NDArray[np.float64], column: Column) -> NDArray[Any]:
         """Slot of each value; infinite values are refused."""
         codes = np.empty(len(values), dtype=code_dtype(self.size))
-        infinite = kernels.bin_codes(values, self.cuts, codes)
+        infinite = kernels.bin_codes(read_only(values), read_only(self.cuts), codes)
         if infinite >= 0:
             raise infinite_error(column, values[infinite])
         return codes

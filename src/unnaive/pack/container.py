@@ -282,7 +282,8 @@ def _read_array(file: BinaryIO, entry: Entry) -> NDArray[Any]:
     dtype = np.dtype(entry.dtype)
     if entry.packed:
         planes = np.frombuffer(_inflate(data, _n_bytes(entry)), dtype=np.uint8)
-        memory = np.ascontiguousarray(planes.reshape(dtype.itemsize, -1).T).reshape(-1)
+        # A copy also of single bytes: kernels are compiled for arrays that can be written to.
+        memory = np.array(planes.reshape(dtype.itemsize, -1).T, order="C").reshape(-1)
     else:
         memory = np.frombuffer(bytearray(data), dtype=np.uint8)
     if dtype.kind == "b" and (memory > 1).any():

@@ -106,8 +106,8 @@ class Block:
         """Several numeric columns as rows x columns, without a copy where rows are stored so."""
         m = self.matrix
         if m is not None and m.dtype == np.float64 and len(js) == js[-1] - js[0] + 1:
-            return m[:, js[0] : js[-1] + 1]
-        return np.stack([self.numeric(j) for j in js]).T
+            return read_only(m[:, js[0] : js[-1] + 1])
+        return read_only(np.stack([self.numeric(j) for j in js]).T)
 
     def categorical(self, j: int) -> RawCodes:
         """Codes and values of one categorical column."""
