@@ -18,6 +18,7 @@ from pathlib import Path
 import pyarrow.parquet  # noqa: F401  before processes are made of this one
 
 import unnaive
+import unnaive.common.jit  # with Numba, for the same reason
 import unnaive.table.files
 from unnaive.models.boost import rounds
 from unnaive.pack import Journal

@@ -277,16 +277,18 @@ assert ("numba.np.arrayobj" in sys.modules) != machine_code.FOLDER.exists()
 
 
 def test_models_have_the_same_bytes_as_with_compiled_kernels(tmp_path, capfd):
-    warm.main(["--into", str(tmp_path / "built"), "--jobs", "1", "nb"])
-    assert "1/1 nb: " in capfd.readouterr().out
-    files = {}
-    for folder, cache in [("built", str(tmp_path / "none")), ("absent", None)]:
+    built = machine_code.FOLDER  # by `make`, if it is of these sources
+    if machine_code.built_from(built / machine_code.target_name()) != warm._sources():
+        built = tmp_path / "built"
+        warm.main(["--into", str(built), "--jobs", "1", "nb"])
+        assert "1/1 nb: " in capfd.readouterr().out
+    found = []
+    for folder, cache in [(built, str(tmp_path / "none")), (tmp_path / "absent", None)]:
         environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
-        arguments = [str(tmp_path / folder), str(tmp_path / f"{folder}.model")]
-        command = [sys.executable, "-c", FIT, *arguments]
+        command = [sys.executable, "-c", FIT, str(folder), str(tmp_path / "model")]
         out = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
-        files[folder] = out, (tmp_path / f"{folder}.model").read_bytes()
-    assert files["built"] == files["absent"]
+        found.append((out, (tmp_path / "model").read_bytes()))
+    assert found[0] == found[1]
     assert not (tmp_path / "none").exists()  # nothing was compiled
 
 
