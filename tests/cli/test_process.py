@@ -111,7 +111,7 @@ def large(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("seconds", [0.3, 0.9, 1.7, 2.6, 3.9])
+@pytest.mark.parametrize("seconds", [0.3, 0.8, 1.5, 2.5])
 def test_ctrl_c_stops_with_130_and_leaves_nothing_half_written(large, work, seconds):
     (work / "old.unv").write_bytes(b"what was there before")
     code, out, err = stop_after(
@@ -131,7 +131,7 @@ def test_ctrl_c_while_waiting_for_rows_leaves_no_file(work):
     reader, writer = os.pipe()
     asked = start("fit", "-", "-t", "wave", "-o", "x.unv", stdin=reader)
     os.write(writer, b"x,wave\n1,a\n")
-    time.sleep(4.0)
+    time.sleep(2.5)
     asked.send_signal(signal.SIGINT)
     _, err = asked.communicate(timeout=60)
     os.close(writer)
