@@ -26,6 +26,7 @@ from unnaive import (
 )
 
 WORKERS, COLUMNS, PART = 2, 20, 1_250_000
+STEP = 1 << 16  # rows that are made at a time
 FEW = 100_000  # rows of a first fit
 MODELS: dict[str, Callable[[], Any]] = {
     "boosted": lambda: BoostedNaiveBayesClassifier(n_estimators=10, random_state=0, n_jobs=WORKERS),
@@ -43,14 +44,21 @@ class Cost(NamedTuple):
 
 
 def make_part(n_rows: int, k: int) -> pd.DataFrame:
-    """Rows of part k: classes follow from a few columns and their products, with noise."""
+    """Rows of part k: classes follow from a few columns and their products, with noise.
+
+    They are made a few at a time, so that the memory of a fit is not that of making its rows.
+    """
     n = min(PART, n_rows - k * PART)
     rng = np.random.default_rng(k)
-    values = rng.integers(0, 24, (COLUMNS, n), dtype=np.int8)
-    score = values[:4].sum(axis=0) - 46.0 + 0.2 * (values[4] - 11.5) * (values[5] - 11.5)
-    label = score + rng.normal(0.0, 12.0, n) > 0.0
-    frame = pd.DataFrame({f"x{j}": column for j, column in enumerate(values)}, copy=False)
-    return frame.assign(label=label.astype(np.int8))
+    table = np.empty((COLUMNS + 1, n), dtype=np.int8)
+    for start in range(0, n, STEP):
+        part = table[:, start : start + STEP]
+        values = part[:COLUMNS]
+        values[:] = rng.integers(0, 24, values.shape, dtype=np.int8)
+        score = values[:4].sum(axis=0) - 46.0 + 0.2 * (values[4] - 11.5) * (values[5] - 11.5)
+        part[COLUMNS] = score + rng.normal(0.0, 12.0, len(score)) > 0.0
+    names = [*(f"x{j}" for j in range(COLUMNS)), "label"]
+    return pd.DataFrame(table.T, columns=names, copy=False)
 
 
 def peak() -> float:

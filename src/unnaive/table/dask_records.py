@@ -11,20 +11,29 @@ from typing import Any, Generic, TypeVar
 
 from unnaive.table.dask import Results, compute, tree_of_sums
 from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
-from unnaive.table.storage import Storage, join_records
+from unnaive.table.storage import Storage, join_records, size_of
 
 R = TypeVar("R")
 T = TypeVar("T")
 MOST_GROUPS = 128  # of rows that change places: every partition has a part for each
 
 
-def _first(pairs: Results[tuple[R, Any]]) -> list[R]:
-    return [pair[0] for pair in pairs[0]]
+class Kept(list[R]):
+    """What stays on a worker, with its size: Dask would take arrays in records for nothing, have
+    other workers fetch copies of them, and spill too late.
+    """
+
+    def __sizeof__(self) -> int:
+        return super().__sizeof__() + size_of(list(self))
 
 
-def _not_empty(pairs: Results[tuple[R | None, Any]]) -> list[R]:
+def _first(pairs: Results[tuple[R, Any]]) -> Kept[R]:
+    return Kept(pair[0] for pair in pairs[0])
+
+
+def _not_empty(pairs: Results[tuple[R | None, Any]]) -> Kept[R]:
     """Records of blocks that had rows for them."""
-    return [record for record, _ in pairs[0] if record is not None]
+    return Kept(record for record, _ in pairs[0] if record is not None)
 
 
 class DaskRecords(AwayRecords, Generic[R]):
@@ -37,7 +46,7 @@ class DaskRecords(AwayRecords, Generic[R]):
     def keep(self, tasks: list[Any], add: Callable[[T, T], T]) -> Results[T]:
         """Keep the records that tasks make, and sum the results that come with them."""
         self._records, total = self._run(tasks, add, _not_empty)
-        self._states = [None] * len(tasks)
+        self._states = [None] * len(self._records)
         return total
 
     def reduce(
@@ -55,7 +64,8 @@ class DaskRecords(AwayRecords, Generic[R]):
         name: str = "visiting rows",
     ) -> T:
         with self._log_pass(name, fn) as came:
-            self._states, ((total,), _) = self._run(self._tasks(fn), add)
+            tasks, self._states = self._tasks(fn), []
+            self._states, ((total,), _) = self._run(tasks, add)
             came.append(total)
         return total
 
@@ -111,6 +121,10 @@ class DaskRecords(AwayRecords, Generic[R]):
     ) -> tuple[list[Any], Results[T]]:
         """Tasks that return pairs: their first halves, which stay where they are, and the sum of
         the second.
+
+        Tasks are forgotten as soon as they are on their way (the list is empty then), and with them
+        the states that they replace: a worker has room for the next state of a partition when that
+        of another is there.
         """
         from dask.delayed import delayed
 
@@ -118,6 +132,8 @@ class DaskRecords(AwayRecords, Generic[R]):
         halves = [first(task) for task in tasks]
         whole = tree_of_sums([second(task) for task in tasks], add)
         *kept, total = compute([*halves, whole], keep=True)
+        tasks.clear()
+        del halves, whole
         try:
             ((results, lengths),) = compute([total])
         except BaseException:
