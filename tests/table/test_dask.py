@@ -60,7 +60,7 @@ from unnaive.models.tree import c45_away
 from unnaive.models.tree.away import AwayGrower
 from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
-from unnaive.table.dask_records import DaskRecords
+from unnaive.table.dask_records import DaskRecords, Kept
 from unnaive.table.passes import WorkerPass
 from unnaive.table.records import _size
 
@@ -235,7 +235,7 @@ def test_dask_knows_how_large_records_are_and_one_state_of_each_stays(dask_clien
     n_parts, size = 3, 1 << 17
 
     def make(k):
-        return [(Numbers(np.full(size, k, np.uint8)), k)], [size]
+        return Kept([Numbers(np.full(size, k, np.uint8))], ([k], [size]))
 
     def advance(record, state):
         before = np.zeros(size) if state is None else state.each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import operator
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ from unnaive import (
     scan,
 )
 from unnaive.table import spark_records
+from unnaive.table.packets import KEPT, pack_kept
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -100,6 +102,25 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     stump = clone(GROWN[1]).set_params(max_depth=1)
     assert_same_model(*both(stump, table, seven, weight="weight", where="workers"))
     assert cached(spark) == before
+
+
+def test_what_spark_says_of_a_query_grows_by_as_much_in_every_pass(spark):
+    """Plans that adapt themselves, as Spark's do unless told otherwise, would double it."""
+    spark.conf.set(spark_records.ADAPTIVE, "true")
+    try:
+        frame = spark.createDataFrame([(k, k % 2) for k in range(8)], ["x", "label"])
+        packets = frame.coalesce(1).mapInArrow(lambda _: iter([pack_kept(0, (0, None))]), KEPT)
+        with SparkRecords(1) as records:
+            records.keep(packets, operator.add)
+            sizes = []
+            for _ in range(5):
+                records.advance(lambda record, _: (record, 1), operator.add)
+                sizes.append(len(records._kept._jdf.queryExecution().toString()))
+        assert spark.conf.get(spark_records.ADAPTIVE) == "true"
+    finally:
+        spark.conf.set(spark_records.ADAPTIVE, "false")
+    growth = np.diff(sizes)
+    assert growth.max() < 1.5 * growth.min()
 
 
 def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, spark):
