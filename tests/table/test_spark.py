@@ -108,14 +108,15 @@ def test_what_spark_says_of_a_query_grows_by_as_much_in_every_pass(spark):
     """Plans that adapt themselves, as Spark's do unless told otherwise, would double it."""
     spark.conf.set(spark_records.ADAPTIVE, "true")
     try:
-        frame = spark.createDataFrame([(k, k % 2) for k in range(8)], ["x", "label"])
-        packets = frame.coalesce(1).mapInArrow(lambda _: iter([pack_kept(0, (0, None))]), KEPT)
+        frame = spark.range(8).repartition(2).cache()  # by a plan that adapts itself
+        packets = frame.mapInArrow(lambda _: iter([pack_kept(0, (0, None))]), KEPT)
         with SparkRecords(1) as records:
             records.keep(packets, operator.add)
             sizes = []
             for _ in range(5):
                 records.advance(lambda record, _: (record, 1), operator.add)
                 sizes.append(len(records._kept._jdf.queryExecution().toString()))
+        frame.unpersist()
         assert spark.conf.get(spark_records.ADAPTIVE) == "true"
     finally:
         spark.conf.set(spark_records.ADAPTIVE, "false")
