@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from unnaive.table.packets import KEPT, PACKET, adder, pack, pack_kept, sum_of, unpack
+from unnaive.table.packets import (
+    KEPT,
+    PACKET,
+    adder,
+    pack,
+    pack_kept,
+    spare_imports,
+    sum_of,
+    unpack,
+)
 from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
 from unnaive.table.spark import tree_of_sums
 from unnaive.table.storage import Storage, join_records
@@ -173,3 +182,4 @@ def _records(batches: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
         for part, kept in zip(batch["part"], batch["kept"], strict=True):
             if kept.is_valid:
                 yield part.as_py(), *unpack(kept.as_buffer())
+    spare_imports()
