@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from unnaive.counts.summary import Summary
+from unnaive.pack import values
+from unnaive.pack.known import OBJECTS
+
 
 def learned(model: Any) -> dict[str, bytes]:
     """The bytes of everything a fitted estimator has learned, by name."""
@@ -125,3 +129,10 @@ def nominal_table(
     values = [[cells[j][c] for j, c in enumerate(row)] for row in codes]
     X = pd.DataFrame(values, columns=list("pqrs"), dtype=object)
     return X, y, rng.integers(1, 4, n)
+
+
+def plain_summary(summary: Summary) -> Any:
+    """All of a summary as plain data that compares."""
+    return values.encode(OBJECTS.pack(summary, Summary), aside := values.Aside()), [
+        a.tobytes() for a in aside.arrays
+    ]

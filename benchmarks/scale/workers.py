@@ -1,14 +1,18 @@
-"""Models whose rows stay on the workers of Dask: processor time, and memory of driver and workers.
+"""Models whose rows stay on workers: processor time, and memory of Dask's driver and workers.
 
 ``python -m benchmarks.scale.workers boosted 5000000`` makes rows of 20 small whole numbers on two
-worker processes, fits the model there and, with ``--memory``, the same rows in this process with
-two threads. Times are those of the processor, summed over all processes, beside the clock's.
+worker processes of Dask, fits the model there and, with ``--memory``, the same rows in this process
+with two threads; with ``--spark`` on Spark, local[2], from its cache and after a first fit. Times
+are those of the processor, summed over all processes, beside the clock's.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -26,7 +30,14 @@ from unnaive import (
 )
 
 WORKERS, COLUMNS, PART = 2, 20, 1_250_000
+STEP = 1 << 16  # rows that are made at a time
 FEW = 100_000  # rows of a first fit
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "3g",
+    "spark.log.level": "OFF",
+}
 MODELS: dict[str, Callable[[], Any]] = {
     "boosted": lambda: BoostedNaiveBayesClassifier(n_estimators=10, random_state=0, n_jobs=WORKERS),
     "flagship": lambda: UnnaiveBayesClassifier(random_state=0, n_jobs=WORKERS),
@@ -43,14 +54,21 @@ class Cost(NamedTuple):
 
 
 def make_part(n_rows: int, k: int) -> pd.DataFrame:
-    """Rows of part k: classes follow from a few columns and their products, with noise."""
+    """Rows of part k: classes follow from a few columns and their products, with noise.
+
+    They are made a few at a time, so that the memory of a fit is not that of making its rows.
+    """
     n = min(PART, n_rows - k * PART)
     rng = np.random.default_rng(k)
-    values = rng.integers(0, 24, (COLUMNS, n), dtype=np.int8)
-    score = values[:4].sum(axis=0) - 46.0 + 0.2 * (values[4] - 11.5) * (values[5] - 11.5)
-    label = score + rng.normal(0.0, 12.0, n) > 0.0
-    frame = pd.DataFrame({f"x{j}": column for j, column in enumerate(values)}, copy=False)
-    return frame.assign(label=label.astype(np.int8))
+    table = np.empty((COLUMNS + 1, n), dtype=np.int8)
+    for start in range(0, n, STEP):
+        part = table[:, start : start + STEP]
+        values = part[:COLUMNS]
+        values[:] = rng.integers(0, 24, values.shape, dtype=np.int8)
+        score = values[:4].sum(axis=0) - 46.0 + 0.2 * (values[4] - 11.5) * (values[5] - 11.5)
+        part[COLUMNS] = score + rng.normal(0.0, 12.0, len(score)) > 0.0
+    names = [*(f"x{j}" for j in range(COLUMNS)), "label"]
+    return pd.DataFrame(table.T, columns=names, copy=False)
 
 
 def peak() -> float:
@@ -89,6 +107,41 @@ def on_workers(name: str, n_rows: int, persist: bool) -> Cost:
     return Cost(spent, clock)
 
 
+def on_spark(name: str, n_rows: int) -> Cost:
+    """The fit from Spark's cache, after a first one of few rows."""
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master(f"local[{WORKERS}]")
+    for key, value in SPARK.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    with tempfile.TemporaryDirectory() as folder:
+        for n in (FEW, n_rows):
+            for k in range(-(-n // PART)):
+                table = make_part(n, k)
+                table = table.assign(row=np.arange(k * PART, k * PART + len(table)))
+                table.to_parquet(f"{folder}/{n}-{k}.parquet", index=False)
+        few, frame = (session.read.parquet(f"{folder}/{n}-*.parquet") for n in (FEW, n_rows))
+        MODELS[name]().fit(scan(few, "label", where="workers", row_id="row"))
+        frame = frame.repartition(-(-n_rows // PART)).cache()
+        frame.count()
+        spent, start = tree_time(), time.perf_counter()
+        MODELS[name]().fit(scan(frame, "label", where="workers", row_id="row"))
+        cost = Cost(tree_time() - spent, time.perf_counter() - start)
+    session.stop()
+    return cost
+
+
+def tree_time() -> float:
+    """Processor time of this process and of all that it has started."""
+    import psutil
+
+    mine = psutil.Process()
+    spent = [p.cpu_times() for p in (mine, *mine.children(recursive=True))]
+    return sum(t.user + t.system + t.children_user + t.children_system for t in spent)
+
+
 def in_memory(name: str, n_rows: int) -> Cost:
     """The same fit of the same rows in this process."""
     table = pd.concat([make_part(n_rows, k) for k in range(-(-n_rows // PART))])
@@ -105,9 +158,11 @@ def main() -> None:
     parser.add_argument("rows", type=int)
     parser.add_argument("--memory", action="store_true", help="also fit in this process")
     parser.add_argument("--persist", action="store_true", help="rows are made before the fit")
+    parser.add_argument("--spark", action="store_true", help="on Spark instead of Dask")
     options = parser.parse_args()
     given = (options.model, options.rows)
-    away = _show("workers", *given, on_workers(*given, options.persist))
+    cost = on_spark(*given) if options.spark else on_workers(*given, options.persist)
+    away = _show("Spark" if options.spark else "workers", *given, cost)
     if options.memory:
         here = _show("memory", *given, in_memory(*given))
         times = [mine / its for mine, its in zip(away, here, strict=True)]

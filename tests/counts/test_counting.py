@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,14 +10,11 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 import reference
-from helpers import assert_same_model
-from unnaive import NaiveBayesClassifier
 from unnaive.counts import CountTable, Moments, Wanted, exact, kernels
 from unnaive.counts.gather import gather
 from unnaive.encode.labels import read_target
 from unnaive.table import open_table
 
-GATHERING = importlib.import_module("unnaive.counts.gather")
 RNG = np.random.default_rng(0)
 
 
@@ -138,47 +133,3 @@ def test_moments_do_not_depend_on_chunks_or_threads():
 def test_numbers_too_large_to_square_are_refused():
     with pytest.raises(ValueError, match="column 1 holds a number beyond 3e\\+150"):
         summary_of(np.array([[1.0, 1e200], [2.0, 1.0]]), [0, 1], moments=[0, 1])
-
-
-FEW_VALUES = {
-    "rounded": lambda rng: rng.normal(size=3000).round(1),
-    "whole": lambda rng: rng.integers(-15, 15, 3000).astype(float),
-    "gaps": lambda rng: np.where(rng.random(3000) < 0.3, np.nan, rng.integers(0, 5, 3000)),
-    "signs of zero": lambda rng: rng.choice([0.0, -0.0, 1.0, -1.0, np.nan, -np.nan], 3000),
-    "nothing": lambda rng: np.full(3000, np.nan),
-    "bits of no number": lambda rng: rng.choice(np.array([2**64 - 1, 0, 5], "u8"), 3000).view("f8"),
-    "more places": lambda rng: rng.integers(0, 100, 3000) / 4,
-    "many": lambda rng: rng.normal(size=3000),
-    "every place taken": lambda rng: rng.permutation(np.repeat(np.arange(32.0), 94)),
-}
-
-
-@pytest.mark.parametrize("name", FEW_VALUES)
-@pytest.mark.parametrize("limit", [8, 65_534])
-def test_few_values_are_counted_as_their_rows_are(name, limit, monkeypatch):
-    rng = np.random.default_rng(0)
-    values, y = FEW_VALUES[name](rng), rng.integers(0, 3, 3008)
-    y = y[: len(values)]
-    monkeypatch.setattr(GATHERING, "FEW_PLACES", (64, 256))
-    found = []
-    for least in (1, 1 << 40):
-        monkeypatch.setattr(GATHERING, "FEW_ROWS", least)
-        model = NaiveBayesClassifier(grid_limit=limit, numeric="width")
-        found.append(model.fit(np.stack([values, np.ones(len(values))], axis=1), y))
-    assert_same_model(*found)
-    few = GATHERING._count_few(values, y.astype(np.uint8), 3)
-    assert few is None  # rows are not enough
-    monkeypatch.setattr(GATHERING, "FEW_ROWS", 1)
-    few = GATHERING._count_few(values, y.astype(np.uint8), 3)
-    assert (few is None) == (name == "many")
-    if few is not None:
-        for value, counts in zip(few[0], few[1].T, strict=True):
-            same = np.isnan(values) if np.isnan(value) else values.view("u8") == value.view("u8")
-            assert counts.tolist() == [(same & (y == c)).sum() for c in range(3)]
-
-
-def test_an_infinite_number_among_few_is_refused():
-    X = np.ones((20_000, 1))
-    X[77] = np.inf
-    with pytest.raises(ValueError, match="infinity"):
-        NaiveBayesClassifier().fit(X, np.arange(20_000) % 2)

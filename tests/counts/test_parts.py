@@ -8,21 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers import plain_summary as plain
 from unnaive import NaiveBayesClassifier
 from unnaive.counts.gather import summarize_block
 from unnaive.counts.parts import summarize_parts
-from unnaive.counts.summary import Summary, Wanted, merge_summaries
+from unnaive.counts.summary import Wanted, merge_summaries
 from unnaive.encode.grid import merge_grids, number_values
-from unnaive.pack import values
-from unnaive.pack.known import OBJECTS
 from unnaive.table.reading import open_table
-
-
-def plain(summary):
-    """All of a summary as plain data that compares."""
-    return values.encode(OBJECTS.pack(summary, Summary), aside := values.Aside()), [
-        a.tobytes() for a in aside.arrays
-    ]
 
 
 def table(n, seed=0):

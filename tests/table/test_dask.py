@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
+import operator
 import os
 import time
 
@@ -58,7 +60,7 @@ from unnaive.models.tree import c45_away
 from unnaive.models.tree.away import AwayGrower
 from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
-from unnaive.table.dask_records import DaskRecords
+from unnaive.table.dask_records import DaskRecords, Kept
 from unnaive.table.passes import WorkerPass
 from unnaive.table.records import _size
 
@@ -220,6 +222,37 @@ def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dy
             assert_same_model(*both(case[0], table, frame, where="workers"))
         assert marker.exists()
     assert nothing_stays(dying_client)
+
+
+@dataclasses.dataclass
+class Numbers:
+    """A record."""
+
+    each: np.ndarray
+
+
+def test_dask_knows_how_large_records_are_and_one_state_of_each_stays(dask_client):
+    n_parts, size = 3, 1 << 17
+
+    def make(k):
+        return Kept([Numbers(np.full(size, k, np.uint8))], ([k], [size]))
+
+    def advance(record, state):
+        before = np.zeros(size) if state is None else state.each
+        return Numbers(before + record.each), float(before[0])
+
+    with DaskRecords() as records:
+        total, _ = records.keep([dask.delayed(make)(k) for k in range(n_parts)], operator.add)
+        sums = [records.advance(advance, operator.add) for _ in range(3)]
+        assert (total, sums) == ([3], [0.0, 3.0, 6.0])
+        largest = dask_client.run_on_scheduler(_largest_tasks, 1 << 14)
+        assert sum(largest) == pytest.approx(n_parts * 9 * size, rel=0.02)
+    assert nothing_stays(dask_client)
+
+
+def _largest_tasks(least, dask_scheduler):
+    tasks = dask_scheduler.tasks.values()
+    return [task.nbytes for task in tasks if task.state == "memory" and task.nbytes >= least]
 
 
 @pytest.mark.parametrize(

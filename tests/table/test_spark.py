@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import gc
+import operator
 
 import numpy as np
 import pytest
@@ -33,7 +35,8 @@ from unnaive import (
     quality_of,
     scan,
 )
-from unnaive.table import spark_records
+from unnaive.table import packets, spark_records
+from unnaive.table.packets import KEPT, pack_kept
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -100,6 +103,39 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     stump = clone(GROWN[1]).set_params(max_depth=1)
     assert_same_model(*both(stump, table, seven, weight="weight", where="workers"))
     assert cached(spark) == before
+
+
+def test_what_spark_says_of_a_query_grows_by_as_much_in_every_pass(spark):
+    """Plans that adapt themselves, as Spark's do unless told otherwise, would double it."""
+    spark.conf.set(spark_records.ADAPTIVE, "true")
+    try:
+        frame = spark.range(8).repartition(2).cache()  # by a plan that adapts itself
+        kept = frame.mapInArrow(lambda _: iter([pack_kept(0, (0, None))]), KEPT)
+        with SparkRecords(1) as records:
+            records.keep(kept, operator.add)
+            sizes = []
+            for _ in range(5):
+                records.advance(lambda record, _: (record, 1), operator.add)
+                sizes.append(len(records._kept._jdf.queryExecution().toString()))
+        frame.unpersist()
+        assert spark.conf.get(spark_records.ADAPTIVE) == "true"
+    finally:
+        spark.conf.set(spark_records.ADAPTIVE, "false")
+    growth = np.diff(sizes)
+    assert growth.max() < 1.5 * growth.min()
+
+
+def test_what_is_imported_is_left_out_of_garbage_collection_once():
+    packets._freeze.cache_clear()
+    gc.unfreeze()
+    try:
+        packets.spare_imports()
+        spared, cycle = gc.get_freeze_count(), [[]]
+        cycle[0].append(cycle)
+        packets.spare_imports()  # nothing new: rows of later tasks are collected as ever
+        assert spared == gc.get_freeze_count() > 10_000
+    finally:
+        gc.unfreeze()
 
 
 def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, spark):

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from multiprocessing import current_process
 from typing import TypeVar
 
 from joblib import effective_n_jobs
@@ -30,9 +31,14 @@ if hasattr(os, "register_at_fork"):
 
 def thread_count(n_jobs: int | None, n_tasks: int) -> int:
     """Threads worth using, honouring scikit-learn's meaning of ``n_jobs``."""
-    if n_jobs in (None, 1) or n_tasks < 2:
-        return 1
-    return max(1, min(effective_n_jobs(n_jobs), n_tasks))
+    return 1 if n_tasks < 2 else max(1, min(_allowed(n_jobs), n_tasks))
+
+
+def _allowed(n_jobs: int | None) -> int:
+    """Threads that may be used; one in a daemon, such as a worker of Dask, whose tasks have the
+    cores (joblib says one as well, and warns).
+    """
+    return 1 if n_jobs in (None, 1) or current_process().daemon else effective_n_jobs(n_jobs)
 
 
 def in_threads(fn: Callable[[A], B], tasks: Sequence[A], n_jobs: int | None) -> Iterable[B]:
@@ -51,7 +57,7 @@ def in_order(fn: Callable[[A], B], items: Iterable[A], n_jobs: int | None) -> It
     if _inside():
         yield from map(fn, items)
         return
-    threads = 1 if n_jobs is None else max(1, effective_n_jobs(n_jobs))
+    threads = max(1, _allowed(n_jobs))
     waiting: deque[Future[B]] = deque()
     try:
         for item in items:

@@ -30,18 +30,32 @@ GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedRows:
-    """Rows of one block: their codes, classes, weights (None: all 1) and numbers."""
+    """Rows of one block: their codes, classes, weights (None: all 1) and numbers (None: one after
+    the other from that of the first row on; such rows are not joined).
+    """
 
-    PER_ROW: ClassVar = {"groups": 0, "weight": 0, "row_ids": 0}
+    PER_ROW: ClassVar = {"groups": 0, "weight": 0, "numbers": 0}
 
     joint: JointCodes
     groups: NDArray[Any]
     weight: NDArray[np.float64] | None
-    row_ids: NDArray[np.int64]
+    numbers: NDArray[np.int64] | None
+    first_row: int = 0
 
     @property
     def n_rows(self) -> int:
         return len(self.groups)
+
+    @property
+    def row_ids(self) -> NDArray[np.int64]:
+        """Number of each row in the whole table."""
+        return self.numbers_of(slice(0, self.n_rows))
+
+    def numbers_of(self, part: slice) -> NDArray[np.int64]:
+        """Numbers of a stretch of rows."""
+        if self.numbers is not None:
+            return self.numbers[part]
+        return np.arange(self.first_row + part.start, self.first_row + part.stop)
 
     def count(self, part: slice, n_groups: int, weight: NDArray[Any]) -> NDArray[Any]:
         """Joint tables of a stretch of rows, laid end to end: cells x groups, in one line."""
@@ -63,8 +77,7 @@ class CodedRows:
         counts = self.count(slice(0, self.n_rows), n_groups, weight).reshape(n_cells, n_groups)
         cells, groups = np.nonzero(counts)
         codes = cells[None].astype(self.joint.codes.dtype)
-        joint, ids = replace(self.joint, codes=codes), np.arange(len(cells))
-        return CodedRows(joint, groups, counts[cells, groups], ids)
+        return CodedRows(replace(self.joint, codes=codes), groups, counts[cells, groups], None)
 
     def take(self, rows: NDArray[np.intp], storage: Storage) -> CodedRows:
         """The rows at some places; all where there are as many."""
@@ -73,8 +86,8 @@ class CodedRows:
         codes = storage.empty((len(self.joint.codes), len(rows)), self.joint.codes.dtype)
         np.take(self.joint.codes, rows, axis=1, out=codes, mode="clip")
         weight = None if self.weight is None else storage.take(self.weight, rows)
-        groups, row_ids = storage.take(self.groups, rows), storage.take(self.row_ids, rows)
-        return CodedRows(replace(self.joint, codes=codes), groups, weight, row_ids)
+        groups, numbers = storage.take(self.groups, rows), storage.take(self.row_ids, rows)
+        return CodedRows(replace(self.joint, codes=codes), groups, weight, numbers)
 
     def stretches(self, size: int = ROWS) -> list[slice]:
         """The rows, a task's worth at a time."""
@@ -99,7 +112,8 @@ def row_coder(
         groups = groups_of(labels, block.target)
         weight = weigh_classes(block.weight, groups, factor)
         joint = joint_codes(block, coders, gaps, len(labels), n_jobs)
-        return CodedRows(joint, groups, weight, block.row_ids)
+        numbers = None if block.is_consecutive else block.row_ids
+        return CodedRows(joint, groups, weight, numbers, block.first_row)
 
     return code
 

@@ -14,6 +14,7 @@ from unnaive.encode.kernels import INFINITE, SIGN
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _MISSING = np.uint64(0x7FF8000000000000)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # of the golden ratio: neighbours go far apart
+_VALUES = 1024  # that are worked on at a time
 
 
 @kernel
@@ -60,3 +61,55 @@ def count_few(
                 return i
         out[place + size * np.uint64(groups[i])] += np.uint32(1)
     return len(bits)
+
+
+@kernel
+def count_decimals(
+    values: NDArray[np.float64],
+    groups: NDArray[Any],
+    scale: float,
+    first: float,
+    n_cells: int,
+    out: NDArray[np.uint32],
+    others: NDArray[np.intp],
+) -> int:
+    """Rows per (cell, group), in one line (OUT); cell k has the value (first + k) / scale.
+
+    Two cells more count rows whose values (IN) have no cell, and missing ones. The places of the
+    former are listed (OUT). Returns their number, or -1 when they are more than the list is long.
+    """
+    n_groups = np.uint32(len(out) // (n_cells + 2))
+    end = np.float64(n_cells)
+    cell = np.empty(_VALUES, dtype=np.uint32)
+    n = 0
+    for start in range(0, len(values), _VALUES):
+        part, group = values[start : start + _VALUES], groups[start : start + _VALUES]
+        gone = np.int64(0)
+        for i in range(len(part)):  # no branch: many values at a time
+            unit = np.rint(part[i] * scale)
+            at = unit - first
+            known = (unit / scale == part[i]) & (at >= 0.0) & (at < end)
+            missing = part[i] != part[i]
+            cell[i] = np.uint32(at if known else (end + 1.0 if missing else end))
+            gone += np.int64(not (known or missing))
+        for i in range(len(part)):
+            out[cell[i] * n_groups + np.uint32(group[i])] += np.uint32(1)
+        if gone:
+            if n + gone > len(others):
+                return -1
+            for i in range(len(part)):
+                if cell[i] == np.uint32(n_cells):
+                    others[n] = start + i
+                    n += 1
+    return n
+
+
+@kernel
+def used_cells(counts: NDArray[np.uint32], n_groups: int) -> tuple[int, int]:
+    """The first cell of a line (IN) that has rows, and the one after the last."""
+    first, stop = 0, len(counts)
+    while first < stop and counts[first] == 0:
+        first += 1
+    while stop > first and counts[stop - 1] == 0:
+        stop -= 1
+    return first // n_groups, (stop + n_groups - 1) // n_groups

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
 from unnaive.counts import exact, kernels
-from unnaive.counts.few_kernels import EMPTY, count_few
 from unnaive.counts.moments import Moments
-from unnaive.counts.summary import Coder, Summary, Wanted, mark_whole
+from unnaive.counts.summary import Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
-from unnaive.encode import GRID_LIMIT, Categories, Labels
+from unnaive.counts.tally import PartialSummary, Tally, refuse_too_many, tally
+from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
 from unnaive.encode.bins import Bins, infinite_error
 from unnaive.encode.categories import Order, categories_of
 from unnaive.encode.coding import coder_sizes
@@ -35,11 +35,6 @@ from unnaive.table.passes import COUNTING
 JOINT_COLUMNS = 4  # columns counted with one increment
 JOINT_CELLS = 1 << 13  # while their joint table stays in cache
 JOINT_ROWS = 1 << 20  # rows counted by one task
-FEW_PLACES = (1 << 13, 1 << 17)  # for the values of a column: twice as many as are few
-FEW_CELLS = 1 << 18  # while counts of all places stay in cache
-FEW_AGAIN = 1.25  # rows of each value, at least, where more places are worth a try
-FEW_ROWS = 1 << 13  # below this, numbering rows is as quick
-LARGEST_TABLE = 1 << 31  # bytes of the counts of one column
 
 
 def gather(
@@ -52,10 +47,10 @@ def gather(
 ) -> Summary:
     """One pass over the rows of a source; ``wanted`` says what to collect of columns."""
 
-    def summarize(block: Block) -> Summary:
-        return summarize_block(block, wanted(block.schema), grid_limit, n_jobs)
+    def summarize(block: Block) -> PartialSummary:
+        return tally_block(block, wanted(block.schema), grid_limit, n_jobs)
 
-    return source.reduce(summarize, Summary.__add__, name)
+    return source.reduce(summarize, PartialSummary.__add__, name).settle()
 
 
 def summarize_block(
@@ -66,11 +61,23 @@ def summarize_block(
     intervals: Mapping[int, Bins] = MappingProxyType({}),
 ) -> Summary:
     """What some rows leave behind; columns with ``intervals`` are counted in these."""
+    return tally_block(block, wanted, grid_limit, n_jobs, intervals).settle()
+
+
+def tally_block(
+    block: Block,
+    wanted: Wanted,
+    grid_limit: int = GRID_LIMIT,
+    n_jobs: int | None = None,
+    intervals: Mapping[int, Bins] = MappingProxyType({}),
+) -> PartialSummary:
+    """The same, with numbers that come again and again not sorted yet."""
     labels, groups = block_groups(block)
     n_groups = len(labels)
     schema, fine = own_order(block), sorted(wanted.counts - intervals.keys())
+    numbers, tallies = _count_numeric(block, fine, groups, n_groups, grid_limit, n_jobs)
     counted = {
-        **_count_numeric(block, fine, groups, n_groups, grid_limit, n_jobs),
+        **numbers,
         **_count_intervals(block, intervals, groups, n_groups, n_jobs),
         **_count_categorical(block, schema, groups, n_groups, n_jobs),
     }
@@ -78,16 +85,17 @@ def summarize_block(
     counts = CountTable.empty(n_groups, coder_sizes(coders))
     for j, (_, table) in counted.items():
         counts.attribute(j)[:] = table.T
-    counts.totals[:] = _group_totals(groups, block.weight, n_groups, counted)
+    counts.totals[:] = _group_totals(groups, block.weight, n_groups, counted, tallies)
     for j, column in enumerate(block.schema):
         if column.kind == "empty":
             counts.attribute(j)[:, 0] = counts.totals
     moments, gaps = sum_moments(block, sorted(wanted.moments), groups, n_groups, n_jobs)
     for k, j in enumerate(moments.columns):
-        if j not in counted:
+        if j not in counted and j not in tallies:
             counts.attribute(j)[:, 0] = gaps[:, k]
     schema = mark_whole(schema, coders)
-    return Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
+    summary = Summary(schema, labels, coders, counts, moments, block.n_rows, wanted, grid_limit)
+    return PartialSummary(summary, tallies)
 
 
 def block_groups(block: Block) -> tuple[Labels, NDArray[Any]]:
@@ -112,11 +120,17 @@ Counted: TypeAlias = dict[int, tuple[Any, NDArray[Any]]]
 
 
 def _group_totals(
-    groups: NDArray[Any], weight: NDArray[np.float64] | None, n_groups: int, counted: Counted
+    groups: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    n_groups: int,
+    counted: Counted,
+    tallies: Mapping[int, Tally],
 ) -> NDArray[np.float64]:
     if weight is None and counted:  # every row has one slot in any column
         _, table = next(iter(counted.values()))
         return table.sum(axis=0, dtype=np.float64)
+    if tallies:
+        return next(iter(tallies.values())).totals
     return np.bincount(groups, weight, minlength=n_groups).astype(np.float64)
 
 
@@ -127,22 +141,31 @@ def _count_numeric(
     n_groups: int,
     limit: int,
     n_jobs: int | None,
-) -> Counted:
-    def count(j: int) -> tuple[Coder, NDArray[Any]]:
+) -> tuple[Counted, dict[int, Tally]]:
+    """Counts of numbers in their grids, or as tallies where they come again and again."""
+
+    def count(j: int) -> Tally | tuple[Grid, NDArray[Any]]:
         values = block.numeric(j)
-        few = None if block.weight is not None else _count_few(values, groups, n_groups)
-        numbered = number_values(values if few is None else few[0], limit)
+        few = None if block.weight is not None else tally(values, groups, n_groups)
+        if few is not None:
+            if np.isinf(few.values).any():
+                raise infinite_error(block.schema[j])
+            return few
+        numbered = number_values(values, limit)
         if numbered is None:
             raise infinite_error(block.schema[j])
         grid, codes = numbered
         refuse_too_many(block.schema[j], grid.size, n_groups)
-        if few is None:
-            return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
-        table = np.zeros((n_groups, grid.size + EXTRA_SLOTS))
-        kernels.scatter_slots(few[1], codes.astype(np.intp), table)
-        return grid, table.T
+        return grid, _count_column(codes, 0, groups, block.weight, grid.size, n_groups)
 
-    return dict(zip(positions, in_threads(count, positions, n_jobs), strict=True))
+    counted: Counted = {}
+    tallies: dict[int, Tally] = {}
+    for j, column in zip(positions, in_threads(count, positions, n_jobs), strict=True):
+        if isinstance(column, Tally):
+            tallies[j] = column
+        else:
+            counted[j] = column
+    return counted, tallies
 
 
 def _count_intervals(
@@ -158,44 +181,6 @@ def _count_intervals(
         return bins, _count_column(codes, 0, groups, block.weight, bins.size, n_groups)
 
     return dict(zip(intervals, in_threads(count, [*intervals], n_jobs), strict=True))
-
-
-def _count_few(
-    values: NDArray[np.float64], groups: NDArray[Any], n_groups: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The different values of a column and their counts, groups x values, if they are few.
-
-    Values that are rounded, or whole numbers, need no numbering row by row: the grid is that of the
-    set of values, and their counts are moved to it.
-    """
-    n_rows = len(values)
-    if not FEW_ROWS <= n_rows < 2**32:
-        return None
-    for places in FEW_PLACES:
-        if places * n_groups > FEW_CELLS:
-            return None
-        keys = np.full(places, EMPTY)
-        out = np.zeros(places * n_groups, dtype=np.uint32)
-        most, drop = places // 2, np.uint64(64 - places.bit_length() + 1)
-        counted = count_few(values.view(np.uint64), groups, most, drop, keys, out)
-        if counted == n_rows:
-            there = np.flatnonzero(keys != EMPTY)
-            counts = out.reshape(n_groups, -1)[:, there]
-            return keys[there].view(np.float64), counts.astype(np.float64, order="C")
-        if counted < FEW_AGAIN * most:  # most values have come once so far
-            return None
-    return None
-
-
-def refuse_too_many(column: Column, n_values: int, n_groups: int) -> None:
-    """Stop before counts of one column would fill the memory."""
-    size = 8 * n_values * n_groups
-    if size > LARGEST_TABLE:
-        raise MemoryError(
-            f"{column} has {n_values:,} different values and y has {n_groups:,} classes: counting "
-            f"one by the other takes {size / 1e9:.1f} GB. Pass a smaller grid_limit=, or check "
-            "that y holds classes and not numbers."
-        )
 
 
 def _count_column(

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
 from unnaive.counts import part_kernels as kernels
-from unnaive.counts.gather import refuse_too_many, sum_moments, summarize_block
+from unnaive.counts.gather import sum_moments, summarize_block
 from unnaive.counts.moments import Moments
 from unnaive.counts.part_codes import FEW
 from unnaive.counts.part_rows import TOGETHER, PartGroups, PartRows
 from unnaive.counts.summary import Coder, Summary, Wanted
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
+from unnaive.counts.tally import refuse_too_many
 from unnaive.encode import GRID_LIMIT, Grid
 from unnaive.encode.bins import infinite_error
 from unnaive.encode.categories import Categories, categories_of

@@ -95,7 +95,7 @@ class DaskSource(PassSource):
     def keep_away(
         self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
     ) -> tuple[Records[R], T] | None:
-        from unnaive.table.dask_records import DaskRecords
+        from unnaive.table.dask_records import DaskRecords, kept_records
 
         self.n_rows = sum(self.number())
         if not stays_away(self.where, self.n_rows, len(self.reader.features)):
@@ -104,7 +104,7 @@ class DaskSource(PassSource):
             with _partition_hook(progress, len(self._parts)) as report:
                 records: DaskRecords[R] = DaskRecords()
                 records.hook = self._worker_hook
-                total, lengths = records.keep(self._tasks(fn, report), add)
+                total, lengths = records.keep(self._tasks(fn, report, kept_records), add)
             if not total:
                 records.release()
                 raise no_rows(sum(lengths))
@@ -136,13 +136,20 @@ class DaskSource(PassSource):
             self._lengths = [int(n) for n in lengths.compute()]
         return self._lengths
 
-    def _tasks(self, fn: Callable[[Block], T], report: Report | None = None) -> list[Any]:
-        """``fn`` of every partition, as tasks that are not started."""
+    def _tasks(
+        self,
+        fn: Callable[[Block], T],
+        report: Report | None = None,
+        form: Callable[[Results[Any]], Any] = tuple,
+    ) -> list[Any]:
+        """``fn`` of every partition, as tasks that are not started; ``form`` is what they return of
+        its results.
+        """
         from dask.delayed import delayed
 
         reader = self.reader
 
-        def visit(table: Any, k: int, first_row: int) -> Results[T]:
+        def visit(table: Any, k: int, first_row: int) -> Any:
             try:
                 block = reader.read(table, first_row, k << PART_BITS)
                 results = [] if block is None else [fn(block)]
@@ -150,7 +157,7 @@ class DaskSource(PassSource):
                 raise type(error)(f"{error} [partition {k}]") from error
             if report is not None:
                 report(k, len(table))
-            return results, [len(table)]
+            return form((results, [len(table)]))
 
         # What fn holds may be large: as a value of the graph it is sent to a worker once.
         shared = delayed(visit, pure=False)

@@ -140,7 +140,8 @@ class FileSource(PassSource):
         first_row = held = 0
         for piece in self.batches.pieces(columns, n_rows):
             other = bool(waiting) and waiting[-1].table.schema != piece.table.schema
-            if waiting and (other or held + piece.n_rows > n_rows):
+            enough = 2 * held >= n_rows  # columns of one piece are read where they lie
+            if waiting and (other or enough or held + piece.n_rows > n_rows):
                 yield waiting, first_row
                 first_row, held, waiting = first_row + held, 0, []
             waiting.append(piece)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import Any, TypeVar
 
 from unnaive.table.fingerprint import ChangedRowsError
@@ -75,8 +77,24 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
             yield pack(0, seen, *sum_of(results, add))
         except (ValueError, TypeError, ChangedRowsError) as error:
             yield pack(0, seen, error)
+        spare_imports()
 
     return visit
+
+
+def spare_imports() -> None:
+    """Leave what has been imported out of garbage collection, where something new has been.
+
+    A Python worker of Spark collects after every task, which takes a tenth of a second where models
+    and their libraries are imported: none of that is garbage.
+    """
+    _freeze(len(sys.modules))
+
+
+@cache
+def _freeze(n_modules: int) -> None:  # noqa: ARG001
+    gc.collect()
+    gc.freeze()
 
 
 class Union:

@@ -19,6 +19,7 @@ from unnaive.table.packets import (
     adder,
     pack,
     pack_kept,
+    spare_imports,
     sum_of,
     tables,
     unpack,
@@ -217,6 +218,7 @@ def _visitor(
             ChangedRowsError,
         ) as error:  # the data are wrong, and will be the next time
             yield pack(part, 0, type(error)(f"{error} [partition {part}]"), kept=kept)
+        spare_imports()
 
     return visit
 

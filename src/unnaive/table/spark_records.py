@@ -7,15 +7,26 @@ one of it; Spark knows what each was made of, and makes what is lost again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from unnaive.table.packets import KEPT, PACKET, adder, pack, pack_kept, sum_of, unpack
+from unnaive.table.packets import (
+    KEPT,
+    PACKET,
+    adder,
+    pack,
+    pack_kept,
+    spare_imports,
+    sum_of,
+    unpack,
+)
 from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
 from unnaive.table.spark import tree_of_sums
 from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
 T = TypeVar("T")
+ADAPTIVE = "spark.sql.adaptive.enabled"
 MOST_GROUPS = 1024  # of rows that change places: every record has a part for each
 
 
@@ -30,7 +41,8 @@ class SparkRecords(AwayRecords, Generic[R]):
         """Keep these packets instead of those so far; the sum of their results, and rows seen."""
         from pyspark import StorageLevel
 
-        packets.persist(StorageLevel.MEMORY_AND_DISK)
+        with _plain_plans(packets.sparkSession):
+            packets.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             results = packets.select("part", "seen", "result").coalesce(self._tasks)
             sums = results.mapInArrow(adder(add), PACKET)
@@ -83,6 +95,25 @@ class SparkRecords(AwayRecords, Generic[R]):
         if self._kept is not None:
             self._kept.unpersist()
             self._kept = None
+
+
+@contextmanager
+def _plain_plans(session: Any) -> Iterator[None]:
+    """Have what is persisted in here computed by a plan that does not adapt itself.
+
+    Spark describes every query with all that its cached tables were made of. A plan that adapts
+    itself is described twice, as it was and as it is, and so is each plan inside it: descriptions
+    would double with every pass, and fill the driver's memory after some thirty.
+    """
+    before = session.conf.get(ADAPTIVE, None)
+    session.conf.set(ADAPTIVE, "false")
+    try:
+        yield
+    finally:
+        if before is None:
+            session.conf.unset(ADAPTIVE)
+        else:
+            session.conf.set(ADAPTIVE, before)
 
 
 def _visitor(
@@ -151,3 +182,4 @@ def _records(batches: Iterable[Any]) -> Iterator[tuple[int, Any, Any]]:
         for part, kept in zip(batch["part"], batch["kept"], strict=True):
             if kept.is_valid:
                 yield part.as_py(), *unpack(kept.as_buffer())
+    spare_imports()

@@ -223,6 +223,15 @@ def taken(record: T, rows: NDArray[np.intp]) -> T:
     return _each_array(record, lambda array, axis: np.take(array, rows, axis=axis))
 
 
+def size_of(thing: Any) -> int:
+    """Bytes of all arrays of a record, of a state, or of several."""
+    if isinstance(thing, np.ndarray):
+        return thing.nbytes
+    if dataclasses.is_dataclass(thing):
+        return sum(size_of(getattr(thing, field.name)) for field in dataclasses.fields(thing))
+    return sum(map(size_of, thing)) if isinstance(thing, (list, tuple)) else 0
+
+
 def _each_array(record: T, fn: Callable[[NDArray[Any], int], NDArray[Any]]) -> T:
     """A record whose arrays of rows are replaced."""
     new: dict[str, Any] = {}

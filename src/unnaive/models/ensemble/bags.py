@@ -36,7 +36,7 @@ def count_bags(
     tables = [CountTable.empty(n_groups, coder_sizes(coders)) for _ in seeds]
 
     def count(part: slice) -> NDArray[Any]:
-        words = draw_poisson(seeds, rows.row_ids[part], mean)
+        words = draw_poisson(seeds, rows.numbers_of(part), mean)
         if rows.weight is None:  # bags that share a word are counted together
             return np.stack([rows.count(part, n_groups, word) for word in words])
         given = rows.weight[part]
