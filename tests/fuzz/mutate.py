@@ -186,6 +186,8 @@ def put_word(broken: Broken, rng: random.Random) -> None:
         for owner, key in _nodes(broken.header["content"], [])
         if isinstance(owner[key], str)
     ]
+    if not words:
+        return
     owner, key = rng.choice(words)
     other, at = rng.choice(words)
     owner[key] = rng.choice((other[at], owner[key] + "x", owner[key].upper()))
@@ -240,7 +242,9 @@ def wrong_array(broken: Broken, rng: random.Random) -> None:
 
 
 def _array(broken: Broken, rng: random.Random) -> int | None:
-    full = [i for i, block in enumerate(broken.blocks) if block]
+    sizes = [np.dtype(entry[0]).itemsize for entry in broken.header["arrays"]]
+    whole = enumerate(zip(broken.blocks, sizes, strict=True))
+    full = [i for i, (block, size) in whole if block and len(block) % size == 0]
     return rng.choice(full) if full else None
 
 

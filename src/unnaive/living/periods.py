@@ -13,6 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_hashes, expect
 from unnaive.common.wording import counted
 from unnaive.encode.categories import sort_values
 from unnaive.table import Block, Column
@@ -21,6 +22,7 @@ from unnaive.table.columns import family_of, read_numeric
 
 Moment: TypeAlias = np.datetime64
 Period: TypeAlias = Any  # text of a calendar, a number of rows, or a plain value of a column
+MOST_ROWS = 1 << 53  # that are numbered
 UNITS = ("hour", "day", "week", "month", "quarter", "year")
 # How a period of each unit is written.
 _WRITTEN = {
@@ -146,6 +148,11 @@ class Calendar:
         numbers, places = _distinct(_number(self.unit, moments))
         return [_name(self.unit, n) for n in numbers.tolist()], places
 
+    def check(self, periods: Sequence[Period]) -> None:
+        """Refuse periods of a file that are none."""
+        for period in periods:
+            span_of(period)
+
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
         return sorted(periods, key=span_of)
 
@@ -167,6 +174,11 @@ class Rows:
             return periods.tolist(), np.repeat(places, np.diff(edges))
         numbers, places = _distinct((block.row_ids + first) // self.n)
         return numbers.tolist(), places
+
+    def check(self, periods: Sequence[Period]) -> None:
+        """Refuse periods of a file that are none."""
+        wrong = [p for p in periods if type(p) is not int or not 0 <= p < MOST_ROWS]
+        expect(not wrong, f"{wrong[:1]} is no number of a period of {self.n} rows.")
 
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
         return sorted(periods)
@@ -193,6 +205,11 @@ class Values:
         _refuse_gaps(int(absent.sum()), self.column)
         used, places = _distinct(codes.astype(np.int64))
         return [_plain(values[k]) for k in used.tolist()], places
+
+    def check(self, periods: Sequence[Period]) -> None:
+        """Refuse periods of a file that are none."""
+        check_hashes(periods)
+        expect(not any(map(is_missing, periods)), "a period has no value.")
 
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
         return list(sort_values(periods))
@@ -275,7 +292,7 @@ def read_periods(by: Any, time: Any) -> AnyPeriods:
             f"column; got {by!r}."
         )
     if not isinstance(by, str):
-        if by < 1:
+        if not 1 <= by < MOST_ROWS:
             raise ValueError(f"by must be at least 1 row for each period; got {by}.")
         if time is not None:
             raise ValueError("time is for periods of a calendar; by is a number of rows.")

@@ -13,6 +13,7 @@ from unnaive.counts.gather import summarize_block
 from unnaive.counts.parts import summarize_parts
 from unnaive.encode.labels import refuse_mixed
 from unnaive.living.periods import AnyPeriods, Period, Rows
+from unnaive.models.merge import learns_from_sums
 from unnaive.table import Block, Schema, Source, scan_of
 from unnaive.table.passes import COUNTING
 from unnaive.table.reading import as_frame
@@ -47,6 +48,22 @@ def _add(first: ByPeriod, second: ByPeriod) -> ByPeriod:
     for period, summary in second[0].items():
         total[period] = total[period] + summary if period in total else summary
     return total, max(last, second[1])
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse an estimator of which windows of sums cannot be made."""
+    if not learns_from_sums(estimator):
+        raise TypeError(
+            f"a timeline keeps sums, and {type(estimator).__name__} needs more than sums; "
+            "NaiveBayesClassifier and Discretizer do."
+        )
+    if getattr(estimator, "calibration", "none") != "none":
+        raise ValueError(
+            "calibration='slope' reads rows again, which a timeline does not keep; leave it out, "
+            "and call calibrate of a window's model."
+        )
+    estimator._check_parameters()
+    estimator._check_reading()
 
 
 def count_periods(

@@ -25,14 +25,11 @@ from unnaive.living.periods import (
     span_of,
     unit_of,
 )
-from unnaive.living.reading import count_periods
+from unnaive.living.reading import check_estimator, count_periods
 from unnaive.living.sums import WindowSums, join_schemas
 from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
-from unnaive.models.merge import learns_from_sums
 from unnaive.table import Schema
-
-DAY = np.timedelta64(1, "D")
 
 
 class Timeline:
@@ -88,7 +85,7 @@ class Timeline:
         self.by, self.time = by, time
         self.estimator = NaiveBayesClassifier() if estimator is None else clone(estimator)
         self._periods = read_periods(by, time)
-        _check_estimator(self.estimator)
+        check_estimator(self.estimator)
         self._file = None if path is None else TimelineFile(os.path.expanduser(os.fspath(path)))
         if self._file is not None and os.path.exists(self._file.path):
             raise FileExistsError(
@@ -122,6 +119,8 @@ class Timeline:
         try:
             timeline = cls(about["by"], unpack_estimator(about["estimator"]), time=about["time"])
             timeline._file = file
+            for _, parts in added:
+                timeline._periods.check([period for period, _ in parts])
             timeline._take(added)
         except (ValueError, TypeError) as error:
             raise file.damaged(error) from error
@@ -180,7 +179,7 @@ class Timeline:
     def _count(
         self, X: Any, y: Any, sample_weight: Any, first: int, fitted: Schema | None
     ) -> Added:
-        self.estimator._check_parameters()
+        check_estimator(self.estimator)
         rows = (X, y, sample_weight)
         found, n_rows = count_periods(self.estimator, self._periods, first, rows, fitted)
         merged: dict[Period, Summary] = {}
@@ -382,16 +381,3 @@ class Timeline:
 
     def _about(self) -> dict[str, Any]:
         return {"by": self.by, "time": self.time, "estimator": pack_estimator(self.estimator)}
-
-
-def _check_estimator(estimator: Any) -> None:
-    if not learns_from_sums(estimator):
-        raise TypeError(
-            f"a timeline keeps sums, and {type(estimator).__name__} needs more than sums; "
-            "NaiveBayesClassifier and Discretizer do."
-        )
-    if getattr(estimator, "calibration", "none") != "none":
-        raise ValueError(
-            "calibration='slope' reads rows again, which a timeline does not keep; leave it out, "
-            "and call calibrate of a window's model."
-        )
