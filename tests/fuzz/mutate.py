@@ -72,7 +72,8 @@ def mutated(data: bytes, other: bytes, seed: int) -> tuple[bytes, bool]:
         return data, data == other
     broken = Broken(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        rng.choice(INSIDE)(broken, rng)
+        if _nodes(broken.header["content"], []):  # or nothing is left to change
+            rng.choice(INSIDE)(broken, rng)
     if rng.random() < 0.06:  # last: other changes would visit each of its many nodes
         put_bomb(broken, rng)
     return broken.file(), True

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 
-from unnaive.counts import Summary
+from unnaive.common.checks import expect
+from unnaive.counts import Summary, Wanted
 from unnaive.counts.gather import summarize_block
 from unnaive.counts.parts import summarize_parts
 from unnaive.encode.labels import refuse_mixed
@@ -64,6 +66,15 @@ def check_estimator(estimator: Any) -> None:
         )
     estimator._check_parameters()
     estimator._check_reading()
+
+
+def check_sums(estimator: Any, sums: Iterable[Summary]) -> None:
+    """Refuse sums of which an estimator cannot be made."""
+    forms = {(id(s.schema), s.wanted, s.moments.columns): s for s in sums}
+    for summary in forms.values():
+        needed = estimator._wanted(summary.schema)
+        there = Wanted(summary.wanted.counts, frozenset(summary.moments.columns))
+        expect(needed | there == there, "the sums are not those that the estimator needs.")
 
 
 def count_periods(

@@ -25,7 +25,7 @@ from unnaive.living.periods import (
     span_of,
     unit_of,
 )
-from unnaive.living.reading import check_estimator, count_periods
+from unnaive.living.reading import check_estimator, check_sums, count_periods
 from unnaive.living.sums import WindowSums, join_schemas
 from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
@@ -121,6 +121,7 @@ class Timeline:
             timeline._file = file
             for _, parts in added:
                 timeline._periods.check([period for period, _ in parts])
+                check_sums(timeline.estimator, [summary for _, summary in parts])
             timeline._take(added)
         except (ValueError, TypeError) as error:
             raise file.damaged(error) from error
