@@ -99,6 +99,14 @@ def test_files_of_format_1_are_read_and_go_on(tmp_path):
     assert saved(Timeline.open(path).model()) == saved(timeline.model())
 
 
+def test_a_timeline_saved_over_its_own_file_goes_on_with_it(tmp_path):
+    X, y = rows(60)
+    timeline = Timeline(20, path=tmp_path / "t.unt").fit(X[:40], y[:40])
+    timeline.save(tmp_path / "t.unt")
+    timeline.append(X[40:], y[40:])
+    assert saved(Timeline.open(tmp_path / "t.unt").model()) == saved(timeline.model())
+
+
 def test_an_append_that_fails_leaves_no_number_behind(tmp_path, monkeypatch):
     X, y = rows(40)
     timeline = Timeline(40, path=tmp_path / "t.unt").fit(X, y)

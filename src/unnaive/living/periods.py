@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from unnaive.common.checks import check_hashes, expect
 from unnaive.common.wording import counted
 from unnaive.encode.categories import sort_values
+from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column
 from unnaive.table.codes import code_dtype, is_missing, read_categorical
 from unnaive.table.columns import family_of, read_numeric
@@ -230,13 +231,10 @@ def _whole_numbers(column: Any) -> NDArray[np.int64] | None:
 
 def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Different numbers in their order, and the place of each row's number among them."""
-    first = numbers.min() if len(numbers) else 0
-    if len(numbers) and int(numbers.max()) - int(first) > len(numbers):
-        return np.unique(numbers, return_inverse=True)
-    present = np.bincount(numbers - first) > 0  # close together: nothing has to be sorted
-    used = np.flatnonzero(present)
-    place = (np.cumsum(present) - 1).astype(code_dtype(len(used)))
-    return used + first, place[numbers - first]
+    if not len(numbers):
+        return numbers, np.empty(0, dtype=np.uint8)
+    labels, places = label_groups(numbers)
+    return labels.classes, places
 
 
 def _plain(value: Any) -> Any:

@@ -138,6 +138,10 @@ def _part(X: Any, column: Any) -> tuple[Any, Any]:
                 f"there is no column {column!r} that says when rows were; the columns are "
                 f"{', '.join(map(repr, frame.columns[:8]))}."
             )
+        if frame.implementation.is_pandas():  # whose drop copies all other columns
+            features = frame.to_native().copy(deep=False)
+            del features[column]
+            return features, frame[column]
         return frame.drop(column).to_native(), frame[column]
     array = np.asarray(X) if not isinstance(X, np.ndarray) else X
     if array.ndim != 2 or isinstance(column, str) or not -array.shape[1] <= column < array.shape[1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from unnaive.counts import Summary
@@ -26,9 +26,12 @@ class WindowSums:
         self._single = single
         self._last: tuple[int, int, Summary] | None = None
 
-    def clear(self, place: int | None = None) -> None:
-        """Forget the last window, if it holds a place, or in any case."""
-        if self._last is not None and (place is None or self._last[0] <= place < self._last[1]):
+    def clear(self, places: Iterable[int] | None = None) -> None:
+        """Forget the last window, if it holds one of some places, or in any case."""
+        if self._last is None:
+            return
+        start, stop, _ = self._last
+        if places is None or any(start <= place < stop for place in places):
             self._last = None
 
     def window(self, start: int, stop: int) -> Summary:

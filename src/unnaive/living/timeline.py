@@ -184,14 +184,16 @@ class Timeline:
         rows = (X, y, sample_weight)
         found, n_rows = count_periods(self.estimator, self._periods, first, rows, fitted)
         merged: dict[Period, Summary] = {}
+        calendar = isinstance(self._periods, Calendar)
         for period, summary in found.items():
-            place = self._place(period)
+            place = self._place(period) if calendar else period
             merged[place] = merged[place] + summary if place in merged else summary
         return n_rows, [(period, merged[period]) for period in self._periods.ordered([*merged])]
 
     def _place(self, period: Period) -> Period:
         """The period itself, or the larger one into which it was merged."""
-        if not isinstance(self._periods, Calendar) or period in self._sums:
+        assert isinstance(self._periods, Calendar)
+        if period in self._sums:
             return period
         larger = {unit_of(known) for known in self.periods_}
         for unit in UNITS:
@@ -216,9 +218,8 @@ class Timeline:
             if self.periods_[: len(before)] != before:
                 self._windows.clear()
                 continue
-            places = {period: k for k, period in enumerate(self.periods_)}
-            for period, _ in parts:
-                self._windows.clear(places[period])
+            changed = {period for period, _ in parts}
+            self._windows.clear(k for k, period in enumerate(self.periods_) if period in changed)
 
     # Asking -------------------------------------------------------------------------------------
 
@@ -377,6 +378,9 @@ class Timeline:
             It is replaced. Later appends go where they went before.
         """
         file = TimelineFile(os.path.expanduser(os.fspath(path)))
+        own = self._file
+        if own is not None and os.path.exists(file.path) and os.path.samefile(file.path, own.path):
+            file = own  # appends would take it for another's
         parts = [(period, self._sums[period]) for period in self.periods_]
         file.write(self._about(), [(self._n_read, parts)])
 
