@@ -400,3 +400,10 @@ def test_sums_of_judged_rows_are_those_of_their_probabilities(n_classes, weighte
     _judge(scores, weight, groups, predicted, sums)
     np.testing.assert_allclose(predicted, (w[:, None] * shares).sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(sums, expected, rtol=1e-12)
+
+
+def test_labels_of_another_type_are_no_drift_of_base_rates():
+    X, y = pd.DataFrame({"a": np.arange(60.0)}), np.repeat(["no", "yes"], 30)
+    model = NaiveBayesClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="labels are text in one part"):
+        drift(model, X, y == "yes")

@@ -241,6 +241,12 @@ def test_facts_say_how_much_each_period_holds(tmp_path):
     assert saved(Timeline.open(tmp_path / "copy.unt").model()) == saved(timeline.model())
 
 
+def test_windows_begin_at_moments_of_any_zone():
+    timeline = Timeline("day", time="when").fit(X, Y)
+    moment = pd.Timestamp("2024-01-10T01:00", tz="Europe/Berlin")
+    assert saved(timeline.model(moment)) == saved(timeline.model("2024-01-10"))
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -262,6 +268,7 @@ def test_facts_say_how_much_each_period_holds(tmp_path):
         (lambda: Timeline("week", time="when").fit(X, Y).compact(3, "day"), "a week lies"),
         (lambda: Timeline(10).fit(FEATURES, Y).model(since=99), "99 is no period"),
         (lambda: Timeline(10).fit(FEATURES, Y).coarsen("month"), "not those of a calendar"),
+        (lambda: Timeline("day", time="when").fit(X, Y).compact(np.nan, "month"), "keep_days must"),
     ],
 )  # fmt: skip
 def test_errors_say_what_to_do(make, words):

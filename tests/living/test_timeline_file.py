@@ -126,6 +126,17 @@ def test_an_append_that_fails_leaves_no_number_behind(tmp_path, monkeypatch):
     assert saved(Timeline.open(tmp_path / "t.unt").model()) == saved(timeline.model())
 
 
+def test_labels_of_another_type_are_refused_before_they_spoil_the_file(tmp_path):
+    X, y = rows(40)
+    timeline = Timeline(20, path=tmp_path / "t.unt").fit(X, y)
+    whole, model = (tmp_path / "t.unt").read_bytes(), saved(timeline.model())
+    for part in (X, X[:7]):
+        with pytest.raises(ValueError, match="labels are text in one part .* numbers in another"):
+            timeline.append(part, np.arange(len(part)) % 2)
+    assert (tmp_path / "t.unt").read_bytes() == whole
+    assert saved(timeline.model()) == saved(Timeline.open(tmp_path / "t.unt").model()) == model
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

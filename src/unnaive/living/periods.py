@@ -24,6 +24,7 @@ from unnaive.table.columns import family_of, read_numeric
 Moment: TypeAlias = np.datetime64
 Period: TypeAlias = Any  # text of a calendar, a number of rows, or a plain value of a column
 MOST_ROWS = 1 << 53  # that are numbered
+MOST_DAYS = 1e8  # of a calendar: more than 200,000 years
 UNITS = ("hour", "day", "week", "month", "quarter", "year")
 # How a period of each unit is written.
 _WRITTEN = {
@@ -106,6 +107,13 @@ def span_of(period: str) -> Span:
     return Span(_start(unit, number), _start(unit, number + 1))
 
 
+def moment_in_utc(value: Any) -> Moment:
+    """A date or time as NumPy has them, which know no zones."""
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return np.datetime64(value, "us")
+
+
 def moment_of(value: Any, *, end: bool) -> Moment:
     """Where a window begins, or ends: text and dates mean a whole period, times a moment."""
     if isinstance(value, str):
@@ -113,7 +121,7 @@ def moment_of(value: Any, *, end: bool) -> Moment:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return moment_of(value.isoformat(), end=end)
     try:
-        return np.datetime64(value, "us")
+        return moment_in_utc(value)
     except (TypeError, ValueError):
         word = "until" if end else "since"
         raise ValueError(
@@ -269,9 +277,7 @@ def _parse(value: str, name: Any) -> Moment:
             f"column {name!r} says when rows were, but {value!r} is no date; write dates as "
             "2024-03-05 or 2024-03-05T14:30."
         ) from None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-    return np.datetime64(moment, "us")
+    return moment_in_utc(moment)
 
 
 def _refuse_gaps(n: int, name: Any) -> None:

@@ -7,6 +7,7 @@ from functools import reduce
 
 from unnaive.counts import Summary
 from unnaive.counts.summary import merge_summaries
+from unnaive.encode.labels import refuse_mixed
 from unnaive.table import Schema
 
 
@@ -50,3 +51,13 @@ def join_schemas(schema: Schema | None, parts: Sequence[Summary]) -> Schema:
     """What is known of the columns, by some parts too; those counted together share theirs."""
     different = {id(part.schema): part.schema for part in parts}.values()
     return reduce(Schema.__add__, different if schema is None else [schema, *different])
+
+
+def refuse_others(schema: Schema, known: Summary, parts: Sequence[Summary]) -> None:
+    """Refuse parts that do not add up with what is known: other columns, or labels of other types.
+
+    They would spoil all that they are kept with.
+    """
+    join_schemas(schema, parts)
+    for labels in {id(part.labels): part.labels for part in parts}.values():
+        refuse_mixed(known.labels, labels)

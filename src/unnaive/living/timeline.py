@@ -15,6 +15,7 @@ from unnaive.counts.summary import merge_summaries
 from unnaive.living.contents import PeriodFacts, contents
 from unnaive.living.file import Added, TimelineFile, pack_estimator, unpack_estimator
 from unnaive.living.periods import (
+    MOST_DAYS,
     UNITS,
     Calendar,
     Period,
@@ -26,7 +27,7 @@ from unnaive.living.periods import (
     unit_of,
 )
 from unnaive.living.reading import check_estimator, check_sums, count_periods
-from unnaive.living.sums import WindowSums, join_schemas
+from unnaive.living.sums import WindowSums, join_schemas, refuse_others
 from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
 from unnaive.table import Schema
@@ -166,7 +167,8 @@ class Timeline:
             return self.fit(X, y, sample_weight)
         self._catch_up()
         added = self._count(X, y, sample_weight, self._n_read, self._schema)
-        join_schemas(self._schema, [s for _, s in added[1]])  # or refused
+        known = next(iter(self._sums.values()))
+        refuse_others(self._schema, known, [summary for _, summary in added[1]])
         if self._file is not None:
             self._take(self._file.append(added, alone=isinstance(self._periods, Rows)))
         self._take([added])
@@ -335,6 +337,8 @@ class Timeline:
         self
         """
         unit = self._larger(by)
+        if not 0 <= keep_days < MOST_DAYS:
+            raise ValueError(f"keep_days must be a number of days, 0 or more; got {keep_days!r}.")
         if not self.periods_:
             return self
         newest = max(span_of(period).end for period in self.periods_)
