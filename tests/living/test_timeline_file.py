@@ -107,6 +107,14 @@ def test_a_timeline_saved_over_its_own_file_goes_on_with_it(tmp_path):
     assert saved(Timeline.open(tmp_path / "t.unt").model()) == saved(timeline.model())
 
 
+def test_labels_that_files_bring_to_one_type_do_not_spoil_it(tmp_path):
+    X, _ = rows(40)
+    timeline = Timeline(40, path=tmp_path / "t.unt").fit(X, np.arange(40) % 2)
+    timeline.append(X, (np.arange(40) % 2).astype(">i8"))
+    again = Timeline.open(tmp_path / "t.unt").append(X, np.arange(40) % 2)
+    assert saved(Timeline.open(tmp_path / "t.unt").model()) == saved(again.model())
+
+
 def test_an_append_that_fails_leaves_no_number_behind(tmp_path, monkeypatch):
     X, y = rows(40)
     timeline = Timeline(40, path=tmp_path / "t.unt").fit(X, y)
