@@ -28,19 +28,39 @@ def tables() -> Iterator[tuple[str, pd.DataFrame]]:
 
 def period_rows() -> Iterator[Row]:
     y = labels(ROWS)
+    periods = np.random.default_rng(2).integers(0, 1000, ROWS)  # in any order
     for kind, X in tables():
+        size = f"{ROWS:,} x {COLUMNS} {kind}"
         timeline = Timeline(ROWS // 1000, nb()).fit(X, y)
         yield at_most(
-            f"timeline of 1,000 periods, {ROWS:,} x {COLUMNS} {kind}",
+            f"timeline of 1,000 periods, {size}",
             lambda: Timeline(ROWS // 1000, nb()).fit(X, y), lambda: nb().fit(X, y), "one fit", 3,
+            runs=3,
+        )  # fmt: skip
+        named = X.assign(period=periods)
+        yield at_most(
+            f"timeline of 1,000 values of a column, {size}",
+            lambda: Timeline("period", nb()).fit(named, y), lambda: nb().fit(X, y), "one fit", 3,
             runs=3,
         )  # fmt: skip
         windows = [(k, 999 - k) for k in (0, 1, 2)]  # none goes on where another ended
         taken = best_of(1, *(lambda w=w: timeline.model(*w) for w in windows))
-        yield Row(
-            f"model of a window of 1,000 periods (seconds), {kind}", seconds(max(taken)), "1 s",
-            max(taken), "<=", 1,
-        )  # fmt: skip
+        yield _in_seconds(f"model of a window of 1,000 periods, {kind}", max(taken))
+        yield from file_rows(kind, timeline)
+
+
+def file_rows(kind: str, timeline: Timeline) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "timeline.unt"
+        saved, opened = best_of(
+            3, lambda: timeline.save(path), lambda: Timeline.open(path).model(1, 998)
+        )
+    yield _in_seconds(f"saving 1,000 periods, {kind}", saved)
+    yield _in_seconds(f"opening them, and the model of a window, {kind}", opened)
+
+
+def _in_seconds(work: str, taken: float) -> Row:
+    return Row(f"{work} (seconds)", seconds(taken), "1 s", taken, "<=", 1)
 
 
 def drift_rows() -> Iterator[Row]:

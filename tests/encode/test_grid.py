@@ -89,3 +89,24 @@ def test_bins_equal_searchsorted(cuts, values):
     cuts, values = np.sort(np.array(cuts, dtype=float)), np.array(values, dtype=float)
     expected = np.where(np.isnan(values), 0, np.searchsorted(cuts, values, side="left") + 1)
     assert (Bins(cuts).codes(values, COLUMN) == expected).all()
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        np.random.default_rng(0).normal(size=25),
+        np.random.default_rng(1).normal(size=300),  # some share a cell
+        np.exp(np.linspace(-300, 300, 40)),
+        1.7e308 * np.linspace(-1, 1, 30),
+        5e-324 * np.arange(-20, 20),
+        1e15 + np.arange(30.0),
+        np.repeat([1.0, 2.0], 15),
+    ],
+)
+def test_bins_of_many_rows_equal_searchsorted_at_every_cut_and_beside_it(cuts):
+    cuts = np.sort(cuts)
+    beside = [np.nextafter(cuts, way) for way in (-np.inf, np.inf)]
+    ends = [np.nan, 0.0, -0.0, 5e-324, 1.7e308, -1.7e308]
+    values = np.resize(np.concatenate([cuts, *beside, ends]), 1 << 15)
+    expected = np.where(np.isnan(values), 0, np.searchsorted(cuts, values, side="left") + 1)
+    assert (Bins(cuts).codes(values, COLUMN) == expected).all()

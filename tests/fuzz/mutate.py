@@ -72,7 +72,8 @@ def mutated(data: bytes, other: bytes, seed: int) -> tuple[bytes, bool]:
         return data, data == other
     broken = Broken(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        rng.choice(INSIDE)(broken, rng)
+        if _nodes(broken.header["content"], []):  # or nothing is left to change
+            rng.choice(INSIDE)(broken, rng)
     if rng.random() < 0.06:  # last: other changes would visit each of its many nodes
         put_bomb(broken, rng)
     return broken.file(), True
@@ -186,6 +187,8 @@ def put_word(broken: Broken, rng: random.Random) -> None:
         for owner, key in _nodes(broken.header["content"], [])
         if isinstance(owner[key], str)
     ]
+    if not words:
+        return
     owner, key = rng.choice(words)
     other, at = rng.choice(words)
     owner[key] = rng.choice((other[at], owner[key] + "x", owner[key].upper()))
@@ -240,7 +243,9 @@ def wrong_array(broken: Broken, rng: random.Random) -> None:
 
 
 def _array(broken: Broken, rng: random.Random) -> int | None:
-    full = [i for i, block in enumerate(broken.blocks) if block]
+    sizes = [np.dtype(entry[0]).itemsize for entry in broken.header["arrays"]]
+    whole = enumerate(zip(broken.blocks, sizes, strict=True))
+    full = [i for i, (block, size) in whole if block and len(block) % size == 0]
     return rng.choice(full) if full else None
 
 

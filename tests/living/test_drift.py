@@ -38,6 +38,7 @@ from unnaive.living.distances import (
     with_margins,
 )
 from unnaive.living.page import drift_page
+from unnaive.living.watching import _judge
 
 RNG = np.random.default_rng(0)
 
@@ -372,3 +373,37 @@ def test_a_change_planted_in_a_stream_is_found_within_two_periods(make, kind, co
     found = follow_drift(days)
     assert found.alarms[0] in (5, 6)  # 2700 is in the period 5
     assert found.drifts[found.periods.index(found.alarms[0])].drifted == [column]
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_sums_of_judged_rows_are_those_of_their_probabilities(n_classes, weighted, labelled):
+    rng = np.random.default_rng(n_classes)
+    scores = rng.normal(scale=30, size=(700, n_classes))
+    scores[::50, -1] = -1e8  # an impossible class
+    weight = rng.random(700) if weighted else np.empty(0)
+    groups = rng.integers(0, n_classes + 1, 700) if labelled else np.empty(0, dtype=np.intp)
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    w = weight if weighted else np.ones(700)
+    logs = np.log(np.maximum(shares, np.finfo(float).tiny))
+    known = groups < n_classes if labelled else np.zeros(700, dtype=bool)
+    losses = -logs[known, groups[known]] if labelled else np.zeros(0)
+    expected = [
+        -(w[:, None] * shares * logs).sum(),
+        (w[known] * losses).sum(),
+        w.sum(),
+        w[known].sum(),
+    ]
+    predicted, sums = np.zeros(n_classes), np.zeros(4)
+    _judge(scores, weight, groups, predicted, sums)
+    np.testing.assert_allclose(predicted, (w[:, None] * shares).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(sums, expected, rtol=1e-12)
+
+
+def test_labels_of_another_type_are_no_drift_of_base_rates():
+    X, y = pd.DataFrame({"a": np.arange(60.0)}), np.repeat(["no", "yes"], 30)
+    model = NaiveBayesClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="labels are text in one part"):
+        drift(model, X, y == "yes")

@@ -174,19 +174,21 @@ def test_larger_periods_hold_the_smaller_ones(day):
     assert coarser(text, "week") == f"{year}-W{week:02d}"
 
 
-def test_a_file_that_was_cut_anywhere_in_its_last_record_keeps_all_before(tmp_path):
+def test_a_file_that_was_cut_at_50_moments_of_its_last_append_keeps_all_before(tmp_path):
     path = tmp_path / "t.unt"
     first = Timeline("month", time="when", path=path).fit(X[:300], Y[:300])
     before, start = saved(first.model()), path.stat().st_size
     first.append(X[300:], Y[300:])
     after, whole = saved(first.model()), path.read_bytes()
     rng = np.random.default_rng(0)
-    for cut in [start, start + 1, len(whole) - 1, *rng.integers(start, len(whole), 12)]:
+    cuts = [start, start + 1, *rng.integers(start, len(whole), 47), len(whole) - 1]
+    for k, cut in enumerate(cuts):
         path.write_bytes(whole[:cut])
         timeline = Timeline.open(path)
         assert saved(timeline.model()) == before
-        timeline.append(X[300:], Y[300:])
-        assert path.read_bytes() == whole
+        if k % 7 == 0:
+            timeline.append(X[300:], Y[300:])
+            assert path.read_bytes() == whole
     assert saved(Timeline.open(path).model()) == after
     path.write_bytes(whole[:start] + whole[start:].replace(b"\x00", b"\x01", 1))
     with pytest.raises(PackError, match="the timeline .* cannot be read"):
@@ -239,6 +241,12 @@ def test_facts_say_how_much_each_period_holds(tmp_path):
     assert saved(Timeline.open(tmp_path / "copy.unt").model()) == saved(timeline.model())
 
 
+def test_windows_begin_at_moments_of_any_zone():
+    timeline = Timeline("day", time="when").fit(X, Y)
+    moment = pd.Timestamp("2024-01-10T01:00", tz="Europe/Berlin")
+    assert saved(timeline.model(moment)) == saved(timeline.model("2024-01-10"))
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -248,6 +256,7 @@ def test_facts_say_how_much_each_period_holds(tmp_path):
         (lambda: Timeline("batch", time="when"), "names a column itself"),
         (lambda: Timeline("month", C45Classifier(), time="when"), "C45Classifier needs more than"),
         (lambda: Timeline(9, NaiveBayesClassifier(calibration="slope")), "rows again"),
+        (lambda: Timeline(9, NaiveBayesClassifier(grid_limit=10**6)), "grid_limit must be"),
         (lambda: Timeline("month", time="when").model(), "no rows yet"),
         (lambda: Timeline("month", time="day").fit(X, Y), "there is no column 'day'"),
         (lambda: Timeline("month", time="number").fit(X, Y), "must hold dates or times"),
@@ -259,6 +268,7 @@ def test_facts_say_how_much_each_period_holds(tmp_path):
         (lambda: Timeline("week", time="when").fit(X, Y).compact(3, "day"), "a week lies"),
         (lambda: Timeline(10).fit(FEATURES, Y).model(since=99), "99 is no period"),
         (lambda: Timeline(10).fit(FEATURES, Y).coarsen("month"), "not those of a calendar"),
+        (lambda: Timeline("day", time="when").fit(X, Y).compact(np.nan, "month"), "keep_days must"),
     ],
 )  # fmt: skip
 def test_errors_say_what_to_do(make, words):

@@ -30,7 +30,10 @@ def given_priors(priors: Any, classes: NDArray[Any]) -> NDArray[np.float64] | No
     if priors is None:
         return None
     by_label = isinstance(priors, Mapping)
-    given = np.asarray(list(priors.values()) if by_label else priors, dtype=np.float64)
+    try:
+        given = np.asarray(list(priors.values()) if by_label else priors, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"priors must be numbers; got {priors!r:.80}.") from None
     if not by_label and given.shape != classes.shape:
         raise ValueError(
             f"priors has shape {given.shape}, but there are {len(classes)} classes: "

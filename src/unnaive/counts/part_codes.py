@@ -113,7 +113,7 @@ def _count_one(
 
 def _name(table: NDArray[Any], values: Any, order: Order, shape: tuple[int, int]) -> PartTables:
     """The categories of every part, in their order."""
-    present = table.reshape(*shape, -1).max(axis=1)[:, 1:] > 0
+    present = np.einsum("pcs->ps", table.reshape(*shape, -1))[:, 1:] > 0
     if present.all():
         different, patterns = present[:1], np.zeros(len(present), dtype=np.intp)
     else:

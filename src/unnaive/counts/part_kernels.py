@@ -12,6 +12,7 @@ from unnaive.encode.kernels import INFINITE, SIGN, key_of_bits, smallest_shift
 
 MISSING = ~np.uint64(0)  # the key of no number and of no category; it sorts last
 _FEW = 24  # rows that are sorted as quickly by insertion
+_THREE_BYTES = 4096  # rows that three bytes of their keys tell apart, but for few
 _BYTE = np.uint64(255)
 _CHUNK = 2048
 
@@ -77,8 +78,8 @@ def _insert(keys: NDArray[np.uint64], rows: NDArray[np.int32], most: int) -> boo
 def sort_parts(keys: NDArray[np.uint64], starts: NDArray[np.intp], rows: NDArray[np.int32]) -> None:
     """Sort the keys of each part (IN, OUT), with the number of the row of each (OUT).
 
-    By the four highest of the bytes that are not the same in all keys of a part, which leaves few
-    to move; by all of them where that is not so. Rows with equal keys keep their order.
+    By the three or four highest of the bytes that are not the same in all keys of a part, which
+    leaves few to move; by all of them where that is not so. Rows with equal keys keep their order.
     """
     spare_keys, spare_rows = np.empty_like(keys), np.empty_like(rows)
     for i in range(len(keys)):
@@ -98,7 +99,7 @@ def sort_parts(keys: NDArray[np.uint64], starts: NDArray[np.intp], rows: NDArray
             if (varying >> np.uint64(8 * k)) & _BYTE:
                 shifts[n] = 8 * k
                 n += 1
-        first = max(0, n - 4)
+        first = max(0, n - (3 if stop - start <= _THREE_BYTES else 4))
         to_keys, to_rows = spare_keys[start:stop], spare_rows[start:stop]
         _sort_bytes(part_keys, part_rows, shifts[first:n], to_keys, to_rows)
         if first and not _insert(part_keys, part_rows, 4 * (stop - start)):
@@ -184,6 +185,35 @@ def look_up_parts(
             cells[i] = place[slots[i]] - 1
         sizes[p] = size
     return n
+
+
+@kernel
+def order_rows(
+    parts: NDArray[Any],
+    free: NDArray[np.intp],
+    places: NDArray[np.int32],
+    order: NDArray[np.int32],
+) -> None:
+    """Place of each row in the order of the parts (OUT), and the row at each place (OUT).
+
+    ``free`` (IN, OUT) is where the next row of each part goes.
+    """
+    for i in range(len(parts)):
+        place = free[parts[i]]
+        free[parts[i]] = place + 1
+        places[i] = place
+        order[place] = i
+
+
+@kernel
+def put_rows(values: NDArray[Any], places: NDArray[np.int32], out: NDArray[Any]) -> None:
+    """Values (IN) at the places of their rows (OUT).
+
+    They are read in their order and written to few ends, which are in cache; to be looked up in
+    the new order, each would have to be fetched by itself.
+    """
+    for i in range(len(places)):
+        out[places[i]] = values[i]
 
 
 @kernel

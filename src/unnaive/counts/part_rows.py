@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.compile import read_only
+from unnaive.common.threads import in_threads
 from unnaive.counts import part_kernels as kernels
 from unnaive.counts.gather import block_groups, own_order
 from unnaive.counts.part_codes import FEW, PartTables, count_codes
@@ -56,7 +58,6 @@ class PartRows:
         self, block: Block, parts: NDArray[Any], n_parts: int, wanted: Wanted, n_jobs: int | None
     ) -> None:
         self.block, self.wanted, self.schema = block, wanted, own_order(block)
-        self.starts = np.concatenate(([0], np.cumsum(np.bincount(parts, minlength=n_parts))))
         self.labels, self.groups = block_groups(block)
         columns = self.schema.columns
         named = [j for j, column in enumerate(columns) if column.kind == "categorical"]
@@ -64,24 +65,46 @@ class PartRows:
         self.tables: dict[int, PartTables] = {}
         self.totals: NDArray[np.float64] | None = None
         shape = n_parts, len(self.labels)
-        if np.prod(shape) <= FEW * block.n_rows:
+        is_small = np.prod(shape) <= FEW * block.n_rows
+        if is_small:
             cells = _cells(parts, self.groups, len(self.labels))
             self.totals = _class_weights(cells, block.weight, shape)
-            if np.diff(self.starts).min() <= TOGETHER:
-                orders = {j: columns[j].order for j in self.raw}
-                self.tables = count_codes(self.raw, orders, cells, shape, block.weight, n_jobs)
+        if self.totals is not None and block.weight is None:
+            n_rows = self.totals.sum(axis=1).astype(np.intp)
+        else:
+            n_rows = np.bincount(parts, minlength=n_parts)
+        self.starts = np.concatenate(([0], np.cumsum(n_rows)))
+        if is_small and np.diff(self.starts).min() <= TOGETHER:
+            orders = {j: columns[j].order for j in self.raw}
+            self.tables = count_codes(self.raw, orders, cells, shape, block.weight, n_jobs)
         numbers = wanted.counts | wanted.moments
         self.is_sorted = bool(numbers) or len(self.tables) < len(self.raw)
-        self._order: NDArray[np.intp] | None = None
+        self._order: NDArray[np.int32] | None = None
         if self.is_sorted and not (parts[1:] >= parts[:-1]).all():
-            # NumPy counts 16-bit numbers instead of comparing them.
-            short = parts.astype(np.uint16) if n_parts < 1 << 16 else parts
-            self._order = np.argsort(short, kind="stable")
-            self._kept = KeptBlock(block)  # columns are read once for all parts
-            for j in numbers:
-                self._kept.numeric(j)
+            self._order, self._in_order = self._arrange(parts, sorted(numbers), n_jobs)
 
-    def _rows(self, run: range) -> slice | NDArray[np.intp]:
+    def _arrange(
+        self, parts: NDArray[Any], numbers: list[int], n_jobs: int | None
+    ) -> tuple[NDArray[np.int32], KeptBlock]:
+        """The rows in the order of the parts, and their columns, read once for all parts."""
+        places, order = np.empty((2, len(parts)), dtype=np.int32)
+        kernels.order_rows(parts, self.starts[:-1].copy(), places, order)
+
+        def arranged(values: NDArray[Any]) -> NDArray[Any]:
+            out = np.empty(len(values), dtype=values.dtype)
+            kernels.put_rows(read_only(values), places, out)
+            return out
+
+        kept: dict[tuple[str, int], NDArray[np.float64] | RawCodes] = {}
+        columns = in_threads(lambda j: arranged(self.block.numeric(j)), numbers, n_jobs)
+        kept |= {("numeric", j): values for j, values in zip(numbers, columns, strict=True)}
+        large = np.diff(self.starts).max() > TOGETHER  # such a part is counted by itself
+        for j, raw in self.raw.items():
+            if large or j not in self.tables:
+                kept["categorical", j] = RawCodes(arranged(raw.codes), raw.values)
+        return order, KeptBlock(self.block, kept=kept)
+
+    def _rows(self, run: range) -> slice | NDArray[np.int32]:
         rows = slice(int(self.starts[run.start]), int(self.starts[run.stop]))
         return rows if self._order is None else self._order[rows]
 
@@ -90,13 +113,15 @@ class PartRows:
         rows = self._rows(run)
         if isinstance(rows, slice):
             return self.block.slice(rows.start, rows.stop)
-        part = self._kept.take(rows)
+        part = self._in_order.slice(int(self.starts[run.start]), int(self.starts[run.stop]))
         part.target = cut_target(self.block.target, rows)
         part.weight = None if self.block.weight is None else self.block.weight[rows]
         return part
 
     def codes(self, j: int, run: range) -> RawCodes:
         """Categories of the rows of some parts."""
+        if self._order is not None:
+            return self.take(run).categorical(j)
         return RawCodes(self.raw[j].codes[self._rows(run)], self.raw[j].values)
 
     def part_groups(self, run: range) -> PartGroups:

@@ -100,10 +100,10 @@ def summarize_parts(
 
 def _runs(starts: NDArray[np.intp], most: int) -> list[range]:
     """Neighbouring parts to count together, while they have few rows."""
-    runs, first = [], 0
-    for k in range(1, len(starts)):
-        last = k + 1 == len(starts)
-        if last or starts[k + 1] - starts[first] > most or k - first == MOST_PARTS:
+    runs, first, edges = [], 0, starts.tolist()
+    for k in range(1, len(edges)):
+        last = k + 1 == len(edges)
+        if last or edges[k + 1] - edges[first] > most or k - first == MOST_PARTS:
             runs.append(range(first, k))
             first = k
     return runs

@@ -31,9 +31,15 @@ class Bins:
 
     def place(self, low: NDArray[np.float64]) -> NDArray[Any]:
         """Slot of each slot of a grid whose cells, from ``low``, no cut divides."""
-        inner = np.searchsorted(self.cuts, low, side="left") + 1
-        place = np.concatenate(([0], inner, [self.size + 1]))
-        return place.astype(code_dtype(self.size))
+        ends = np.searchsorted(low, self.cuts, side="right")  # cuts are fewer than cells
+        widths = np.diff(ends, prepend=0, append=len(low))
+        slots = np.arange(self.size + 2, dtype=code_dtype(self.size))
+        return np.repeat(slots, np.concatenate(([1], widths, [1])))
+
+    def divide(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> bool:
+        """Whether some cut lies within a cell, from ``low`` until before ``high``."""
+        inside = np.searchsorted(low, self.cuts, side="right") - 1
+        return bool((self.cuts < high[inside])[inside >= 0].any())
 
     def codes(self, values: NDArray[np.float64], column: Column) -> NDArray[Any]:
         """Slot of each value; infinite values are refused."""

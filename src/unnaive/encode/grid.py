@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.checks import check_ascending, expect
+from unnaive.common.checks import FINITE, check_ascending, check_values, expect
 from unnaive.encode import kernels
 
 UNSORTED_ROWS = 4096  # below this, sorting is as quick
@@ -82,6 +82,16 @@ class Grid:
             shift = np.uint64(self.shift)
             kernels.cell_codes(values.view(np.uint64), cells, shift, drop, starts, codes)
         return codes
+
+
+def check_cells(low: NDArray[np.float64], begins: NDArray[np.int64]) -> None:
+    """Refuse cells of many grids, end to end, of which one does not ascend; grids that drop bits
+    have more to check.
+    """
+    check_values("cells", low, (low.size,), -FINITE, FINITE)
+    ascends = low[1:] > low[:-1]
+    ascends[begins[(begins > 0) & (begins < len(low))] - 1] = True  # from one grid to the next
+    expect(ascends.all(), "cells are not in ascending order.")
 
 
 def number_values(

@@ -12,6 +12,8 @@ SIGN = np.uint64(1 << 63)
 ZERO = np.uint64(0)
 INFINITE = np.uint64(0x7FF0000000000000)
 FEW_CUTS = 64  # up to so many, comparing with all is quicker than searching
+_VERY_FEW = 18  # and quicker than looking up
+_CELLS, _ROWS_FOR_CELLS = 4096, 1 << 14  # of equal width between the cuts, and rows that pay them
 _VALUES = 1024
 
 
@@ -287,6 +289,9 @@ def bin_codes(
             for i in range(len(part)):
                 if abs(part[i]) == np.inf:
                     return start + i
+    looked_up = len(cuts) > _VERY_FEW and len(values) >= _ROWS_FOR_CELLS
+    if looked_up and _look_up_cuts_below(values, cuts, codes):
+        return -1
     if len(cuts) <= FEW_CUTS:
         _count_cuts_below(values, cuts, codes)
     else:
@@ -311,6 +316,42 @@ def _count_cuts_below(
                 below[i] += np.int64(part[i] > cut)
         for i in range(m):
             codes[start + i] = below[i]
+
+
+@kernel
+def _look_up_cuts_below(
+    values: NDArray[np.float64], cuts: NDArray[np.float64], codes: NDArray[np.uint8]
+) -> bool:
+    """Look up how many cuts lie before the cell of a value, and compare with the next one.
+
+    Cells grow with values, whatever is rounded, so that cuts in earlier cells are below. False,
+    and nothing coded, where two cuts share a cell.
+    """
+    n, low, last = len(cuts), cuts[0], _CELLS - 1.0
+    scale = (_CELLS - 2) / (cuts[n - 1] - low)
+    if not 0.0 < scale < 1e300 or n > _CELLS:
+        return False
+    before, ends = np.empty(_CELLS, dtype=np.uint16), np.full(n + 1, np.inf)
+    ends[:n] = cuts
+    first = 0
+    for cell in range(_CELLS):
+        before[cell] = first
+        while first < n and np.int32((cuts[first] - low) * scale + 1.0) <= cell:
+            first += 1
+        if first - before[cell] > 1:
+            return False
+    cells = np.empty(_VALUES, dtype=np.int32)
+    for start in range(0, len(values), _VALUES):
+        m = min(_VALUES, len(values) - start)
+        part = values[start : start + m]
+        for i in range(m):  # no branch: many values at a time
+            x = (part[i] - low) * scale + 1.0
+            x = x if x > 0.0 else 0.0  # missing, too
+            cells[i] = np.int32(x if x < last else last)
+        for i in range(m):
+            k = before[cells[i]]
+            codes[start + i] = (k + 1 + (part[i] > ends[k])) if part[i] == part[i] else 0
+    return True
 
 
 @kernel

@@ -19,7 +19,7 @@ from unnaive.table.columns import FAMILY_OF_KIND
 from unnaive.table.fingerprint import FIRST_PASS, changed_rows
 from unnaive.table.schema import FAMILY_WORDS
 
-DENSE_RANGE = 1 << 16  # integer labels closer together than this are looked up, not sorted
+DENSE_RANGE = 1 << 16  # integer labels closer together, or than there are, are not sorted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +124,7 @@ def label_groups(target: NDArray[Any] | RawCodes) -> tuple[Labels, NDArray[Any]]
         else:
             dense = target.astype(np.int64, copy=False)
         low, high = int(dense.min()), int(dense.max())
-        if high - low < DENSE_RANGE:
+        if high - low < max(DENSE_RANGE, len(dense)):
             return _dense_groups(target, dense, low, high)
     if target.dtype.kind == "O":
         return _object_groups(target)

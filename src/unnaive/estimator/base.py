@@ -121,6 +121,12 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense, whatever the table."""
 
+    def _check_reading(self) -> None:
+        """Refuse parameters that rows cannot be counted with."""
+        check_number(self, "grid_limit", 2, GRID_LIMIT, whole=True)
+        if self.max_categories is not None:
+            check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
+
     def _check_learned(self) -> None:
         """Refuse what no fit leaves together; of a file, each attribute was checked by itself."""
         n, columns = self.n_features_in_, len(self.schema_)
@@ -173,9 +179,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
         ``first_pass`` may know that already; it is given the function that takes the pass.
         """
-        check_number(self, "grid_limit", 2, GRID_LIMIT, whole=True)
-        if self.max_categories is not None:
-            check_number(self, "max_categories", 2, GRID_LIMIT, whole=True)
+        self._check_reading()
         source = self._rows_to_learn(X, y, sample_weight, fitted)
         wanted = self._unfitted()._wanted
 

@@ -14,7 +14,7 @@ from unnaive.counts.summary import Coder, align_values, row_factor
 from unnaive.discretize.words import interval_words
 from unnaive.encode import Categories, Grid
 from unnaive.encode.bins import Bins
-from unnaive.encode.labels import merge_labels
+from unnaive.encode.labels import merge_labels, refuse_mixed
 from unnaive.table import Column
 
 LEAST_EXPECTED = 5  # rows of a value in either sample, or chi-squared does not describe its chance
@@ -40,6 +40,7 @@ def align(before: Summary, after: Summary, *, labelled: bool) -> Sides:
         for table, part in zip(made, (before, after), strict=True)
     ]
     if labelled:
+        refuse_mixed(before.labels, after.labels)
         labels, places = merge_labels([before.labels, after.labels])
         classes = labels.classes
     else:

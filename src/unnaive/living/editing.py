@@ -15,6 +15,7 @@ from unnaive.bayes.scoring import TableTerm
 from unnaive.common.wording import listed
 from unnaive.encode import Bins
 from unnaive.estimator.about import moment_text
+from unnaive.living.periods import moment_in_utc
 from unnaive.models.wrapped import look_inside
 
 
@@ -261,8 +262,7 @@ def _class_number(label: Any, answer: Answer) -> int:
 
 def _plain(value: Any) -> Value:
     if isinstance(value, np.datetime64 | datetime.date):
-        moment: Any = value
-        return str(np.datetime64(moment, "us"))
+        return str(moment_in_utc(value))
     plain: Value = value.item() if isinstance(value, np.generic) else value
     if plain is not None and not isinstance(plain, bool | int | float | str):
         raise ValueError(f"value must be a category, a number, a time or None; got {value!r}.")

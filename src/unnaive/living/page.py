@@ -136,7 +136,9 @@ def _values(column: ColumnDrift) -> str:
         change = f'<span class="number">{100 * (after - before):+.1f} %</span>'
         cells.append(f'<span title="{name}">{name}</span><div>{bars}</div>{change}')
     more = f"<p>{counted(left, 'more value')}</p>" if left > 0 else ""
-    bars = "".join(cells) or "<span>values were not counted</span>"
+    empty = column.missing_before == column.missing_after == 1.0
+    why = "no row has a value" if empty else "values were not counted"
+    bars = "".join(cells) or f"<span>{why}</span>"
     return f'<section><h3>{_text(column.column)}</h3><div class="bars">{bars}</div>{more}</section>'
 
 

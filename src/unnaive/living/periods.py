@@ -13,14 +13,18 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.common.checks import check_hashes, expect
 from unnaive.common.wording import counted
 from unnaive.encode.categories import sort_values
+from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column
 from unnaive.table.codes import code_dtype, is_missing, read_categorical
 from unnaive.table.columns import family_of, read_numeric
 
 Moment: TypeAlias = np.datetime64
 Period: TypeAlias = Any  # text of a calendar, a number of rows, or a plain value of a column
+MOST_ROWS = 1 << 53  # that are numbered
+MOST_DAYS = 1e8  # of a calendar: more than 200,000 years
 UNITS = ("hour", "day", "week", "month", "quarter", "year")
 # How a period of each unit is written.
 _WRITTEN = {
@@ -103,6 +107,13 @@ def span_of(period: str) -> Span:
     return Span(_start(unit, number), _start(unit, number + 1))
 
 
+def moment_in_utc(value: Any) -> Moment:
+    """A date or time as NumPy has them, which know no zones."""
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+    return np.datetime64(value, "us")
+
+
 def moment_of(value: Any, *, end: bool) -> Moment:
     """Where a window begins, or ends: text and dates mean a whole period, times a moment."""
     if isinstance(value, str):
@@ -110,7 +121,7 @@ def moment_of(value: Any, *, end: bool) -> Moment:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return moment_of(value.isoformat(), end=end)
     try:
-        return np.datetime64(value, "us")
+        return moment_in_utc(value)
     except (TypeError, ValueError):
         word = "until" if end else "since"
         raise ValueError(
@@ -146,6 +157,11 @@ class Calendar:
         numbers, places = _distinct(_number(self.unit, moments))
         return [_name(self.unit, n) for n in numbers.tolist()], places
 
+    def check(self, periods: Sequence[Period]) -> None:
+        """Refuse periods of a file that are none."""
+        for period in periods:
+            span_of(period)
+
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
         return sorted(periods, key=span_of)
 
@@ -167,6 +183,11 @@ class Rows:
             return periods.tolist(), np.repeat(places, np.diff(edges))
         numbers, places = _distinct((block.row_ids + first) // self.n)
         return numbers.tolist(), places
+
+    def check(self, periods: Sequence[Period]) -> None:
+        """Refuse periods of a file that are none."""
+        wrong = [p for p in periods if type(p) is not int or not 0 <= p < MOST_ROWS]
+        expect(not wrong, f"{wrong[:1]} is no number of a period of {self.n} rows.")
 
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
         return sorted(periods)
@@ -194,6 +215,11 @@ class Values:
         used, places = _distinct(codes.astype(np.int64))
         return [_plain(values[k]) for k in used.tolist()], places
 
+    def check(self, periods: Sequence[Period]) -> None:
+        """Refuse periods of a file that are none."""
+        check_hashes(periods)
+        expect(not any(map(is_missing, periods)), "a period has no value.")
+
     def ordered(self, periods: Sequence[Period]) -> list[Period]:
         return list(sort_values(periods))
 
@@ -213,13 +239,10 @@ def _whole_numbers(column: Any) -> NDArray[np.int64] | None:
 
 def _distinct(numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Different numbers in their order, and the place of each row's number among them."""
-    first = numbers.min() if len(numbers) else 0
-    if len(numbers) and int(numbers.max()) - int(first) > len(numbers):
-        return np.unique(numbers, return_inverse=True)
-    present = np.bincount(numbers - first) > 0  # close together: nothing has to be sorted
-    used = np.flatnonzero(present)
-    place = (np.cumsum(present) - 1).astype(code_dtype(len(used)))
-    return used + first, place[numbers - first]
+    if not len(numbers):
+        return numbers, np.empty(0, dtype=np.uint8)
+    labels, places = label_groups(numbers)
+    return labels.classes, places
 
 
 def _plain(value: Any) -> Any:
@@ -254,9 +277,7 @@ def _parse(value: str, name: Any) -> Moment:
             f"column {name!r} says when rows were, but {value!r} is no date; write dates as "
             "2024-03-05 or 2024-03-05T14:30."
         ) from None
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(datetime.UTC).replace(tzinfo=None)
-    return np.datetime64(moment, "us")
+    return moment_in_utc(moment)
 
 
 def _refuse_gaps(n: int, name: Any) -> None:
@@ -275,7 +296,7 @@ def read_periods(by: Any, time: Any) -> AnyPeriods:
             f"column; got {by!r}."
         )
     if not isinstance(by, str):
-        if by < 1:
+        if not 1 <= by < MOST_ROWS:
             raise ValueError(f"by must be at least 1 row for each period; got {by}.")
         if time is not None:
             raise ValueError("time is for periods of a calendar; by is a number of rows.")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 
-from unnaive.counts import Summary
+from unnaive.common.checks import expect
+from unnaive.counts import Summary, Wanted
 from unnaive.counts.gather import summarize_block
 from unnaive.counts.parts import summarize_parts
 from unnaive.encode.labels import refuse_mixed
 from unnaive.living.periods import AnyPeriods, Period, Rows
+from unnaive.models.merge import learns_from_sums
 from unnaive.table import Block, Schema, Source, scan_of
 from unnaive.table.passes import COUNTING
 from unnaive.table.reading import as_frame
@@ -47,6 +50,31 @@ def _add(first: ByPeriod, second: ByPeriod) -> ByPeriod:
     for period, summary in second[0].items():
         total[period] = total[period] + summary if period in total else summary
     return total, max(last, second[1])
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse an estimator of which windows of sums cannot be made."""
+    if not learns_from_sums(estimator):
+        raise TypeError(
+            f"a timeline keeps sums, and {type(estimator).__name__} needs more than sums; "
+            "NaiveBayesClassifier and Discretizer do."
+        )
+    if getattr(estimator, "calibration", "none") != "none":
+        raise ValueError(
+            "calibration='slope' reads rows again, which a timeline does not keep; leave it out, "
+            "and call calibrate of a window's model."
+        )
+    estimator._check_parameters()
+    estimator._check_reading()
+
+
+def check_sums(estimator: Any, sums: Iterable[Summary]) -> None:
+    """Refuse sums of which an estimator cannot be made."""
+    forms = {(id(s.schema), s.wanted, s.moments.columns): s for s in sums}
+    for summary in forms.values():
+        needed = estimator._wanted(summary.schema)
+        there = Wanted(summary.wanted.counts, frozenset(summary.moments.columns))
+        expect(needed | there == there, "the sums are not those that the estimator needs.")
 
 
 def count_periods(
@@ -110,6 +138,10 @@ def _part(X: Any, column: Any) -> tuple[Any, Any]:
                 f"there is no column {column!r} that says when rows were; the columns are "
                 f"{', '.join(map(repr, frame.columns[:8]))}."
             )
+        if frame.implementation.is_pandas():  # whose drop copies all other columns
+            features = frame.to_native().copy(deep=False)
+            del features[column]
+            return features, frame[column]
         return frame.drop(column).to_native(), frame[column]
     array = np.asarray(X) if not isinstance(X, np.ndarray) else X
     if array.ndim != 2 or isinstance(column, str) or not -array.shape[1] <= column < array.shape[1]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from unnaive.counts import Summary
 from unnaive.counts.summary import merge_summaries
+from unnaive.encode.labels import refuse_mixed
 from unnaive.table import Schema
 
 
@@ -26,9 +27,12 @@ class WindowSums:
         self._single = single
         self._last: tuple[int, int, Summary] | None = None
 
-    def clear(self, place: int | None = None) -> None:
-        """Forget the last window, if it holds a place, or in any case."""
-        if self._last is not None and (place is None or self._last[0] <= place < self._last[1]):
+    def clear(self, places: Iterable[int] | None = None) -> None:
+        """Forget the last window, if it holds one of some places, or in any case."""
+        if self._last is None:
+            return
+        start, stop, _ = self._last
+        if places is None or any(start <= place < stop for place in places):
             self._last = None
 
     def window(self, start: int, stop: int) -> Summary:
@@ -47,3 +51,13 @@ def join_schemas(schema: Schema | None, parts: Sequence[Summary]) -> Schema:
     """What is known of the columns, by some parts too; those counted together share theirs."""
     different = {id(part.schema): part.schema for part in parts}.values()
     return reduce(Schema.__add__, different if schema is None else [schema, *different])
+
+
+def refuse_others(schema: Schema, known: Summary, parts: Sequence[Summary]) -> None:
+    """Refuse parts that do not add up with what is known: other columns, or labels of other types.
+
+    They would spoil all that they are kept with.
+    """
+    join_schemas(schema, parts)
+    for labels in {id(part.labels): part.labels for part in parts}.values():
+        refuse_mixed(known.labels, labels)

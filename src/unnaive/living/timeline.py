@@ -15,6 +15,7 @@ from unnaive.counts.summary import merge_summaries
 from unnaive.living.contents import PeriodFacts, contents
 from unnaive.living.file import Added, TimelineFile, pack_estimator, unpack_estimator
 from unnaive.living.periods import (
+    MOST_DAYS,
     UNITS,
     Calendar,
     Period,
@@ -25,14 +26,11 @@ from unnaive.living.periods import (
     span_of,
     unit_of,
 )
-from unnaive.living.reading import count_periods
-from unnaive.living.sums import WindowSums, join_schemas
+from unnaive.living.reading import check_estimator, check_sums, count_periods
+from unnaive.living.sums import WindowSums, join_schemas, refuse_others
 from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
-from unnaive.models.merge import learns_from_sums
 from unnaive.table import Schema
-
-DAY = np.timedelta64(1, "D")
 
 
 class Timeline:
@@ -88,7 +86,7 @@ class Timeline:
         self.by, self.time = by, time
         self.estimator = NaiveBayesClassifier() if estimator is None else clone(estimator)
         self._periods = read_periods(by, time)
-        _check_estimator(self.estimator)
+        check_estimator(self.estimator)
         self._file = None if path is None else TimelineFile(os.path.expanduser(os.fspath(path)))
         if self._file is not None and os.path.exists(self._file.path):
             raise FileExistsError(
@@ -122,6 +120,9 @@ class Timeline:
         try:
             timeline = cls(about["by"], unpack_estimator(about["estimator"]), time=about["time"])
             timeline._file = file
+            for _, parts in added:
+                timeline._periods.check([period for period, _ in parts])
+                check_sums(timeline.estimator, [summary for _, summary in parts])
             timeline._take(added)
         except (ValueError, TypeError) as error:
             raise file.damaged(error) from error
@@ -166,7 +167,8 @@ class Timeline:
             return self.fit(X, y, sample_weight)
         self._catch_up()
         added = self._count(X, y, sample_weight, self._n_read, self._schema)
-        join_schemas(self._schema, [s for _, s in added[1]])  # or refused
+        known = next(iter(self._sums.values()))
+        refuse_others(self._schema, known, [summary for _, summary in added[1]])
         if self._file is not None:
             self._take(self._file.append(added, alone=isinstance(self._periods, Rows)))
         self._take([added])
@@ -180,18 +182,20 @@ class Timeline:
     def _count(
         self, X: Any, y: Any, sample_weight: Any, first: int, fitted: Schema | None
     ) -> Added:
-        self.estimator._check_parameters()
+        check_estimator(self.estimator)
         rows = (X, y, sample_weight)
         found, n_rows = count_periods(self.estimator, self._periods, first, rows, fitted)
         merged: dict[Period, Summary] = {}
+        calendar = isinstance(self._periods, Calendar)
         for period, summary in found.items():
-            place = self._place(period)
+            place = self._place(period) if calendar else period
             merged[place] = merged[place] + summary if place in merged else summary
         return n_rows, [(period, merged[period]) for period in self._periods.ordered([*merged])]
 
     def _place(self, period: Period) -> Period:
         """The period itself, or the larger one into which it was merged."""
-        if not isinstance(self._periods, Calendar) or period in self._sums:
+        assert isinstance(self._periods, Calendar)
+        if period in self._sums:
             return period
         larger = {unit_of(known) for known in self.periods_}
         for unit in UNITS:
@@ -216,9 +220,8 @@ class Timeline:
             if self.periods_[: len(before)] != before:
                 self._windows.clear()
                 continue
-            places = {period: k for k, period in enumerate(self.periods_)}
-            for period, _ in parts:
-                self._windows.clear(places[period])
+            changed = {period for period, _ in parts}
+            self._windows.clear(k for k, period in enumerate(self.periods_) if period in changed)
 
     # Asking -------------------------------------------------------------------------------------
 
@@ -334,6 +337,8 @@ class Timeline:
         self
         """
         unit = self._larger(by)
+        if not 0 <= keep_days < MOST_DAYS:
+            raise ValueError(f"keep_days must be a number of days, 0 or more; got {keep_days!r}.")
         if not self.periods_:
             return self
         newest = max(span_of(period).end for period in self.periods_)
@@ -377,21 +382,11 @@ class Timeline:
             It is replaced. Later appends go where they went before.
         """
         file = TimelineFile(os.path.expanduser(os.fspath(path)))
+        own = self._file
+        if own is not None and os.path.exists(file.path) and os.path.samefile(file.path, own.path):
+            file = own  # appends would take it for another's
         parts = [(period, self._sums[period]) for period in self.periods_]
         file.write(self._about(), [(self._n_read, parts)])
 
     def _about(self) -> dict[str, Any]:
         return {"by": self.by, "time": self.time, "estimator": pack_estimator(self.estimator)}
-
-
-def _check_estimator(estimator: Any) -> None:
-    if not learns_from_sums(estimator):
-        raise TypeError(
-            f"a timeline keeps sums, and {type(estimator).__name__} needs more than sums; "
-            "NaiveBayesClassifier and Discretizer do."
-        )
-    if getattr(estimator, "calibration", "none") != "none":
-        raise ValueError(
-            "calibration='slope' reads rows again, which a timeline does not keep; leave it out, "
-            "and call calibrate of a window's model."
-        )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from unnaive.answer.evidence_table import EvidenceTable
-from unnaive.answer.predict import probabilities
+from unnaive.answer.predict import joint
 from unnaive.bayes.scoring import TableTerm
 from unnaive.common.compile import kernel
 from unnaive.common.threads import in_threads
@@ -27,7 +27,9 @@ from unnaive.table import Block, Column, Source, open_table, scan_of
 from unnaive.table.kept import KeptBlock
 from unnaive.table.passes import COUNTING
 
-TINY = float(np.finfo(np.float64).tiny)  # a probability of zero is this to a logarithm
+MOST_LOSS = -math.log(np.finfo(np.float64).tiny)  # of a row, also where its class is impossible
+FAR_BEHIND = 600.0  # nats; a row whose class is so much less probable is looked at by itself
+LARGE = 1e100  # of a product whose next factor is a number of classes at most
 ROWS = 1 << 18  # watched at a time
 
 
@@ -110,10 +112,9 @@ def shared_intervals(model: Any, intervals: dict[int, Bins]) -> dict[int, Bins]:
         term, grid = terms[j], coders[j]
         if not isinstance(term, TableTerm) or not isinstance(term.coder, Bins):
             continue
-        cuts = np.union1d(intervals[j].cuts, term.coder.cuts)
-        first, last = (np.searchsorted(cuts, edge) for edge in (grid.low, grid.high))
-        if len(cuts) <= FEW_CUTS and (first == last).all():  # no cell is divided
-            shared[j] = Bins(cuts)
+        both = Bins(np.union1d(intervals[j].cuts, term.coder.cuts))
+        if len(both.cuts) <= FEW_CUTS and not both.divide(grid.low, grid.high):
+            shared[j] = both
     return shared
 
 
@@ -151,14 +152,14 @@ class _Watcher:
         summary = summarize_block(block, wanted, estimator.grid_limit, 1, coded)
         coders = [self.intervals.get(j, coder) for j, coder in enumerate(summary.coders)]
         summary = replace(summary, coders=cast(Any, tuple(coders)))
-        shares = probabilities(self._root(coded), block, 1)
+        scores = joint(self._root(coded), block, 1)
         groups = np.empty(0, dtype=np.intp)
         if self.labelled:
             assert block.target is not None
             groups = known_groups(Labels(self.answer.classes), block.target)
         weight = np.empty(0) if block.weight is None else block.weight
-        predicted, sums = np.zeros(shares.shape[1]), np.zeros(4)
-        _judge(shares, weight, groups, predicted, sums)
+        predicted, sums = np.zeros(scores.shape[1]), np.zeros(4)
+        _judge(scores, weight, groups, predicted, sums)
         return Watched(summary, self.labelled, predicted, *sums.tolist())
 
     def _root(self, coded: Mapping[int, Bins]) -> Any:
@@ -174,7 +175,7 @@ class _Watcher:
 
 @kernel
 def _judge(
-    shares: NDArray[np.float64],
+    joint: NDArray[np.float64],
     weight: NDArray[np.float64],
     groups: NDArray[np.intp],
     predicted: NDArray[np.float64],
@@ -182,20 +183,53 @@ def _judge(
 ) -> None:
     """Sums over rows (OUT): probabilities of classes; entropy, log loss, weight, judged weight.
 
-    ``weight`` (IN) is empty where every row weighs one, ``groups`` (IN) where labels are unknown.
+    ``joint`` (IN, OUT) are joint log probabilities; what is needed are their differences to the
+    largest, and the logarithm of the sum of their exponentials. Sums of such logarithms are that
+    of a product, where every row weighs one. ``weight`` (IN) is empty there, and ``groups`` (IN)
+    where labels are unknown.
     """
-    n_rows, n_classes = shares.shape
+    n_rows, n_classes = joint.shape
+    entropy = loss = weights = judged = 0.0
+    product = known = 1.0  # of all rows, and of those that are judged
     for i in range(n_rows):
         w = weight[i] if len(weight) else 1.0
+        best = 0
+        for c in range(1, n_classes):
+            best = c if joint[i, c] > joint[i, best] else best
+        largest, total, spread = joint[i, best], 1.0, 0.0
+        has_label = len(groups) > 0 and groups[i] < n_classes
+        behind = largest - joint[i, groups[i]] if has_label else 0.0
+        joint[i, best] = 1.0
         for c in range(n_classes):
-            p = shares[i, c]
-            predicted[c] += w * p
-            if p > 0.0:
-                sums[0] -= w * p * math.log(p)
-        sums[2] += w
-        if len(groups) and groups[i] < n_classes:
-            sums[1] -= w * math.log(max(shares[i, groups[i]], TINY))
-            sums[3] += w
+            if c != best:
+                shift = joint[i, c] - largest
+                joint[i, c] = odds = math.exp(shift)
+                total += odds
+                spread -= odds * shift if odds > 0.0 else 0.0
+        share = w / total
+        for c in range(n_classes):
+            predicted[c] += share * joint[i, c]
+        entropy += share * spread
+        weights += w
+        if len(weight):
+            entropy += w * math.log(total)
+        else:
+            product *= total
+        if has_label:
+            judged += w
+            if len(weight) or behind > FAR_BEHIND:
+                loss += w * min(math.log(total) + behind, MOST_LOSS)
+            else:
+                loss += behind
+                known *= total
+        if product > LARGE:
+            entropy, product = entropy + math.log(product), 1.0
+        if known > LARGE:
+            loss, known = loss + math.log(known), 1.0
+    sums[0] += entropy + math.log(product)
+    sums[1] += loss + math.log(known)
+    sums[2] += weights
+    sums[3] += judged
 
 
 def _open(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Source, bool]:

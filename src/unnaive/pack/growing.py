@@ -10,12 +10,20 @@ import io
 import os
 import struct
 import zlib
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
-from unnaive.pack.container import read_pack, write_pack
+from unnaive.pack.container import pack_parts, read_pack
 from unnaive.pack.limits import PackError
 
 HEAD = struct.Struct("<QI")  # bytes of a record, and the CRC of that number
+
+
+class Record(NamedTuple):
+    """What was read: the content, the version of its format, and its bytes in the file."""
+
+    content: Any
+    version: int
+    size: int
 
 
 class GrowingFile:
@@ -38,11 +46,10 @@ class GrowingFile:
         self.path = path
         self._end = 0  # of the last whole record
 
-    def _record(self, content: Any) -> bytes:
-        pack = io.BytesIO()
-        write_pack(pack, content, kind=self.kind, version=self.version)
-        length = struct.pack("<Q", pack.getbuffer().nbytes)
-        return length + struct.pack("<I", zlib.crc32(length)) + pack.getvalue()
+    def _record(self, content: Any, reserve: int = 0) -> bytes:
+        pack = list(pack_parts(content, self.kind, self.version, reserve))
+        length = struct.pack("<Q", sum(map(len, pack)))
+        return b"".join([length, struct.pack("<I", zlib.crc32(length)), *pack])
 
     def _append(self, file: BinaryIO, record: bytes) -> int:
         """Where the file ends with the record."""
@@ -62,15 +69,15 @@ class GrowingFile:
             )
         self._end = len(self.magic)
 
-    def _rest(self, file: BinaryIO) -> list[Any]:
+    def _rest(self, file: BinaryIO) -> list[Record]:
         """The whole records from here on; `_end` is then the end of the last one."""
         size = os.fstat(file.fileno()).st_size
         records = []
-        while (content := self._next(file, size)) is not None:
-            records.append(content)
+        while (record := self._next(file, size)) is not None:
+            records.append(record)
         return records
 
-    def _next(self, file: BinaryIO, size: int) -> Any:
+    def _next(self, file: BinaryIO, size: int) -> Record | None:
         """The next record; None where there is none, or the last one is not whole."""
         head = file.read(HEAD.size)
         if len(head) < HEAD.size:
@@ -85,13 +92,13 @@ class GrowingFile:
             return None
         try:
             pack = io.BytesIO(file.read(length))
-            _, content = read_pack(pack, kind=self.kind, version=self.version)
+            version, content = read_pack(pack, kind=self.kind, version=self.version)
         except PackError as error:
             if until == size and self._end > len(self.magic):
                 return None
             raise self._damaged(str(error).rstrip(".")) from error
         self._end = until
-        return content
+        return Record(content, version, length)
 
     def _damaged(self, why: str) -> PackError:
         return self.error(f"the {self.word} {self.path!r} cannot be read ({why}); {self.remedy}.")

@@ -140,7 +140,7 @@ class Journal(GrowingFile):
 
     def _read(self, file: BinaryIO) -> None:
         self._begin(file)
-        records = self._rest(file)
+        records = [record.content for record in self._rest(file)]
         if records:
             self._compare(records[0])
             self.entries = [entry for record in records[1:] for entry in record]

@@ -324,5 +324,5 @@ def _as_float(value: Any, spec: Column) -> float:
     except (TypeError, ValueError):
         raise ValueError(
             f"{spec} held {FAMILY_WORDS[spec.family]} when the model was fitted, "
-            f"but now holds {value!r}; convert it before predicting."
+            f"but now holds {value!r}; convert it first."
         ) from None

@@ -228,7 +228,7 @@ def _check_column(spec: Column, column: Native) -> Column:
         return spec
     raise ValueError(
         f"{spec} held {FAMILY_WORDS[spec.family]} when the model was fitted, "
-        f"but now holds {FAMILY_WORDS[family]}; convert it before predicting."
+        f"but now holds {FAMILY_WORDS[family]}; convert it first."
     )
 
 
