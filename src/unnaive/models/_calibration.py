@@ -146,11 +146,24 @@ class RowDraw:
         """
         most = MOST_NUMBERS // n_numbers if n_numbers else 0
         most = max(most, LEAST_ROWS, PER_PARAMETER * n_parameters)
+        given = totals if weights is None else weights
+        return cls.of_few(n_rows, most, LEAST_OF_CLASS, totals, given)
+
+    @classmethod
+    def of_few(
+        cls,
+        n_rows: int,
+        most: int,
+        least_of_class: int,
+        totals: NDArray[np.float64],
+        weights: NDArray[np.float64],
+    ) -> RowDraw | None:
+        """The draw of so many rows, with as many of a class that has them; as in `of`."""
         if n_rows <= most:
             return None
         of_class = np.maximum(n_rows * totals / totals.sum(), 1.0)
-        shares = np.minimum(np.maximum(most / n_rows, LEAST_OF_CLASS / of_class), 1.0)
-        return cls(shares, totals if weights is None else weights)
+        shares = np.minimum(np.maximum(most / n_rows, least_of_class / of_class), 1.0)
+        return cls(shares, weights)
 
     def places(self, row_ids: NDArray[np.int64], groups: NDArray[Any]) -> NDArray[np.intp]:
         """Places of the rows that are drawn."""

@@ -322,14 +322,14 @@ max_categories, grid_limit :
         if booster.watch is None:
             return calibrated(root, judge([(*scorers, 1.0)]))
         judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
-        calibration = judged.fit(self.n_jobs)
+        calibration = judged.fit(few=self._calibration() == "values")
         node, left_out = (
             calibrated(table, calibration) for table in (root, EvidenceTable(scorers[1]))
         )
         assert isinstance(node, EvidenceTable)
         assert isinstance(left_out, EvidenceTable)
         if self._calibration() == "values":
-            shifts = judged.fit_values(root.scorer, calibration, self.missing)
+            shifts = judged.fit_values(node.scorer, calibration, self.missing)
             node, left_out = (
                 replace(table, scorer=shift_scorer(table.scorer, shifts))
                 for table in (node, left_out)
