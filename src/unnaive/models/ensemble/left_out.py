@@ -280,7 +280,8 @@ class JudgedColumns:
         slots, own, groups, weight = self.slots, self.own, self.groups, self.weight
         if draw is not None:
             places = draw.places(self.row_ids, groups)
-            slots, own, groups, weight = (x[..., places] for x in (slots, own, groups, weight))
+            slots, own = slots[:, places], own[:, places]
+            groups, weight = groups[places], weight[places]
         shape = (len(groups), 1 + len(own), len(self.totals))
         scores = self.storage.empty(shape, np.float64)
         tables = [
