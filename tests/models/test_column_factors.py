@@ -30,7 +30,7 @@ from unnaive.bayes.calibrate import (
 )
 from unnaive.bayes.calibrate_values import VALUE_RIDGE, fit_values
 from unnaive.explain.report.words import describe
-from unnaive.models import _calibration
+from unnaive.models import _row_draw
 
 MODELS = [
     NaiveBayesClassifier(calibration="columns"),
@@ -278,7 +278,7 @@ def test_files_give_the_factors_of_memory(tmp_path):
 def draw_some(monkeypatch, n):
     """Have about so many rows calibrate."""
     for name, value in (("LEAST_ROWS", n), ("MOST_NUMBERS", 1), ("LEAST_OF_CLASS", 1)):
-        monkeypatch.setattr(_calibration, name, value)
+        monkeypatch.setattr(_row_draw, name, value)
 
 
 def test_factors_of_large_tables_come_from_rows_that_are_drawn(monkeypatch, tmp_path):

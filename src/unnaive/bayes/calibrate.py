@@ -46,8 +46,9 @@ MOST_TOGETHER = 64
 STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
 MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
-# What a step gains, in nats of all rows together, when it is the last; of many rows, for each.
-CLOSE, CLOSE_BY_ROW = 1e-6, 1e-7
+# What a step gains, in nats of all rows together, when it is the last; of many rows, for each, less
+# where intercepts alone are learned: few rows of a class are to have their share.
+CLOSE, CLOSE_BY_ROW, OF_SHARES = 1e-6, 1e-7, 1e-9
 # A Hessian serves as long as steps by it leave less than this share of what there is to gain; one
 # of many factors costs as much as many steps.
 SLOW, SLOW_OF_MANY = 0.03, 0.3
@@ -211,7 +212,7 @@ def _add_products(
     return out.astype(np.int64).ravel()
 
 
-def _of_arrays(
+def visit_arrays(
     scores: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> Visit:
     """Rows that are here."""
@@ -249,7 +250,7 @@ def fit_calibration(
         Weight, in rows, of the classes' own shares.
     """
     totals = scores if scores.ndim == 2 else _add_terms(scores, storage or Storage())
-    visit = _of_arrays(totals, groups, weight)
+    visit = visit_arrays(totals, groups, weight)
     return fit_visited(visit, totals.shape[1], n_jobs, slope, shift_ridge)
 
 
@@ -305,7 +306,7 @@ def fit_columns(
         What a model that has not seen the row starts from, and the evidence of its columns.
     """
     n_classes, n_factors = logs.shape[2], logs.shape[1]
-    visit = _of_arrays(logs, groups, weight)
+    visit = visit_arrays(logs, groups, weight)
     whole, base = _base(visit, n_classes)
     if base is None:
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
@@ -352,13 +353,12 @@ def _row_weights(
 
 
 def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Newton's method, with a new Hessian where the last one no longer leads on quickly.
-
-    A step that does not gain is halved.
+    """Newton's method, with a new Hessian where the last one no longer leads on quickly; a step
+    that does not gain is halved.
     """
     loss, gradient = rows.loss(point)
     hessian, is_new, to_gain = rows.hessian(point), True, np.inf
-    close = max(CLOSE, CLOSE_BY_ROW * rows.weight)
+    close = max(CLOSE, rows.weight * (OF_SHARES if rows.pull[0] == _KNOWN else CLOSE_BY_ROW))
     slow = SLOW if rows.n_factors < MANY else SLOW_OF_MANY
     for _ in range(STEPS):
         step = _step(gradient, hessian, point, rows.n_factors)

@@ -25,8 +25,15 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import CALIBRATING, RowDraw, check_calibration, judged_visit
+from unnaive.models._calibration import (
+    CALIBRATING,
+    check_calibration,
+    has_rare,
+    judged_visit,
+    match_shares,
+)
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
+from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.bags import (
     BagJudge,
     BagVotes,
@@ -205,7 +212,9 @@ max_categories, grid_limit :
             return root
         bags = [self._bag(table, start) for table in drawn if table.totals.any()]
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
-        draw = RowDraw.of(n_rows, None, *totals) if calibrates else None
+        # Where classes are rare, their base rates are those of votes on many rows.
+        each = start.n_classes if has_rare(totals[0]) else None
+        draw = RowDraw.of(n_rows, each, *totals) if calibrates else None
         judge = BagJudge(
             bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
             records.storage, self.n_jobs, None if self.oob_score else draw,
@@ -255,8 +264,10 @@ max_categories, grid_limit :
             for rows_of in (judged_by_some, judged_by_all)
         )
         slope = fit_visited(some, n_classes, self.n_jobs).slope
-        fitted = fit_visited(every, n_classes, self.n_jobs, slope)
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
+        if has_rare(totals[0]):
+            return calibrated(root, match_shares(every, slope, n_classes, self.n_jobs))
+        fitted = fit_visited(every, n_classes, self.n_jobs, slope)
         more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
         return calibrated(root, match_base_rates(fitted, records, itself, bag, draws, self.n_jobs))

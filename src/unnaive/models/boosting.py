@@ -57,7 +57,8 @@ class BoostedClassifier(MemberEnsemble):
     calibration : {"slope", "none"}, default="slope"
         Whether the answer is made as sure as rows allow that were not learned from, by a model of
         half of the rows (by two, of each half, up to 512 rows), and classes as probable over the
-        training rows as they are frequent. Rounds learn from rows that are hard, and so find rare classes too probable.
+        training rows as they are frequent. Rounds learn from rows that are hard, and so find rare
+        classes too probable.
     random_state : int, RandomState instance or None, default=None
         Seed of the rounds' classifiers where they have none.
     n_jobs : int or None, default=None
