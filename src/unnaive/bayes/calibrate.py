@@ -48,7 +48,7 @@ PART = 1 << 14  # rows that are added up at a time
 MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
 # What a step gains, in nats of all rows together, when it is the last; of many rows, for each, less
 # where intercepts alone are learned: few rows of a class are to have their share.
-CLOSE, CLOSE_BY_ROW, OF_SHARES = 1e-6, 1e-7, 1e-9
+CLOSE, CLOSE_BY_ROW, OF_SHARES = 1e-6, 1e-6, 1e-9
 # A Hessian serves as long as steps by it leave less than this share of what there is to gain; one
 # of many factors costs as much as many steps.
 SLOW, SLOW_OF_MANY = 0.03, 0.3

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.kernels import TIE
+from unnaive.bayes.kernels import JUDGED, add_cells, compare_classes
 from unnaive.common.compile import kernel
 
 
@@ -28,27 +28,19 @@ def judge_left_out(
     ``logs`` and ``own`` (IN, cells x classes) are the evidence for other classes and for a row's
     own; ``codes`` (IN, runs x rows) its cells.
     """
-    n = len(prior)
-    scores = np.empty(n)
-    for i in range(len(groups)):
-        g = groups[i]
-        scores[:] = prior
-        own_score = prior[g]
+    scores, own_scores = np.empty((JUDGED, len(prior))), np.empty(JUDGED)
+    for first in range(0, len(groups), JUDGED):
+        last = min(first + JUDGED, len(groups))
+        m, of, cells = last - first, groups[first:last], codes[:, first:last]
+        for i in range(m):
+            scores[i], own_scores[i] = prior, prior[of[i]]
+        add_cells(cells, starts, logs, scores[:m])
         for r in range(len(codes)):
-            cell = starts[r] + codes[r, i]
-            for c in range(n):
-                scores[c] += logs[cell, c]
-            own_score += own[cell, g]
-        scores[g] = own_score
-        largest, total = -np.inf, 0.0
-        for c in range(n):
-            total += scores[c]
-            largest = max(largest, scores[c])
-        best = 0
-        while scores[best] < largest - TIE:
-            best += 1
-        margin[i] = own_score - total / n
-        hit[i] = best == g
+            for i in range(m):
+                own_scores[i] += own[starts[r] + cells[r, i], of[i]]
+        for i in range(m):
+            scores[i, of[i]] = own_scores[i]
+        compare_classes(scores[:m], of, margin[first:last], hit[first:last])
 
 
 @kernel

@@ -20,9 +20,9 @@ from unnaive.table.storage import Storage, stretches
 BOTH = 1 << 12
 
 
-def n_half_models(n_rows: int, both: int = BOTH) -> int:
-    """How many models of half of the rows are learned; up to ``both`` rows there are two."""
-    return 2 if n_rows <= both else 1
+def n_half_models(n_rows: int, both: int | None = None) -> int:
+    """How many models of half of the rows are learned: two, up to ``both`` rows or `BOTH`."""
+    return 2 if n_rows <= (BOTH if both is None else both) else 1
 
 
 def in_second_half(row_ids: NDArray[np.int64], seed: int = 0) -> NDArray[np.bool_]:
