@@ -12,7 +12,7 @@ from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BoostedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_uniform
-from unnaive.models.ensemble import left_out_columns
+from unnaive.models import _row_draw
 from unnaive.models.ensemble.left_out_columns import judge_columns
 
 BOOSTED = BoostedNaiveBayesClassifier
@@ -109,15 +109,15 @@ def test_few_rows_teach_the_factors_of_columns_and_all_of_them_the_shifts(monkey
     """Those drawn by their numbers, however a source splits its rows."""
     X, y = mixed_table(500)
     whole = BOOSTED().fit(X, y)
-    monkeypatch.setattr(left_out_columns, "FEW_ROWS", 100)
-    monkeypatch.setattr(left_out_columns, "PER_FACTOR", 1)
-    monkeypatch.setattr(left_out_columns, "FEW_OF_CLASS", 30)
+    monkeypatch.setattr(_row_draw, "FEW_ROWS", 100)
+    monkeypatch.setattr(_row_draw, "PER_FACTOR", 1)
+    monkeypatch.setattr(_row_draw, "FEW_OF_CLASS", 30)
     few, by_column = BOOSTED().fit(X, y), BOOSTED(calibration="columns")
     assert (few.answer_.root.columns != whole.answer_.root.columns).all()
     np.testing.assert_allclose(few.predict_proba(X), whole.predict_proba(X), atol=0.1)
-    monkeypatch.setattr(left_out_columns, "FEW_ROWS", 1000)
+    monkeypatch.setattr(_row_draw, "FEW_ROWS", 1000)
     all_rows = clone(by_column).fit(X, y)
-    monkeypatch.setattr(left_out_columns, "FEW_ROWS", 100)
+    monkeypatch.setattr(_row_draw, "FEW_ROWS", 100)
     assert_same_model(all_rows, by_column.fit(X, y))  # no shift would mend them
     split_memory(monkeypatch, [0, 1, 130, 411, 500])
     assert_same_model(few, BOOSTED().fit(X, y))

@@ -32,10 +32,6 @@ from unnaive.table.records import Records
 from unnaive.table.storage import Storage, stretches
 
 PART = 1 << 12  # rows whose evidence is filled in at a time
-# Rows that teach the factor of each column before all of them shift its values: so many for each
-# factor and class, and of each class that has them. Within the training rows of ten large data sets
-# the log loss is that of all rows to 0.0001.
-FEW_ROWS, PER_FACTOR, FEW_OF_CLASS = 1 << 11, 32, 1 << 5
 
 
 def places_to_watch(draw: RowDraw | None, record: SplitRows) -> NDArray[np.intp]:
@@ -185,9 +181,8 @@ class JudgedColumns:
         return fit_values(probable, self.slots, self.groups, weight, first, sizes)
 
     def _few(self) -> RowDraw | None:
-        most = max(FEW_ROWS, PER_FACTOR * (1 + len(self.own) + len(self.totals)))
-        n_rows = self.n_left + len(self.groups)
-        return RowDraw.of_few(n_rows, most, FEW_OF_CLASS, self.totals, self.totals)
+        n_rows, n_parameters = self.n_left + len(self.groups), 1 + len(self.own) + len(self.totals)
+        return RowDraw.of(n_rows, None, self.totals, n_parameters=n_parameters)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
