@@ -25,9 +25,9 @@ from unnaive.bayes.calibrate_kernels import (
     add_sums_of_two,
     fill_products,
     fill_shares,
-    solve_positive,
 )
 from unnaive.bayes.estimate import log_prior
+from unnaive.bayes.newton import minimize
 from unnaive.common.threads import in_threads
 from unnaive.table.storage import Storage, stretches
 
@@ -43,7 +43,6 @@ COLUMN_RIDGE = 16.0
 MOST_FACTORS = 512
 # More classes than these are taken to move one by one: a row costs their number, not its square.
 MOST_TOGETHER = 64
-STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
 MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
 # What a step gains, in nats of all rows together, when it is the last; of many rows, for each, less
@@ -51,7 +50,7 @@ MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
 CLOSE, CLOSE_BY_ROW, OF_SHARES = 1e-6, 1e-6, 1e-9
 # A Hessian serves as long as steps by it leave less than this share of what there is to gain; one
 # of many factors costs as much as many steps.
-SLOW, SLOW_OF_MANY = 0.03, 0.3
+SLOW, SLOW_OF_MANY = 0.03, 0.5
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
@@ -104,6 +103,14 @@ class _Regression:
     def _grain(self) -> float:
         """The unit of all terms; the loss of a row may reach what its factors bring together."""
         return self.weight * FARTHEST**2 * max(1.0, self.n_factors / 8.0) / _BITS
+
+    def solve(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The point of least penalized loss; no factor is less than the least."""
+        by_row = OF_SHARES if self.pull[0] == _KNOWN else CLOSE_BY_ROW
+        slow = SLOW if self.n_factors < MANY else SLOW_OF_MANY
+        least = np.full(len(start), -np.inf)
+        least[: self.n_factors] = LEAST_SLOPE
+        return minimize(self, start, least, max(CLOSE, by_row * self.weight), slow)
 
     def loss(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Penalized loss of all rows, and its gradient."""
@@ -267,7 +274,7 @@ def fit_visited(
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, shift_ridge)
     centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
-    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), centre)
+    point = _Regression(visit, whole, base, centre, pull, n_jobs).solve(centre)
     factor = float(point[0]) if slope is None else slope
     return Calibration(factor, (1.0 - factor) * base + point[1:])
 
@@ -317,7 +324,7 @@ def fit_columns(
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
     start = np.concatenate((factors, shared.intercept - (1.0 - shared.slope) * base))
-    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), start)
+    point = _Regression(visit, whole, base, centre, pull, n_jobs).solve(start)
     slope, columns, shifts = float(point[0]), point[1:n_factors], point[n_factors:]
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
 
@@ -350,51 +357,3 @@ def _row_weights(
     for part in stretches(len(groups), PART):
         totals += np.bincount(groups[part], weight[part], n_classes)
     return np.append(totals, weight.sum())
-
-
-def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Newton's method, with a new Hessian where the last one no longer leads on quickly; a step
-    that does not gain is halved.
-    """
-    loss, gradient = rows.loss(point)
-    hessian, is_new, to_gain = rows.hessian(point), True, np.inf
-    close = max(CLOSE, rows.weight * (OF_SHARES if rows.pull[0] == _KNOWN else CLOSE_BY_ROW))
-    slow = SLOW if rows.n_factors < MANY else SLOW_OF_MANY
-    for _ in range(STEPS):
-        step = _step(gradient, hessian, point, rows.n_factors)
-        gain = 0.5 * float(gradient @ step)
-        if gain > max(slow * to_gain, close) and not is_new:
-            hessian, is_new = rows.hessian(point), True
-            continue
-        to_gain = gain
-        while gain > close:
-            there = rows.loss(point - step)
-            if there[0] <= loss:
-                break
-            step, gain = 0.5 * step, 0.5 * gain
-        point = point - step
-        if gain <= close:
-            break
-        (loss, gradient), is_new = there, False
-    return point
-
-
-def _step(
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
-    point: NDArray[np.float64],
-    n_factors: int,
-) -> NDArray[np.float64]:
-    """How far to go back, so that no factor falls below its least value."""
-    step, held = np.zeros_like(point), np.zeros(len(point), dtype=bool)
-    room = np.full(len(point), np.inf)
-    room[:n_factors] = point[:n_factors] - LEAST_SLOPE
-    while True:
-        rest = gradient[~held] - hessian[np.ix_(~held, held)] @ step[held]
-        solve_positive(hessian[np.ix_(~held, ~held)], rest)
-        step[~held] = rest
-        beyond = ~held & (step > room)
-        if not beyond.any():
-            return step
-        held |= beyond
-        step[held] = room[held]
