@@ -266,13 +266,30 @@ class _Judge:
             return self.weigh(block)
         return (1.0 if block.weight is None else block.weight) * self.factor[groups]
 
-    def _score(self, block: Block) -> list[NDArray[np.float64]]:
-        nodes = [self.node] if self.without is None else [self.node, self.without]
-        if not self.by_column:
-            return [joint(node, block, self.n_jobs) for node in nodes]
-        located = self.node.locate(block) if isinstance(self.node, BayesTree) else None
-        bars = [_bars_of(node, block, self.labels, self.n_jobs, located) for node in nodes]
-        return [np.concatenate((baseline[:, None], rest), axis=1) for baseline, rest in bars]
+    def _score(
+        self, block: Block, groups: NDArray[Any], scores: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Fill in the scores of rows (OUT); what `JudgedRows` keep of them as they were counted."""
+        nodes, counted = [self.node] if self.without is None else [self.node, self.without], None
+        located = None
+        if self.by_column and isinstance(self.node, BayesTree):
+            located = self.node.locate(block)
+        for node in nodes:
+            parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+            if self.by_column:
+                bars = _bars_of(node, block, self.labels, self.n_jobs, located)
+                parts = [(scores[:, 0], bars[0]), (scores[:, 1:], bars[1])]
+            else:
+                parts = [(scores, joint(node, block, self.n_jobs))]
+            for out, given in parts:
+                if node is self.node:
+                    out[:] = given
+                else:
+                    replace_own(out, given, groups)
+            if node is self.node and self.counted:
+                every = np.arange(len(groups))
+                counted = scores[every, :, groups] if self.by_column else scores.copy()
+        return counted
 
     def __call__(self, block: Block) -> JudgedRows:
         assert block.target is not None
@@ -288,16 +305,10 @@ class _Judge:
             for part in stretches(kept.n_rows, max(PART // math.prod(shape), 1)):
                 rows = slice(whole.start + part.start, whole.start + part.stop)
                 some = kept.slice(part.start, part.stop)
-                scores[rows], *others = self._score(some)
+                seen = self._score(some, groups[rows], scores[rows])
                 if counted is not None:
-                    counted[rows] = self._seen(scores[rows], groups[rows])
-                for other in others:
-                    replace_own(scores[rows], other, groups[rows])
+                    counted[rows] = seen
         return JudgedRows(scores, groups, weight, counted=counted)
-
-    def _seen(self, scores: NDArray[np.float64], groups: NDArray[Any]) -> NDArray[np.float64]:
-        """What `JudgedRows` keep of scores of rows that were counted."""
-        return scores[np.arange(len(groups)), :, groups] if self.by_column else scores
 
 
 def _bars_of(
