@@ -191,15 +191,21 @@ def test_base_rates_of_counted_rows_are_matched_by_the_definition():
     by_column = np.stack((0.2 * scores, 0.5 * scores, 0.3 * scores + 0.1), axis=1)
     counted = by_column[np.arange(len(groups)), :, groups] + rng.random((len(groups), 3))
     rows = JudgedRows(by_column, groups, np.ones(len(groups)), counted=counted)
-    found = rows.match(Calibration(0.8, np.array([0.1, 0.2, 0.3]), np.array([0.6, 0.7])))
+    totals = np.bincount(groups).astype(float)
+    start = Calibration(0.8, np.array([0.1, 0.2, 0.3]), np.array([0.6, 0.7]))
+    found = rows.match(start, totals)
     factors = np.array([0.8, 0.6, 0.7])
     z = np.einsum("ijc,j->ic", by_column, factors)
     z[np.arange(len(groups)), groups] = counted @ factors
     shares = softmax(z + found.intercept, axis=1).sum(axis=0)
-    np.testing.assert_allclose(shares, np.bincount(groups), rtol=0.001)
-    assert rows.match(found).intercept == pytest.approx(found.intercept, abs=0.01)
+    np.testing.assert_allclose(shares, totals, rtol=0.001)
+    assert rows.match(found, totals).intercept == pytest.approx(found.intercept, abs=0.01)
     bare = replace(rows, counted=None)
-    assert bare.match(found) is found  # of rows that were not counted nothing is known
+    assert bare.match(found, totals) is found  # of rows that were not counted nothing is known
+    part = rows.match(start, np.array([1, 1000, 1000]))  # one class is rare, the others stay
+    assert (part.intercept[1:] == start.intercept[1:]).all()
+    shares = softmax(z + part.intercept, axis=1).sum(axis=0)
+    assert shares[0] == pytest.approx(totals[0], rel=0.001)
 
 
 @pytest.mark.parametrize("name", [*FAMILY])

@@ -58,7 +58,7 @@ _BITS = 2.0**61
 # sums stay below 2**53 and are exact, for rows of no more than this weight. Evidence is rounded to
 # multiples of 1 / _FINE; the largest term is FARTHEST**2 / 2 < 2**17 times the row's weight.
 MANY, MOST_WEIGHT, _FINE = 6, 2.0**22, 2.0**10
-_KNOWN = 1e18  # weight, in rows, of a slope that is not learned
+KNOWN = 1e18  # weight, in rows, of a slope that is not learned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ Visit: TypeAlias = Callable[[Callable[..., NDArray[Any]]], NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Regression:
+class Regression:
     """Rows (scores: rows x factors x classes, or rows x classes for one factor) of so much weight,
     and what the solution is pulled to.
 
@@ -106,7 +106,7 @@ class _Regression:
 
     def solve(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
         """The point of least penalized loss; no factor is less than the least."""
-        by_row = OF_SHARES if self.pull[0] == _KNOWN else CLOSE_BY_ROW
+        by_row = OF_SHARES if self.pull[0] == KNOWN else CLOSE_BY_ROW
         slow = SLOW if self.n_factors < MANY else SLOW_OF_MANY
         least = np.full(len(start), -np.inf)
         least[: self.n_factors] = LEAST_SLOPE
@@ -269,31 +269,14 @@ def fit_visited(
     shift_ridge: float = SHIFT_RIDGE,
 ) -> Calibration:
     """The same of rows (scores: rows x classes) that are elsewhere, and visited a few times."""
-    whole, base = _base(visit, n_classes)
+    whole, base = base_shares(visit, n_classes)
     if base is None:
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, shift_ridge)
-    centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
-    point = _Regression(visit, whole, base, centre, pull, n_jobs).solve(centre)
+    centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, KNOWN)
+    point = Regression(visit, whole, base, centre, pull, n_jobs).solve(centre)
     factor = float(point[0]) if slope is None else slope
     return Calibration(factor, (1.0 - factor) * base + point[1:])
-
-
-def mean_gradient(
-    visit: Visit, calibration: Calibration, n_jobs: int | None = None, *, curved: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Gradient of the mean loss of calibrated scores by the intercepts: how much more probable each
-    class is on the whole than it occurs; and the Hessian where ``curved`` asks for it.
-    """
-    n_classes = len(calibration.intercept)
-    whole, base = _base(visit, n_classes)
-    if base is None:
-        return np.zeros(n_classes), np.eye(n_classes) if curved else None
-    shifts = calibration.intercept - (1.0 - calibration.slope) * base
-    point = np.concatenate(([calibration.slope], shifts))
-    rows = _Regression(visit, whole, base, point, np.full(len(point), SHIFT_RIDGE), n_jobs)
-    hessian = rows.hessian(point)[1:, 1:] / whole if curved else None
-    return rows.loss(point)[1][1:] / whole, hessian
 
 
 def fit_columns(
@@ -314,7 +297,7 @@ def fit_columns(
     """
     n_classes, n_factors = logs.shape[2], logs.shape[1]
     visit = visit_arrays(logs, groups, weight)
-    whole, base = _base(visit, n_classes)
+    whole, base = base_shares(visit, n_classes)
     if base is None:
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
     shared = fit_calibration(logs, groups, weight, n_jobs, storage=storage)
@@ -324,7 +307,7 @@ def fit_columns(
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
     start = np.concatenate((factors, shared.intercept - (1.0 - shared.slope) * base))
-    point = _Regression(visit, whole, base, centre, pull, n_jobs).solve(start)
+    point = Regression(visit, whole, base, centre, pull, n_jobs).solve(start)
     slope, columns, shifts = float(point[0]), point[1:n_factors], point[n_factors:]
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
 
@@ -337,7 +320,7 @@ def _add_terms(scores: NDArray[np.float64], storage: Storage) -> NDArray[np.floa
     return total
 
 
-def _base(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | None]:
+def base_shares(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | None]:
     """Weight of all rows, and logarithms of the classes' shares; None where there is nothing to
     tell apart.
     """

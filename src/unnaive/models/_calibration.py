@@ -24,6 +24,7 @@ from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
 from unnaive.answer.tree import BayesTree, Located
+from unnaive.bayes.base_rates import move_intercepts
 from unnaive.bayes.calibrate import (
     Calibration,
     Visit,
@@ -83,9 +84,11 @@ class JudgedRows:
             return fit_calibration(*rows, storage=self.storage)
         return fit_columns(*rows, self.storage)
 
-    def match(self, calibration: Calibration, n_jobs: int | None = None) -> Calibration:
-        """A calibration with intercepts such that classes are as probable over these rows, which
-        the model has counted, as they are frequent; the same where that is not known.
+    def match(
+        self, calibration: Calibration, totals: NDArray[np.float64], n_jobs: int | None = None
+    ) -> Calibration:
+        """A calibration with intercepts such that rare classes are as probable over these rows,
+        which the model has counted, as they are frequent; the same where that is not known.
         """
         if self.counted is None:
             return calibration
@@ -93,8 +96,9 @@ class JudgedRows:
         scores = room.empty((len(self.groups), n_classes), np.float64)
         for part in stretches(len(scores), max(PART // n_classes, 1)):
             scores[part] = self._add_up(calibration, part)
-        shift = replace(self, scores=scores).match_shares(n_jobs)
-        return replace(calibration, intercept=calibration.intercept + shift.intercept)
+        visit, none = visit_arrays(scores, self.groups, self.weight), np.zeros(n_classes)
+        shift = match_rare(visit, Calibration(1.0, none), totals, n_jobs).intercept
+        return replace(calibration, intercept=calibration.intercept + shift)
 
     def match_shares(self, n_jobs: int | None = None) -> Calibration:
         """Intercepts such that classes are as probable by the scores as they are frequent."""
@@ -147,6 +151,15 @@ def match_shares(
     frequent, by scores of a model that has counted the rows.
     """
     return fit_visited(visit, n_classes, n_jobs, slope, HELD)
+
+
+def match_rare(
+    visit: Visit, calibration: Calibration, totals: NDArray[np.float64], n_jobs: int | None = None
+) -> Calibration:
+    """A calibration by one slope under which classes that have few rows, as ``totals`` says, are as
+    probable as they are frequent, by scores of a model that has counted the rows.
+    """
+    return move_intercepts(visit, calibration, totals < RARE, HELD, n_jobs)
 
 
 def has_rare(totals: NDArray[np.float64]) -> bool:

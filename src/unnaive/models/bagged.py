@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -30,7 +31,7 @@ from unnaive.models._calibration import (
     check_calibration,
     has_rare,
     judged_visit,
-    match_shares,
+    match_rare,
 )
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
 from unnaive.models._row_draw import RowDraw
@@ -212,9 +213,7 @@ max_categories, grid_limit :
             return root
         bags = [self._bag(table, start) for table in drawn if table.totals.any()]
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
-        # Where classes are rare, their base rates are those of votes on many rows.
-        each = start.n_classes if has_rare(totals[0]) else None
-        draw = RowDraw.of(n_rows, each, *totals) if calibrates else None
+        draw = RowDraw.of(n_rows, None, *totals) if calibrates else None
         judge = BagJudge(
             bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
             records.storage, self.n_jobs, None if self.oob_score else draw,
@@ -229,7 +228,7 @@ max_categories, grid_limit :
         weights = weights + records.advance(
             partial(votes_as_logs, *given), operator.add, CALIBRATING
         )
-        return self._calibrate(root, records, start, draw, weights)
+        return self._calibrate(root, records, start, judge, draw, weights)
 
     def _bag(self, table: CountTable, start: Start) -> Scorer:
         return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
@@ -250,13 +249,14 @@ max_categories, grid_limit :
         root: Node,
         records: Records[CodedRows],
         start: Start,
+        judge: BagJudge,
         draw: RowDraw | None,
         weights: NDArray[np.float64],
     ) -> Node:
         """The vote calibrated by the rows that some bag judges.
 
         They say how sure to be. How probable classes are on the whole is a matter of all bags:
-        those without a row of a rare class find the class rarer than it is.
+        those without a row of a rare class find the class rarer than it is; and of many rows.
         """
         n_classes = root.n_outputs
         some, every = (
@@ -264,11 +264,16 @@ max_categories, grid_limit :
             for rows_of in (judged_by_some, judged_by_all)
         )
         slope = fit_visited(some, n_classes, self.n_jobs).slope
-        totals = (start.summary.counts.totals, start.coarse.counts.totals)
-        if has_rare(totals[0]):
-            return calibrated(root, match_shares(every, slope, n_classes, self.n_jobs))
         fitted = fit_visited(every, n_classes, self.n_jobs, slope)
+        totals = (start.summary.counts.totals, start.coarse.counts.totals)
         more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
+        if has_rare(totals[0]):
+            if draw is not None:
+                drawn = records.advance(replace(judge, draw=more), operator.add, "judging")
+                as_logs = partial(votes_as_logs, records.storage, n_classes, None)
+                records.advance(as_logs, operator.add, CALIBRATING)
+                every = judged_visit(records, partial(weigh_drawn, more, drawn, judged_by_all))
+            return calibrated(root, match_rare(every, fitted, totals[0], self.n_jobs))
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
         return calibrated(root, match_base_rates(fitted, records, itself, bag, draws, self.n_jobs))
 

@@ -14,6 +14,7 @@ from unnaive.answer import Answer, EvidenceTable, Vote
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.calibrate_values import shift_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.left_out import scorer_without_one
@@ -308,13 +309,13 @@ max_categories, grid_limit :
         calibrate, more of them say how probable classes are on the whole.
         """
         boosted, smoothing = booster.boosted, Smoothing(self.alpha, self.missing)
-        rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
-        given, rare = (self.algorithm, self.n_jobs), has_rare(start.summary.counts.totals)
+        judged_rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
+        given, totals = (self.algorithm, self.n_jobs), start.summary.counts.totals
         if not isinstance(root, EvidenceTable):
-            found = judge_rounds(booster.records, rounds, *given, draw)
+            found = judge_rounds(booster.records, judged_rounds, *given, draw)
             votes = list(zip(boosted.scorers, boosted.votes, strict=True))
             draws = (draw, self._draw_more(start))
-            found = match_votes(found, booster.records, votes, *given, draws, rare=rare)
+            found = match_votes(found, booster.records, votes, *given, draws, totals)
             return calibrated(root, found)
         scorers = (root.scorer, add_rounds(without, boosted.votes, self._log_prior(start)))
         if booster.watch is None:
@@ -327,11 +328,12 @@ max_categories, grid_limit :
                 assert isinstance(node, EvidenceTable)
                 shifts = judged.fit_values(node.scorer, calibration, self.missing)
                 node = replace(node, scorer=shift_scorer(node.scorer, shifts))
-        if draw is None and not rare:
+        if draw is None and not has_rare(totals):
             return node
         assert isinstance(node, EvidenceTable)
-        more = self._draw_more(start)
-        return calibrated(node, match_rounds(booster.records, [(node.scorer, 1.0)], *given, more))
+        rare = (Calibration(1.0, np.zeros(len(totals))), totals) if draw is None else None
+        rounds = (booster.records, [(node.scorer, 1.0)], *given, self._draw_more(start), rare)
+        return calibrated(node, match_rounds(*rounds))
 
     def _draw_more(self, start: Start) -> RowDraw | None:  # to say how probable classes are
         n_rows, rows = start.summary.n_rows, start.summary.counts.totals

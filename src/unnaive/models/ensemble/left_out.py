@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
-from unnaive.bayes.calibrate import Calibration, Visit, fit_visited, mean_gradient
+from unnaive.bayes.base_rates import mean_gradient
+from unnaive.bayes.calibrate import Calibration, Visit, fit_visited
 from unnaive.bayes.calibrate_kernels import solve_positive
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
@@ -21,7 +22,9 @@ from unnaive.models._calibration import (
     CALIBRATING,
     JudgedRows,
     RowsOf,
+    has_rare,
     judged_visit,
+    match_rare,
     match_shares,
     replace_own,
     state_rows,
@@ -125,16 +128,16 @@ def match_votes(
     algorithm: str,
     n_jobs: int | None,
     draws: tuple[RowDraw | None, RowDraw | None],
-    *,
-    rare: bool,
+    totals: NDArray[np.float64],
 ) -> Calibration:
     """A calibration of rounds that vote, learned from the rows of the first draw, with intercepts
-    for those of the second: by naive Bayes, or, where classes are rare, by the votes themselves.
+    for those of the second: by naive Bayes, or, where classes are rare, as ``totals`` says, by the
+    votes themselves.
     """
-    if not rare:
+    if not has_rare(totals):
         given = (records, learning_rows, rounds[0][0], draws, n_jobs)
         return match_base_rates(calibration, *given)
-    return match_rounds(records, rounds, algorithm, n_jobs, draws[1], calibration.slope)
+    return match_rounds(records, rounds, algorithm, n_jobs, draws[1], (calibration, totals))
 
 
 def match_rounds(
@@ -143,14 +146,17 @@ def match_rounds(
     algorithm: str,
     n_jobs: int | None = None,
     draw: RowDraw | None = None,
-    slope: float = 1.0,
+    rare: tuple[Calibration, NDArray[np.float64]] | None = None,
 ) -> Calibration:
     """Intercepts for scorers and their votes such that classes are as probable over the rows that
-    they have counted as they are frequent.
+    they have counted as they are frequent; or only those classes that are ``rare``, by how many
+    rows classes have, in a calibration.
     """
     counted = [(scorer, scorer, vote) for scorer, vote in rounds]
     visit = _visit_rounds(records, counted, algorithm, n_jobs, draw)
-    return match_shares(visit, slope, len(rounds[0][0].log_prior), n_jobs)
+    if rare is not None:
+        return match_rare(visit, *rare, n_jobs)
+    return match_shares(visit, 1.0, len(rounds[0][0].log_prior), n_jobs)
 
 
 def _visit_rounds(

@@ -18,7 +18,7 @@ from unnaive.models._calibration import (
     counted_rows,
     has_rare,
     judged_visit,
-    match_shares,
+    match_rare,
     take_logs,
 )
 from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, TrainingRows
@@ -40,7 +40,7 @@ def calibrate_mixture(
     found = fit_visited(judged_visit(rows.records), n_classes, n_jobs)
     if rare:
         every = judged_visit(rows.records, counted_rows)
-        found = match_shares(every, found.slope, n_classes, n_jobs)
+        found = match_rare(every, found, totals, n_jobs)
     return calibrate_answer(answer, found)
 
 

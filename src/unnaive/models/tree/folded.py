@@ -211,7 +211,8 @@ class FoldedTreeClassifier(TreeClassifier):
         )  # fmt: skip
         by_column = self.calibration == "columns"
         judged = judge(pooled, without, by_column=by_column)
-        calibration = judged.match(judged.fit(self.n_jobs), self.n_jobs)
+        totals = summary.counts.totals
+        calibration = judged.match(judged.fit(self.n_jobs), totals, self.n_jobs)
         node = calibrated(pooled, calibration)
         if not by_column or len(judged.groups) == n_rows:
             return node
