@@ -14,7 +14,7 @@ from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BaggedNaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_poisson, lane
-from unnaive.models import _calibration
+from unnaive.models import _row_draw
 
 BAGGED = BaggedNaiveBayesClassifier
 
@@ -134,9 +134,11 @@ def test_large_tables_are_calibrated_by_drawn_rows_and_have_the_base_rates_of_al
     monkeypatch, tmp_path
 ):
     X, y = mixed_table(3000)
+    monkeypatch.setattr(_row_draw, "FEW_ROWS", 3000)
     whole = BaggedNaiveBayesClassifier(random_state=0).fit(X, y)
-    for name, value in (("LEAST_ROWS", 400), ("MOST_NUMBERS", 12000), ("LEAST_OF_CLASS", 1)):
-        monkeypatch.setattr(_calibration, name, value)
+    few = {"FEW_ROWS": 400, "FEW_OF_CLASS": 1}
+    for name, value in {**few, "MOST_NUMBERS": 12000, "LEAST_ROWS": 400}.items():
+        monkeypatch.setattr(_row_draw, name, value)
     drawn = BaggedNaiveBayesClassifier(random_state=0).fit(X, y)
     assert drawn.answer_.root.slope != whole.answer_.root.slope
     shares = [np.mean(y == label) for label in drawn.classes_]

@@ -12,7 +12,8 @@ from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import BoostedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.encode.draws import branch_seeds, draw_uniform
-from unnaive.models.ensemble.left_out import judge_columns
+from unnaive.models import _row_draw
+from unnaive.models.ensemble.left_out_columns import judge_columns
 
 BOOSTED = BoostedNaiveBayesClassifier
 
@@ -85,7 +86,7 @@ def test_columns_are_judged_without_the_row_by_its_weight_in_every_round(missing
 
     monkeypatch.setattr("unnaive.models.boosted.judge_columns", remember)
     BOOSTED(n_estimators=4, missing=missing, alpha=0.7).fit(X, y, weights)
-    rows, rounds, scores = given["rows"], given["rounds"], given["judged"].scores
+    rows, rounds, scores = given["rows"], given["rounds"], given["judged"].evidence().scores
     times = np.ones(rows.n_rows) if rows.weight is None else rows.weight
     for j, column in enumerate(X.columns):
         values = X[column].iloc[rows.row_ids].to_numpy()
@@ -102,6 +103,24 @@ def test_columns_are_judged_without_the_row_by_its_weight_in_every_round(missing
                 share = (each[alike].sum() + 0.7) / (each[is_value].sum() + 0.7 * n_values)
                 expected += vote * np.log(share)
             assert scores[i, 1 + j, g] == pytest.approx(expected, rel=1e-6)
+
+
+def test_few_rows_teach_the_factors_of_columns_and_all_of_them_the_shifts(monkeypatch):
+    """Those drawn by their numbers, however a source splits its rows."""
+    X, y = mixed_table(500)
+    whole = BOOSTED().fit(X, y)
+    monkeypatch.setattr(_row_draw, "FEW_ROWS", 100)
+    monkeypatch.setattr(_row_draw, "PER_FACTOR", 1)
+    monkeypatch.setattr(_row_draw, "FEW_OF_CLASS", 30)
+    few, by_column = BOOSTED().fit(X, y), BOOSTED(calibration="columns")
+    assert (few.answer_.root.columns != whole.answer_.root.columns).all()
+    np.testing.assert_allclose(few.predict_proba(X), whole.predict_proba(X), atol=0.1)
+    monkeypatch.setattr(_row_draw, "FEW_ROWS", 1000)
+    all_rows = clone(by_column).fit(X, y)
+    monkeypatch.setattr(_row_draw, "FEW_ROWS", 100)
+    assert_same_model(all_rows, by_column.fit(X, y))  # no shift would mend them
+    split_memory(monkeypatch, [0, 1, 130, 411, 500])
+    assert_same_model(few, BOOSTED().fit(X, y))
 
 
 def test_calibrated_rounds_know_no_order_and_weight_is_repetition():
@@ -183,7 +202,9 @@ def test_xor_is_beyond_it():
     for algorithm in ("real", "probability", "m1", "samme"):
         for seed in range(3):
             model = BOOSTED(algorithm=algorithm, random_state=seed, n_estimators=20)
-            assert model.fit(X, y).score(X, y) <= 0.75
+            bare = clone(model).set_params(calibration="none")
+            assert bare.fit(X, y).score(X, y) <= 0.75
+            assert model.fit(X, y).predict_proba(X).max() < 0.51  # and knows it
 
 
 def test_joint_log_probabilities_are_those_of_real_votes_only():

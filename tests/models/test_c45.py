@@ -18,6 +18,7 @@ import reference_c45
 from blocks import AwaySource, split_memory
 from helpers import assert_same_model, mixed_table
 from unnaive import C45Classifier, export_text
+from unnaive.models import _halves
 from unnaive.models.tree import c45_away
 from unnaive.models.tree.c45_left_out import PARENT, _shares, smooth_to_parents
 from unnaive.models.tree.gain_kernels import best_threshold, judge_number, judge_values
@@ -544,6 +545,19 @@ def test_trees_of_rows_that_stay_elsewhere_are_those_of_memory(options, few, mon
     monkeypatch.setattr(c45_away, "FEW", (few, 0, 0))
     monkeypatch.setattr(c45_away, "MOST_BYTES", 1 << 16)
     assert_same_model(memory, clone(model).fit(X, y, sample_weight=weight))
+
+
+def test_of_many_rows_one_half_judges_the_other_wherever_they_are(monkeypatch):
+    X, y, weight = noisy_table(3)
+    both = C45Classifier().fit(X, y, sample_weight=weight)
+    monkeypatch.setattr(_halves, "BOTH", 100)
+    memory = C45Classifier().fit(X, y, sample_weight=weight)
+    assert export_text(memory) == export_text(both)
+    assert (memory.tree_.answer != both.tree_.answer).any()
+    np.testing.assert_allclose(memory.tree_.answer, both.tree_.answer, atol=0.1)
+    split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
+    monkeypatch.setattr(AwaySource, "each", None)  # no rows come here
+    assert_same_model(memory, C45Classifier().fit(X, y, sample_weight=weight))
 
 
 def test_some_branches_are_raised_where_rows_stay_elsewhere_and_some_are_not(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,8 +26,16 @@ from unnaive import (
     merge,
 )
 from unnaive.answer import Calibrated
-from unnaive.bayes.calibrate import LEAST_SLOPE, RIDGE, SHIFT_RIDGE, fit_calibration, fit_columns
+from unnaive.bayes.calibrate import (
+    LEAST_SLOPE,
+    RIDGE,
+    SHIFT_RIDGE,
+    Calibration,
+    fit_calibration,
+    fit_columns,
+)
 from unnaive.estimator.registry import family
+from unnaive.models._calibration import JudgedRows
 
 FAMILY = family()
 MODELS = [
@@ -159,6 +169,43 @@ def test_rare_classes_are_as_probable_as_they_are_frequent(model):
     prior = log_loss(y, np.tile([1 - y.mean(), y.mean()], (len(y), 1)))
     assert log_loss(y, found) < prior + 1e-9  # C4.5 finds no test that is worth it
     assert found[:, 1].mean() == pytest.approx(y.mean(), rel=0.03)
+
+
+@pytest.mark.parametrize(("n_rare", "near"), [(12, 0.01), (2, 0.05)])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_few_rows_of_a_class_have_their_share_of_the_training_rows(model, n_rare, near):
+    """Though rows that are left out find them rarer; one or two rows are held back a little."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], [400, 200, n_rare])
+    X = pd.DataFrame({"a": rng.normal(size=len(y)) + y, "b": rng.integers(0, 4, len(y)) + 2 * y})
+    X["c"] = pd.Series(rng.integers(0, 3, len(y)) + y).astype(str)
+    found = clone(model).fit(X, y).predict_proba(X).sum(axis=0)
+    np.testing.assert_allclose(found[:2], [400, 200], rtol=0.01)
+    assert found[2] == pytest.approx(n_rare, rel=near)
+
+
+def test_base_rates_of_counted_rows_are_matched_by_the_definition():
+    """Intercepts alone, by scores of the model that has counted the rows, column by column."""
+    scores, groups = scores_of(3)
+    rng = np.random.default_rng(0)
+    by_column = np.stack((0.2 * scores, 0.5 * scores, 0.3 * scores + 0.1), axis=1)
+    counted = by_column[np.arange(len(groups)), :, groups] + rng.random((len(groups), 3))
+    rows = JudgedRows(by_column, groups, np.ones(len(groups)), counted=counted)
+    totals = np.bincount(groups).astype(float)
+    start = Calibration(0.8, np.array([0.1, 0.2, 0.3]), np.array([0.6, 0.7]))
+    found = rows.match(start, totals)
+    factors = np.array([0.8, 0.6, 0.7])
+    z = np.einsum("ijc,j->ic", by_column, factors)
+    z[np.arange(len(groups)), groups] = counted @ factors
+    shares = softmax(z + found.intercept, axis=1).sum(axis=0)
+    np.testing.assert_allclose(shares, totals, rtol=0.001)
+    assert rows.match(found, totals).intercept == pytest.approx(found.intercept, abs=0.01)
+    bare = replace(rows, counted=None)
+    assert bare.match(found, totals) is found  # of rows that were not counted nothing is known
+    part = rows.match(start, np.array([1, 1000, 1000]))  # one class is rare, the others stay
+    assert (part.intercept[1:] == start.intercept[1:]).all()
+    shares = softmax(z + part.intercept, axis=1).sum(axis=0)
+    assert shares[0] == pytest.approx(totals[0], rel=0.001)
 
 
 @pytest.mark.parametrize("name", [*FAMILY])

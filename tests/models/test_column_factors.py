@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
@@ -30,7 +30,7 @@ from unnaive.bayes.calibrate import (
 )
 from unnaive.bayes.calibrate_values import VALUE_RIDGE, fit_values
 from unnaive.explain.report.words import describe
-from unnaive.models import _calibration
+from unnaive.models import _row_draw
 
 MODELS = [
     NaiveBayesClassifier(calibration="columns"),
@@ -119,6 +119,15 @@ def values_of(seed, n=400, n_classes=3):
     return logs, slots, groups, first, sizes
 
 
+def shift_values(logs, slots, groups, weight, calibration, first, sizes):
+    z = calibration.slope * logs[:, 0] + calibration.intercept
+    for j, factor in enumerate(calibration.columns):
+        z = z + factor * logs[:, 1 + j]
+    of_prior = np.zeros((1, len(groups)), dtype=np.uint16)
+    by_column = np.concatenate((slots.T.astype(np.uint16), of_prior))
+    return fit_values(softmax(z, axis=1), by_column, groups, weight, first, sizes)
+
+
 def values_twin(logs, slots, groups, weight, calibration, first, sizes):
     """The definition, minimized by another method."""
     factors = np.append(calibration.slope, calibration.columns)
@@ -149,7 +158,7 @@ def test_values_are_shifted_to_where_classes_are_most_probable(n_classes, monkey
     logs, slots, groups, first, sizes = values_of(n_classes, n_classes=n_classes)
     weight = np.random.default_rng(0).integers(1, 4, len(groups)).astype(float)
     calibration = fit_columns(logs, groups, weight)
-    shifts = fit_values(logs, slots, groups, weight, calibration, first, sizes)
+    shifts = shift_values(logs, slots, groups, weight, calibration, first, sizes)
     loss, expected = values_twin(logs, slots, groups, weight, calibration, first, sizes)
     least = loss(np.concatenate([part.ravel() for part in expected]))
     assert loss(np.concatenate([part.ravel() for part in shifts])) <= least * (1 + 1e-5)
@@ -167,16 +176,21 @@ def test_shifts_know_no_order_and_weight_is_repetition():
     rows = np.repeat(np.arange(len(groups)), weight.astype(int))
     order = np.random.default_rng(2).permutation(rows)
     calibration = fit_columns(logs, groups, weight)
-    one = fit_values(logs, slots, groups, weight, calibration, first, sizes)
+    one = shift_values(logs, slots, groups, weight, calibration, first, sizes)
     again = (logs[order], slots[order], groups[order], np.ones(len(order)))
-    for shift, other in zip(one, fit_values(*again, calibration, first, sizes), strict=True):
+    for shift, other in zip(one, shift_values(*again, calibration, first, sizes), strict=True):
         assert (shift == other).all()
     real = weight * 0.37  # sums of real weights are exact too
     turned = np.random.default_rng(3).permutation(len(groups))
-    one = fit_values(logs, slots, groups, real, calibration, first, sizes)
+    one = shift_values(logs, slots, groups, real, calibration, first, sizes)
     again = (logs[turned], slots[turned], groups[turned], real[turned])
-    for shift, other in zip(one, fit_values(*again, calibration, first, sizes), strict=True):
+    for shift, other in zip(one, shift_values(*again, calibration, first, sizes), strict=True):
         assert (shift == other).all()
+
+
+def test_large_tables_are_swept_less_often_but_never_less_than_four_times():
+    sweeps = [calibrate_values._sweeps(n) for n in (0, 1000, 1 << 22, 1 << 40)]
+    assert sweeps == [20, 20, 8, 4]
 
 
 def repeated(n=600, seed=0):
@@ -264,7 +278,7 @@ def test_files_give_the_factors_of_memory(tmp_path):
 def draw_some(monkeypatch, n):
     """Have about so many rows calibrate."""
     for name, value in (("LEAST_ROWS", n), ("MOST_NUMBERS", 1), ("LEAST_OF_CLASS", 1)):
-        monkeypatch.setattr(_calibration, name, value)
+        monkeypatch.setattr(_row_draw, name, value)
 
 
 def test_factors_of_large_tables_come_from_rows_that_are_drawn(monkeypatch, tmp_path):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from unnaive.models._halves import draw_halves, in_second_half, judge_by_other_half
+from unnaive.models._halves import (
+    draw_halves,
+    in_second_half,
+    judge_by_other_half,
+    n_half_models,
+)
 from unnaive.table.storage import Storage
 
 
@@ -23,3 +28,10 @@ def test_halves_are_drawn_by_numbers_alone_and_every_row_is_judged_by_the_other(
 def test_there_are_no_halves_where_one_would_be_empty():
     assert draw_halves(np.zeros(1, dtype=np.int64), Storage()) is None
     assert draw_halves(np.full(9, 4), Storage(), seed=3) is None
+
+
+def test_of_many_rows_one_half_is_learned_from():
+    assert [n_half_models(n) for n in (1, 4096, 4097)] == [2, 2, 1]
+    by = np.full((6, 1), -1.0)
+    judge_by_other_half(np.ones(6, dtype=bool), lambda k, rows: np.full((len(rows), 1), k), by)
+    assert (by == 0.0).all()  # and the model of the other half is not asked

@@ -52,7 +52,7 @@ from unnaive import (
     quality_of,
     scan,
 )
-from unnaive.models import _calibration, unnaive_bayes
+from unnaive.models import _row_draw, unnaive_bayes
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
 from unnaive.models.tree import away as tree_away
@@ -204,8 +204,8 @@ def test_large_nodes_on_workers_are_not_searched_again_after_a_crash(monkeypatch
 @pytest.mark.parametrize("model", [BOOSTED, GROWN[0]])
 def test_rows_drawn_for_calibration_are_the_same_on_workers(model, calibration, monkeypatch):
     table = awkward_table(seed=2)
-    monkeypatch.setattr(_calibration, "MOST_NUMBERS", 1)
-    monkeypatch.setattr(_calibration, "LEAST_ROWS", 100)
+    monkeypatch.setattr(_row_draw, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(_row_draw, "LEAST_ROWS", 100)
     estimator = clone(model).set_params(calibration=calibration)
     frame = parted(as_pandas(table), MANY[3])
     with dask.config.set(scheduler="threads"):

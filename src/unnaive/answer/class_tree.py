@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from unnaive.common.threads import in_threads
 from unnaive.common.wording import amount, counted
 from unnaive.encode.coding import row_slots
 from unnaive.table import Block
+from unnaive.table.storage import stretches
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -60,15 +62,35 @@ class ClassTree(Tree):
 
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Probability of each class for each row."""
-        out = np.zeros((block.n_rows, self.n_outputs))
+        return self._answer(
+            lambda part: row_slots(block.slice(part.start, part.stop), self.coders),
+            block.n_rows, n_jobs,
+        )  # fmt: skip
+
+    def answer_slots(
+        self, slots: NDArray[np.uint16], n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """The same, given the slots of rows (rows x columns)."""
+        return self._answer(lambda part: slots[part], len(slots), n_jobs)
+
+    def _answer(
+        self, slots_of: Callable[[slice], NDArray[np.uint16]], n_rows: int, n_jobs: int | None
+    ) -> NDArray[np.float64]:
+        out = np.zeros((n_rows, self.n_outputs))
         routing, share = self.routing(), self.share
 
-        def answer(start: int) -> None:
-            slots = row_slots(block.slice(start, start + ROWS), self.coders)
-            kernels.add_shares(slots, routing, share, self.answer, out[start : start + ROWS])
+        def answer(part: slice) -> None:
+            kernels.add_shares(slots_of(part), routing, share, self.answer, out[part])
 
-        list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
+        list(in_threads(answer, list(stretches(n_rows, ROWS)), n_jobs))
         return out
+
+    def single_ends(self, slots: NDArray[np.uint16]) -> NDArray[np.intp] | None:
+        """The node where each row stops, given its slots; None where a row stops at several."""
+        n = len(slots)
+        rows, nodes, shares = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)
+        ends = kernels.list_ends(slots, self.routing(), self.share, rows, nodes, shares)
+        return nodes if ends == n else None
 
     def stops(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
         """The nodes where rows stop: row, node, and share of the row, one entry for each."""

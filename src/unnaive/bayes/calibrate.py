@@ -25,9 +25,9 @@ from unnaive.bayes.calibrate_kernels import (
     add_sums_of_two,
     fill_products,
     fill_shares,
-    solve_positive,
 )
 from unnaive.bayes.estimate import log_prior
+from unnaive.bayes.newton import minimize
 from unnaive.common.threads import in_threads
 from unnaive.table.storage import Storage, stretches
 
@@ -43,14 +43,14 @@ COLUMN_RIDGE = 16.0
 MOST_FACTORS = 512
 # More classes than these are taken to move one by one: a row costs their number, not its square.
 MOST_TOGETHER = 64
-STEPS = 100
 PART = 1 << 14  # rows that are added up at a time
 MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
-# What a step gains, in nats of all rows together, when it is the last; of many rows, for each.
-CLOSE, CLOSE_BY_ROW = 1e-6, 1e-7
+# What a step gains, in nats of all rows together, when it is the last; of many rows, for each, less
+# where intercepts alone are learned: few rows of a class are to have their share.
+CLOSE, CLOSE_BY_ROW, OF_SHARES = 1e-6, 1e-6, 1e-9
 # A Hessian serves as long as steps by it leave less than this share of what there is to gain; one
 # of many factors costs as much as many steps.
-SLOW, SLOW_OF_MANY = 0.03, 0.3
+SLOW, SLOW_OF_MANY = 0.03, 0.5
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
@@ -58,7 +58,7 @@ _BITS = 2.0**61
 # sums stay below 2**53 and are exact, for rows of no more than this weight. Evidence is rounded to
 # multiples of 1 / _FINE; the largest term is FARTHEST**2 / 2 < 2**17 times the row's weight.
 MANY, MOST_WEIGHT, _FINE = 6, 2.0**22, 2.0**10
-_KNOWN = 1e18  # weight, in rows, of a slope that is not learned
+KNOWN = 1e18  # weight, in rows, of a slope that is not learned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ Visit: TypeAlias = Callable[[Callable[..., NDArray[Any]]], NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Regression:
+class Regression:
     """Rows (scores: rows x factors x classes, or rows x classes for one factor) of so much weight,
     and what the solution is pulled to.
 
@@ -103,6 +103,14 @@ class _Regression:
     def _grain(self) -> float:
         """The unit of all terms; the loss of a row may reach what its factors bring together."""
         return self.weight * FARTHEST**2 * max(1.0, self.n_factors / 8.0) / _BITS
+
+    def solve(self, start: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The point of least penalized loss; no factor is less than the least."""
+        by_row = OF_SHARES if self.pull[0] == KNOWN else CLOSE_BY_ROW
+        slow = SLOW if self.n_factors < MANY else SLOW_OF_MANY
+        least = np.full(len(start), -np.inf)
+        least[: self.n_factors] = LEAST_SLOPE
+        return minimize(self, start, least, max(CLOSE, by_row * self.weight), slow)
 
     def loss(self, point: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Penalized loss of all rows, and its gradient."""
@@ -211,7 +219,7 @@ def _add_products(
     return out.astype(np.int64).ravel()
 
 
-def _of_arrays(
+def visit_arrays(
     scores: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64] | None
 ) -> Visit:
     """Rows that are here."""
@@ -249,7 +257,7 @@ def fit_calibration(
         Weight, in rows, of the classes' own shares.
     """
     totals = scores if scores.ndim == 2 else _add_terms(scores, storage or Storage())
-    visit = _of_arrays(totals, groups, weight)
+    visit = visit_arrays(totals, groups, weight)
     return fit_visited(visit, totals.shape[1], n_jobs, slope, shift_ridge)
 
 
@@ -261,31 +269,14 @@ def fit_visited(
     shift_ridge: float = SHIFT_RIDGE,
 ) -> Calibration:
     """The same of rows (scores: rows x classes) that are elsewhere, and visited a few times."""
-    whole, base = _base(visit, n_classes)
+    whole, base = base_shares(visit, n_classes)
     if base is None:
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, shift_ridge)
-    centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, _KNOWN)
-    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), centre)
+    centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, KNOWN)
+    point = Regression(visit, whole, base, centre, pull, n_jobs).solve(centre)
     factor = float(point[0]) if slope is None else slope
     return Calibration(factor, (1.0 - factor) * base + point[1:])
-
-
-def mean_gradient(
-    visit: Visit, calibration: Calibration, n_jobs: int | None = None, *, curved: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """Gradient of the mean loss of calibrated scores by the intercepts: how much more probable each
-    class is on the whole than it occurs; and the Hessian where ``curved`` asks for it.
-    """
-    n_classes = len(calibration.intercept)
-    whole, base = _base(visit, n_classes)
-    if base is None:
-        return np.zeros(n_classes), np.eye(n_classes) if curved else None
-    shifts = calibration.intercept - (1.0 - calibration.slope) * base
-    point = np.concatenate(([calibration.slope], shifts))
-    rows = _Regression(visit, whole, base, point, np.full(len(point), SHIFT_RIDGE), n_jobs)
-    hessian = rows.hessian(point)[1:, 1:] / whole if curved else None
-    return rows.loss(point)[1][1:] / whole, hessian
 
 
 def fit_columns(
@@ -305,8 +296,8 @@ def fit_columns(
         What a model that has not seen the row starts from, and the evidence of its columns.
     """
     n_classes, n_factors = logs.shape[2], logs.shape[1]
-    visit = _of_arrays(logs, groups, weight)
-    whole, base = _base(visit, n_classes)
+    visit = visit_arrays(logs, groups, weight)
+    whole, base = base_shares(visit, n_classes)
     if base is None:
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
     shared = fit_calibration(logs, groups, weight, n_jobs, storage=storage)
@@ -316,7 +307,7 @@ def fit_columns(
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
     start = np.concatenate((factors, shared.intercept - (1.0 - shared.slope) * base))
-    point = _newton(_Regression(visit, whole, base, centre, pull, n_jobs), start)
+    point = Regression(visit, whole, base, centre, pull, n_jobs).solve(start)
     slope, columns, shifts = float(point[0]), point[1:n_factors], point[n_factors:]
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
 
@@ -329,7 +320,7 @@ def _add_terms(scores: NDArray[np.float64], storage: Storage) -> NDArray[np.floa
     return total
 
 
-def _base(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | None]:
+def base_shares(visit: Visit, n_classes: int) -> tuple[float, NDArray[np.float64] | None]:
     """Weight of all rows, and logarithms of the classes' shares; None where there is nothing to
     tell apart.
     """
@@ -349,52 +340,3 @@ def _row_weights(
     for part in stretches(len(groups), PART):
         totals += np.bincount(groups[part], weight[part], n_classes)
     return np.append(totals, weight.sum())
-
-
-def _newton(rows: _Regression, point: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Newton's method, with a new Hessian where the last one no longer leads on quickly.
-
-    A step that does not gain is halved.
-    """
-    loss, gradient = rows.loss(point)
-    hessian, is_new, to_gain = rows.hessian(point), True, np.inf
-    close = max(CLOSE, CLOSE_BY_ROW * rows.weight)
-    slow = SLOW if rows.n_factors < MANY else SLOW_OF_MANY
-    for _ in range(STEPS):
-        step = _step(gradient, hessian, point, rows.n_factors)
-        gain = 0.5 * float(gradient @ step)
-        if gain > max(slow * to_gain, close) and not is_new:
-            hessian, is_new = rows.hessian(point), True
-            continue
-        to_gain = gain
-        while gain > close:
-            there = rows.loss(point - step)
-            if there[0] <= loss:
-                break
-            step, gain = 0.5 * step, 0.5 * gain
-        point = point - step
-        if gain <= close:
-            break
-        (loss, gradient), is_new = there, False
-    return point
-
-
-def _step(
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
-    point: NDArray[np.float64],
-    n_factors: int,
-) -> NDArray[np.float64]:
-    """How far to go back, so that no factor falls below its least value."""
-    step, held = np.zeros_like(point), np.zeros(len(point), dtype=bool)
-    room = np.full(len(point), np.inf)
-    room[:n_factors] = point[:n_factors] - LEAST_SLOPE
-    while True:
-        rest = gradient[~held] - hessian[np.ix_(~held, held)] @ step[held]
-        solve_positive(hessian[np.ix_(~held, ~held)], rest)
-        step[~held] = rest
-        beyond = ~held & (step > room)
-        if not beyond.any():
-            return step
-        held |= beyond
-        step[held] = room[held]

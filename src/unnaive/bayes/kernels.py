@@ -21,7 +21,7 @@ ABSENT = -1e12
 FARTHEST = 0.5 * 100.0**2
 # Scores closer than this differ by rounding only.
 TIE = 1e-9
-_JUDGED = 2048  # rows whose scores stay in cache
+JUDGED = 2048  # rows whose scores stay in cache
 _NO_MASK = 0xFFFF
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH = 6.93147180369123816490e-01
@@ -265,6 +265,27 @@ def add_cells(
 
 
 @kernel
+def compare_classes(
+    scores: NDArray[np.float64],
+    groups: NDArray[Any],
+    margin: NDArray[np.float64],
+    hit: NDArray[np.bool_],
+) -> None:
+    """Margin of each row's own class over the mean, and whether it is found (both OUT)."""
+    n_classes = scores.shape[1]
+    for i in range(len(scores)):
+        largest, total = -np.inf, 0.0
+        for c in range(n_classes):
+            total += scores[i, c]
+            largest = max(largest, scores[i, c])
+        best = 0
+        while scores[i, best] < largest - TIE:
+            best += 1
+        margin[i] = scores[i, groups[i]] - total / n_classes
+        hit[i] = best == groups[i]
+
+
+@kernel
 def judge_many(
     codes: NDArray[np.uint16],
     starts: NDArray[np.intp],
@@ -276,22 +297,14 @@ def judge_many(
 ) -> None:
     """Margin of each row's own class over the mean, and whether it is found (both OUT)."""
     n_classes = len(prior)
-    scores = np.empty((_JUDGED, n_classes))
-    for first in range(0, len(groups), _JUDGED):
-        m = min(_JUDGED, len(groups) - first)
+    scores = np.empty((JUDGED, n_classes))
+    for first in range(0, len(groups), JUDGED):
+        m = min(JUDGED, len(groups) - first)
         for i in range(m):
             scores[i] = prior
-        add_cells(codes[:, first : first + m], starts, logs, scores[:m])
-        for i in range(m):
-            largest, total = -np.inf, 0.0
-            for c in range(n_classes):
-                total += scores[i, c]
-                largest = max(largest, scores[i, c])
-            best = 0
-            while scores[i, best] < largest - TIE:
-                best += 1
-            margin[first + i] = scores[i, groups[first + i]] - total / n_classes
-            hit[first + i] = best == groups[first + i]
+        last = first + m
+        add_cells(codes[:, first:last], starts, logs, scores[:m])
+        compare_classes(scores[:m], groups[first:last], margin[first:last], hit[first:last])
 
 
 @kernel
@@ -308,8 +321,8 @@ def judge_two(
     class is looked up.
     """
     least = np.array([-TIE / 2, TIE / 2])  # the first class wins ties
-    for first in range(0, len(groups), _JUDGED):
-        m = min(_JUDGED, len(groups) - first)
+    for first in range(0, len(groups), JUDGED):
+        m = min(JUDGED, len(groups) - first)
         margins, of = margin[first : first + m], groups[first : first + m]
         for i in range(m):
             margins[i] = prior[of[i]]

@@ -24,30 +24,33 @@ from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
 from unnaive.answer.tree import BayesTree, Located
+from unnaive.bayes.base_rates import move_intercepts
 from unnaive.bayes.calibrate import (
     Calibration,
     Visit,
     fit_calibration,
     fit_columns,
     fit_visited,
+    visit_arrays,
 )
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
-from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
+from unnaive.models._row_draw import RowDraw, class_weights, share_factor
 from unnaive.table import Block, Source
 from unnaive.table.kept import KeptBlock
 from unnaive.table.records import Records, whole_record
-from unnaive.table.storage import Storage, join, join_records, stretches
+from unnaive.table.storage import Storage, join, join_records, stretches, taken
 
 CALIBRATING = "calibrating"
-# Rows that calibrate a large table: as many as have so many numbers of evidence, but no fewer than
-# LEAST_ROWS, nor than LEAST_OF_CLASS of a class that has them, nor than PER_PARAMETER for each
-# number that they teach: then the log loss within the training rows of the largest data sets is
-# that of all rows to 0.0012 (adult).
-MOST_NUMBERS = 1 << 19
-LEAST_ROWS, LEAST_OF_CLASS, PER_PARAMETER = 1 << 13, 1 << 8, 64
+# Where a class has fewer rows than these, classes are made as probable over the training rows, each
+# of them counted, as they are frequent: rows that are left out find a class of a few rows rarer
+# than the model does that has counted them. A class is held where it is by so much of a row: ten
+# rows and more are matched to 1 %, one or two rows only nearly, lest they say too much. Of halves
+# of twelve data sets with rare classes, the other halves had a log loss of 0.5368 by boosting and
+# 0.5486 by Flexible NBTrees, 0.6035 by NBTrees; without, 0.5370, 0.5504 and 0.6016.
+RARE, HELD = 1 << 9, 0.02
 PART = 1 << 19  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
@@ -61,24 +64,61 @@ class JudgedRows:
     """Scores of rows by a model that has not seen them, their classes and weights.
 
     Scores are rows x classes; or what they are sums of: rows x (1 + columns) x classes. ``storage``
-    is room for what a fit has of each row; None is memory.
+    is room for what a fit has of each row; None is memory. ``counted`` is what the model says that
+    has seen the rows, where classes are rare: scores of all classes, or (rows x (1 + columns)) what
+    those of the rows' own classes are sums of, which alone differ.
     """
 
-    PER_ROW: ClassVar = {"scores": 0, "groups": 0, "weight": 0}
+    PER_ROW: ClassVar = {"scores": 0, "groups": 0, "weight": 0, "counted": 0}
 
     scores: NDArray[np.float64]
     groups: NDArray[Any]
     weight: NDArray[np.float64]
     storage: Storage | None = None
+    counted: NDArray[np.float64] | None = None
 
-    def fit(self, n_jobs: int | None = None, slope: float | None = None) -> Calibration:
-        """The calibration under which the classes of these rows are most probable; of scores, with
-        a slope that may be known.
-        """
+    def fit(self, n_jobs: int | None = None) -> Calibration:
+        """The calibration under which the classes of these rows are most probable."""
         rows = (self.scores, self.groups, self.weight, n_jobs)
         if self.scores.ndim == 2:
-            return fit_calibration(*rows, slope, self.storage)
+            return fit_calibration(*rows, storage=self.storage)
         return fit_columns(*rows, self.storage)
+
+    def match(
+        self, calibration: Calibration, totals: NDArray[np.float64], n_jobs: int | None = None
+    ) -> Calibration:
+        """A calibration with intercepts such that rare classes are as probable over these rows,
+        which the model has counted, as they are frequent; the same where that is not known.
+        """
+        if self.counted is None:
+            return calibration
+        room, n_classes = self.storage or Storage(), len(calibration.intercept)
+        scores = room.empty((len(self.groups), n_classes), np.float64)
+        for part in stretches(len(scores), max(PART // n_classes, 1)):
+            scores[part] = self._add_up(calibration, part)
+        visit, none = visit_arrays(scores, self.groups, self.weight), np.zeros(n_classes)
+        shift = match_rare(visit, Calibration(1.0, none), totals, n_jobs).intercept
+        return replace(calibration, intercept=calibration.intercept + shift)
+
+    def match_shares(self, n_jobs: int | None = None) -> Calibration:
+        """Intercepts such that classes are as probable by the scores as they are frequent."""
+        visit = visit_arrays(self.scores, self.groups, self.weight)
+        return match_shares(visit, 1.0, self.scores.shape[1], n_jobs)
+
+    def _add_up(self, calibration: Calibration, part: slice) -> NDArray[np.float64]:
+        """Calibrated scores of some rows by the model that has counted them."""
+        assert self.counted is not None
+        counted, scores = self.counted[part], self.scores[part]
+        if scores.ndim == 2:
+            return calibration.slope * counted + calibration.intercept
+        assert calibration.columns is not None
+        groups, total = self.groups[part], np.tile(calibration.intercept, (len(scores), 1))
+        own = calibration.intercept[groups]
+        for j, factor in enumerate((calibration.slope, *calibration.columns)):
+            total += factor * scores[:, j]
+            own += factor * counted[:, j]
+        total[np.arange(len(groups)), groups] = own
+        return total
 
     def fit_shared(self, alone: NDArray[np.bool_], n_jobs: int | None = None) -> Calibration:
         """As `fit` by column, with one factor for all columns but those that stand alone."""
@@ -91,7 +131,12 @@ class JudgedRows:
 
     def take(self, rows: NDArray[np.intp]) -> JudgedRows:
         """Some of the rows."""
-        return JudgedRows(self.scores[rows], self.groups[rows], self.weight[rows], self.storage)
+        return taken(self, rows)
+
+    def as_counted(self) -> Self:
+        """The same rows by the model that has counted them; of scores of classes."""
+        assert self.counted is not None
+        return replace(self, scores=self.counted, counted=None)
 
     def weigh_classes(self, totals: NDArray[np.float64]) -> Self:
         """The same rows, such that classes have the shares of these totals."""
@@ -99,64 +144,27 @@ class JudgedRows:
         return replace(self, weight=self.weight * share_factor(drawn, totals)[self.groups])
 
 
-def class_weights(
-    groups: NDArray[Any], weight: NDArray[np.float64] | None, n_classes: int
-) -> NDArray[np.float64]:
-    """What the rows of each class weigh."""
-    return np.bincount(groups, weight, n_classes).astype(np.float64)
-
-
-def share_factor(drawn: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the weights of rows that were drawn are multiplied by, such that classes have the shares
-    of all rows, and the weight of all stays: rows that were not drawn say nothing.
-
-    Given the weights of the classes' rows. Factors are rounded, so that whole weights times these
-    add exactly in any order.
+def match_shares(
+    visit: Visit, slope: float, n_classes: int, n_jobs: int | None = None
+) -> Calibration:
+    """Intercepts, beside a slope that is known, such that classes are as probable as they are
+    frequent, by scores of a model that has counted the rows.
     """
-    whole = drawn.sum()
-    factor = np.divide(totals, drawn, out=np.zeros_like(totals), where=drawn > 0.0)
-    factor *= whole / max(float(drawn @ factor), LEAST_SHARE)
-    grain = 2.0 ** (math.frexp(1.1 * whole)[1] - 52)
-    return np.rint(factor / grain) * grain
+    return fit_visited(visit, n_classes, n_jobs, slope, HELD)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowDraw:
-    """Which rows calibrate: a share of those of each class, drawn by their numbers; and what all
-    rows of each class weigh.
+def match_rare(
+    visit: Visit, calibration: Calibration, totals: NDArray[np.float64], n_jobs: int | None = None
+) -> Calibration:
+    """A calibration by one slope under which classes that have few rows, as ``totals`` says, are as
+    probable as they are frequent, by scores of a model that has counted the rows.
     """
+    return move_intercepts(visit, calibration, totals < RARE, HELD, n_jobs)
 
-    shares: NDArray[np.float64]
-    weights: NDArray[np.float64]
 
-    @classmethod
-    def of(
-        cls,
-        n_rows: int,
-        n_numbers: int | None,
-        totals: NDArray[np.float64],
-        weights: NDArray[np.float64] | None = None,
-        n_parameters: int = 0,
-    ) -> RowDraw | None:
-        """The draw of rows that are judged by so many numbers each; None where all calibrate.
-        Without a number, no more are drawn than there must be.
-
-        ``totals`` says how many rows classes have, up to a factor, ``weights`` what they weigh, if
-        not the same, and ``n_parameters`` how much they teach beside factors and intercepts.
-        """
-        most = MOST_NUMBERS // n_numbers if n_numbers else 0
-        most = max(most, LEAST_ROWS, PER_PARAMETER * n_parameters)
-        if n_rows <= most:
-            return None
-        of_class = np.maximum(n_rows * totals / totals.sum(), 1.0)
-        shares = np.minimum(np.maximum(most / n_rows, LEAST_OF_CLASS / of_class), 1.0)
-        return cls(shares, totals if weights is None else weights)
-
-    def places(self, row_ids: NDArray[np.int64], groups: NDArray[Any]) -> NDArray[np.intp]:
-        """Places of the rows that are drawn."""
-        draws = draw_uniform(0, row_ids)
-        places = np.flatnonzero(draws < self.shares.max())
-        return places[draws[places] < self.shares[groups[places]]]
+def has_rare(totals: NDArray[np.float64]) -> bool:
+    """Whether some class has few rows."""
+    return bool(totals.min(initial=RARE) < RARE)
 
 
 AnyRows = TypeVar("AnyRows")
@@ -167,6 +175,11 @@ RowsOf: TypeAlias = Callable[[Any, Any], JudgedRows]
 def state_rows(_record: Any, state: AnyRows) -> AnyRows:
     """Rows that are kept beside their record."""
     return state
+
+
+def counted_rows(record: Any, state: Any, rows_of: RowsOf = state_rows) -> JudgedRows:
+    """The same rows as the model judges them that has counted them."""
+    return rows_of(record, state).as_counted()
 
 
 def judged_visit(records: Records[Any], rows_of: RowsOf = state_rows) -> Visit:
@@ -233,7 +246,8 @@ def judge_left_out(
     n_classes = len(labels)
     of_class = np.ones(n_classes) if totals is None else totals
     draw = RowDraw.of(n_rows, _bars(node) if by_column else n_classes, of_class)
-    judge = _Judge(node, without, labels, factor, by_column, weigh, n_jobs)
+    counted = without is not None and has_rare(of_class)
+    judge = _Judge(node, without, labels, factor, by_column, weigh, n_jobs, counted)
     if draw is None:
         return replace(join(source, judge, n_rows, CALIBRATING), storage=source.storage)
 
@@ -258,19 +272,37 @@ class _Judge:
     by_column: bool
     weigh: Callable[[Block], NDArray[np.float64]] | None
     n_jobs: int | None
+    counted: bool
 
     def weights(self, block: Block, groups: NDArray[Any]) -> NDArray[np.float64]:
         if self.weigh is not None:
             return self.weigh(block)
         return (1.0 if block.weight is None else block.weight) * self.factor[groups]
 
-    def _score(self, block: Block) -> list[NDArray[np.float64]]:
-        nodes = [self.node] if self.without is None else [self.node, self.without]
-        if not self.by_column:
-            return [joint(node, block, self.n_jobs) for node in nodes]
-        located = self.node.locate(block) if isinstance(self.node, BayesTree) else None
-        bars = [_bars_of(node, block, self.labels, self.n_jobs, located) for node in nodes]
-        return [np.concatenate((baseline[:, None], rest), axis=1) for baseline, rest in bars]
+    def _score(
+        self, block: Block, groups: NDArray[Any], scores: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Fill in the scores of rows (OUT); what `JudgedRows` keep of them as they were counted."""
+        nodes, counted = [self.node] if self.without is None else [self.node, self.without], None
+        located = None
+        if self.by_column and isinstance(self.node, BayesTree):
+            located = self.node.locate(block)
+        for node in nodes:
+            parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+            if self.by_column:
+                bars = _bars_of(node, block, self.labels, self.n_jobs, located)
+                parts = [(scores[:, 0], bars[0]), (scores[:, 1:], bars[1])]
+            else:
+                parts = [(scores, joint(node, block, self.n_jobs))]
+            for out, given in parts:
+                if node is self.node:
+                    out[:] = given
+                else:
+                    replace_own(out, given, groups)
+            if node is self.node and self.counted:
+                every = np.arange(len(groups))
+                counted = scores[every, :, groups] if self.by_column else scores.copy()
+        return counted
 
     def __call__(self, block: Block) -> JudgedRows:
         assert block.target is not None
@@ -280,15 +312,16 @@ class _Judge:
             return self(block.take(np.flatnonzero(weight)))
         shape = (_bars(self.node) // n_outputs, n_outputs) if self.by_column else (n_outputs,)
         scores = np.empty((block.n_rows, *shape))
+        counted = np.empty((block.n_rows, shape[0])) if self.counted else None
         for whole in stretches(block.n_rows):
             kept = KeptBlock(block.slice(whole.start, whole.stop))  # columns are read once
             for part in stretches(kept.n_rows, max(PART // math.prod(shape), 1)):
                 rows = slice(whole.start + part.start, whole.start + part.stop)
                 some = kept.slice(part.start, part.stop)
-                scores[rows], *others = self._score(some)
-                for other in others:
-                    replace_own(scores[rows], other, groups[rows])
-        return JudgedRows(scores, groups, weight)
+                seen = self._score(some, groups[rows], scores[rows])
+                if counted is not None:
+                    counted[rows] = seen
+        return JudgedRows(scores, groups, weight, counted=counted)
 
 
 def _bars_of(

@@ -15,6 +15,15 @@ from numpy.typing import NDArray
 from unnaive.encode.draws import draw_folds
 from unnaive.table.storage import Storage, stretches
 
+# Rows up to which both halves are judged, each by a model of the other. Of more, the second is
+# judged by a model of the first: half as many rows say as well how sure to be.
+BOTH = 1 << 12
+
+
+def n_half_models(n_rows: int, both: int | None = None) -> int:
+    """How many models of half of the rows are learned: two, up to ``both`` rows or `BOTH`."""
+    return 2 if n_rows <= (BOTH if both is None else both) else 1
+
 
 def in_second_half(row_ids: NDArray[np.int64], seed: int = 0) -> NDArray[np.bool_]:
     """Which rows are in the second half."""
@@ -52,4 +61,5 @@ def judge_by_other_half(
     """
     for k, others in enumerate((second, ~second)):
         rows = np.flatnonzero(others)
-        scores[rows] = judge(k, rows)
+        if len(rows):
+            scores[rows] = judge(k, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -25,8 +26,15 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import CALIBRATING, RowDraw, check_calibration, judged_visit
+from unnaive.models._calibration import (
+    CALIBRATING,
+    check_calibration,
+    has_rare,
+    judged_visit,
+    match_rare,
+)
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
+from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.bags import (
     BagJudge,
     BagVotes,
@@ -220,7 +228,7 @@ max_categories, grid_limit :
         weights = weights + records.advance(
             partial(votes_as_logs, *given), operator.add, CALIBRATING
         )
-        return self._calibrate(root, records, start, draw, weights)
+        return self._calibrate(root, records, start, judge, draw, weights)
 
     def _bag(self, table: CountTable, start: Start) -> Scorer:
         return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
@@ -241,13 +249,14 @@ max_categories, grid_limit :
         root: Node,
         records: Records[CodedRows],
         start: Start,
+        judge: BagJudge,
         draw: RowDraw | None,
         weights: NDArray[np.float64],
     ) -> Node:
         """The vote calibrated by the rows that some bag judges.
 
         They say how sure to be. How probable classes are on the whole is a matter of all bags:
-        those without a row of a rare class find the class rarer than it is.
+        those without a row of a rare class find the class rarer than it is; and of many rows.
         """
         n_classes = root.n_outputs
         some, every = (
@@ -258,6 +267,13 @@ max_categories, grid_limit :
         fitted = fit_visited(every, n_classes, self.n_jobs, slope)
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
         more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
+        if has_rare(totals[0]):
+            if draw is not None:
+                drawn = records.advance(replace(judge, draw=more), operator.add, "judging")
+                as_logs = partial(votes_as_logs, records.storage, n_classes, None)
+                records.advance(as_logs, operator.add, CALIBRATING)
+                every = judged_visit(records, partial(weigh_drawn, more, drawn, judged_by_all))
+            return calibrated(root, match_rare(every, fitted, totals[0], self.n_jobs))
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
         return calibrated(root, match_base_rates(fitted, records, itself, bag, draws, self.n_jobs))
 

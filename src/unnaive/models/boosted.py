@@ -14,6 +14,7 @@ from unnaive.answer import Answer, EvidenceTable, Vote
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
+from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.calibrate_values import shift_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.left_out import scorer_without_one
@@ -24,17 +25,14 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import RowDraw, check_calibration
+from unnaive.models._calibration import check_calibration, has_rare
 from unnaive.models._checkpoint import Checkpoint
+from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import (
-    judge_columns,
-    judge_rounds,
-    match_base_rates,
-    places_to_watch,
-)
+from unnaive.models.ensemble.left_out import judge_rounds, match_rounds, match_votes
+from unnaive.models.ensemble.left_out_columns import judge_columns, places_to_watch
 from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, add_rounds, round_share
-from unnaive.models.ensemble.split import Split, learning_rows, split_rows
+from unnaive.models.ensemble.split import Split, split_rows
 from unnaive.table import scan_of
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
@@ -311,33 +309,31 @@ max_categories, grid_limit :
         calibrate, more of them say how probable classes are on the whole.
         """
         boosted, smoothing = booster.boosted, Smoothing(self.alpha, self.missing)
-        rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
-        judge = partial(judge_rounds, booster.records, algorithm=self.algorithm, n_jobs=self.n_jobs)
+        judged_rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
+        given, totals = (self.algorithm, self.n_jobs), start.summary.counts.totals
         if not isinstance(root, EvidenceTable):
-            draws, scorer = (draw, self._draw_more(start)), boosted.scorers[0]
-            given = (booster.records, learning_rows, scorer, draws, self.n_jobs)
-            return calibrated(root, match_base_rates(judge(rounds, draw=draw), *given))
-        prior = self._log_prior(start)
-        scorers = (root.scorer, add_rounds(without, boosted.votes, prior))
+            found = judge_rounds(booster.records, judged_rounds, *given, draw)
+            votes = list(zip(boosted.scorers, boosted.votes, strict=True))
+            draws = (draw, self._draw_more(start))
+            found = match_votes(found, booster.records, votes, *given, draws, totals)
+            return calibrated(root, found)
+        scorers = (root.scorer, add_rounds(without, boosted.votes, self._log_prior(start)))
         if booster.watch is None:
-            return calibrated(root, judge([(*scorers, 1.0)]))
-        judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
-        calibration = judged.fit(self.n_jobs)
-        node, left_out = (
-            calibrated(table, calibration) for table in (root, EvidenceTable(scorers[1]))
-        )
-        assert isinstance(node, EvidenceTable)
-        assert isinstance(left_out, EvidenceTable)
-        if self._calibration() == "values":
-            shifts = judged.fit_values(root.scorer, calibration, self.missing)
-            node, left_out = (
-                replace(table, scorer=shift_scorer(table.scorer, shifts))
-                for table in (node, left_out)
-            )
-        if draw is None:
+            node = calibrated(root, judge_rounds(booster.records, [(*scorers, 1.0)], *given))
+        else:
+            judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
+            calibration = judged.fit(few=self._calibration() == "values")
+            node = calibrated(root, calibration)
+            if self._calibration() == "values":
+                assert isinstance(node, EvidenceTable)
+                shifts = judged.fit_values(node.scorer, calibration, self.missing)
+                node = replace(node, scorer=shift_scorer(node.scorer, shifts))
+        if draw is None and not has_rare(totals):
             return node
-        rounds = [(node.scorer, left_out.scorer, 1.0)]
-        return calibrated(node, judge(rounds, draw=self._draw_more(start), slope=1.0))
+        assert isinstance(node, EvidenceTable)
+        rare = (Calibration(1.0, np.zeros(len(totals))), totals) if draw is None else None
+        rounds = (booster.records, [(node.scorer, 1.0)], *given, self._draw_more(start), rare)
+        return calibrated(node, match_rounds(*rounds))
 
     def _draw_more(self, start: Start) -> RowDraw | None:  # to say how probable classes are
         n_rows, rows = start.summary.n_rows, start.summary.counts.totals

@@ -19,13 +19,17 @@ from unnaive.encode.draws import branch_seed
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import take_logs
-from unnaive.models._halves import draw_halves, judge_by_other_half
+from unnaive.models._halves import draw_halves, judge_by_other_half, n_half_models
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote
 from unnaive.models.ensemble.weights import GivenRows, RowWeights, Verdict
 from unnaive.table.records import MemoryRecords
 from unnaive.table.storage import stretches
+
+# Rows up to which both halves are judged: rounds take long, and one factor costs half a nat in all
+# rows that teach it.
+BOTH = 1 << 9
 
 
 @register("boosted-nbtree", "NBTrees, each on the rows that those before misjudged.", cost=120)
@@ -51,9 +55,10 @@ class BoostedClassifier(MemberEnsemble):
         those that all rounds before are sure of. Rounds are then faster, and as good or better; 0
         learns from all rows, as Freund and Schapire do.
     calibration : {"slope", "none"}, default="slope"
-        Whether the answer is made as sure as rows allow that were not learned from, by two more
-        models of half of the rows each, and classes as probable over the training rows as they are
-        frequent. Rounds learn from rows that are hard, and so find rare classes too probable.
+        Whether the answer is made as sure as rows allow that were not learned from, by a model of
+        half of the rows (by two, of each half, up to 512 rows), and classes as probable over the
+        training rows as they are frequent. Rounds learn from rows that are hard, and so find rare
+        classes too probable.
     random_state : int, RandomState instance or None, default=None
         Seed of the rounds' classifiers where they have none.
     n_jobs : int or None, default=None
@@ -159,22 +164,26 @@ class BoostedClassifier(MemberEnsemble):
         return self
 
     def _slope(self, members: Members, seed: int) -> float:
-        """How sure to be, by two models of half of the rows that each judge the other half."""
+        """How sure to be, by models of half of the rows that judge the other half."""
         halves = draw_halves(members.shared.places, members.shared.source.storage, seed)
         if halves is None:
             return 1.0
-        second = halves.second
+        second, groups, weight = halves.second, members.groups, members.weight
 
         def judge(others: NDArray[np.bool_]) -> NDArray[np.float64]:
-            *_, said = self._boost(members, np.where(others, 0.0, members.weight), None)
+            *_, said = self._boost(members, np.where(others, 0.0, weight), None)
             return said
 
         n_jobs = self.n_jobs if members.finish_at_once else None
-        judged = list(in_threads(judge, (second, ~second), n_jobs))
+        judges = (second, ~second)[: n_half_models(len(second), BOTH)]
+        judged = list(in_threads(judge, judges, n_jobs))
         scores = judged[0]
-        judge_by_other_half(second, lambda k, rows: judged[k][rows], scores)
+        if len(judged) == 1:
+            scores, groups, weight = scores[second], groups[second], weight[second]
+        else:
+            judge_by_other_half(second, lambda k, rows: judged[k][rows], scores)
         take_logs(scores)
-        return fit_calibration(scores, members.groups, members.weight, self.n_jobs).slope
+        return fit_calibration(scores, groups, weight, self.n_jobs).slope
 
     def _calibrate(
         self, root: Node, members: Members, said: NDArray[np.float64], slope: float

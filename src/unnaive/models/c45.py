@@ -12,21 +12,23 @@ from unnaive.answer import Answer, ClassTree
 from unnaive.answer.nodes import Node
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts.summary import row_factor
-from unnaive.encode import GRID_LIMIT
+from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
 from unnaive.estimator import reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
-from unnaive.models.tree.c45 import C45Rules, grow_c45
+from unnaive.models.tree.c45 import C45Rules, report_growing
 from unnaive.models.tree.c45_away import grow_away
 from unnaive.models.tree.c45_left_out import (
+    CodedTrees,
+    NumberedRows,
     calibrate_shares,
-    grow_here,
+    code_here,
     slope_by_other_half,
     slope_without_one,
     smooth_to_parents,
 )
-from unnaive.models.tree.c45_shared import slope_by_halves
-from unnaive.models.tree.classifier import Encoded, SharedRows, TreeClassifier
+from unnaive.models.tree.classifier import SharedRows, TreeClassifier
+from unnaive.table import Source
 
 
 @register("c45", "C4.5: a pruned tree of classes.", cost=60)
@@ -68,12 +70,12 @@ class C45Classifier(TreeClassifier):
     calibration : {"slope", "none"}, default="slope"
         Whether the logarithms of the leaves' shares are multiplied by one factor. Rows say which
         twice, each judged without itself by the nodes on its path, which is too sure, and by a tree
-        of the half of the rows that it is not in, drawn by their numbers, which is not sure enough;
-        the factor is the geometric mean. Every class has an intercept: shares add up to those of
-        the training rows, and a leaf predicts the class that most of its rows have. Tests that were
-        pruned though they change no prediction are kept where they tell so much of the classes'
-        shares that they pay for their own description: a rare class has leaves where it is less
-        rare. ``"none"`` is Quinlan's tree.
+        of the half of the rows that it is not in, drawn by their numbers, which is not sure enough
+        (of more than 4,096 rows, only those of one half); the factor is the geometric mean. Every
+        class has an intercept: shares add up to those of the training rows, and a leaf predicts the
+        class that most of its rows have. Tests that were pruned though they change no prediction
+        are kept where they tell so much of the classes' shares that they pay for their own
+        description: a rare class has leaves where it is less rare. ``"none"`` is Quinlan's tree.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :
@@ -188,33 +190,40 @@ class C45Classifier(TreeClassifier):
         source, summary, factor = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, factor)
         class_weights = row_factor(summary, factor)
-        given = (coders, summary.labels, class_weights, summary.n_rows, rules, self._hook)
-        trees, here = grow_away(source, *given), False
+        given = (source, coders, summary.labels, class_weights, summary.n_rows)
+        trees = grow_away(*given, rules, self._hook)
         if trees is None:
-            trees, here = grow_here(source, *given), True
-        tree, half_trees = trees[0], [smooth_to_parents(half, rules.alpha) for half in trees[1:]]
-        if half_trees:
-            judged = (source, summary.labels, class_weights, summary.n_rows, self.n_jobs, here)
-            tree = self._calibrate(tree, slope_by_other_half(half_trees, *judged))
+            numbered, grower = code_here(*given), self._grower(coders, summary.labels, source)
+            with report_growing(summary.n_rows, self._hook):
+                tree = grower.grow(numbered.rows)
+                low = grower.slope_by_halves(numbered) if rules.for_shares else None
+        else:
+            tree, half_trees = trees[0], [smooth_to_parents(t, rules.alpha) for t in trees[1:]]
+            judged = (half_trees, source, summary.labels, class_weights, self.n_jobs)
+            low = slope_by_other_half(*judged) if half_trees else None
+        if low is not None:
+            tree = self._calibrate(tree, low)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
+    def _grower(
+        self, coders: list[Grid | Categories | None], labels: Labels, source: Source
+    ) -> CodedTrees:
+        return CodedTrees(coders, len(labels), self._rules(), source.storage, self.n_jobs)
+
     def _grow_shared(self, shared: SharedRows, weight: NDArray[np.float64]) -> ClassTree:
-        rows, _ = shared.take(weight)
-        room = shared.source.storage
-        return grow_c45(rows, shared.coders, shared.n_classes, self._rules(), room)
+        grower = self._grower(shared.coders, shared.summary.labels, shared.source)
+        return grower.grow(shared.take(weight)[0])
 
     def _finish_shared(self, tree: Node, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
         if self.calibration == "none":
             return tree
         assert isinstance(tree, ClassTree)
-        rules, room = self._rules(), shared.source.storage
-
-        def grow(rows: Encoded) -> ClassTree:
-            grown = grow_c45(rows, shared.coders, shared.n_classes, rules, room)
-            return smooth_to_parents(grown, rules.alpha)
-
-        low = slope_by_halves(grow, shared, weight, self.n_jobs)
+        # Halves are drawn by the places of rows among all sorted by value: order does not matter.
+        rows, kept = shared.take(weight)
+        numbered = NumberedRows(rows, shared.source.storage.take(shared.places, kept))
+        grower = self._grower(shared.coders, shared.summary.labels, shared.source)
+        low = grower.slope_by_halves(numbered)
         return tree if low is None else self._calibrate(tree, low)
 
     def _calibrate(self, tree: ClassTree, low: float) -> ClassTree:
@@ -222,10 +231,6 @@ class C45Classifier(TreeClassifier):
         tree = smooth_to_parents(tree, float(self.alpha))
         high = max(low, slope_without_one(tree, float(self.alpha), self.n_jobs))
         return calibrate_shares(tree, math.sqrt(low * high), self.n_jobs)
-
-    @property
-    def _n_passes(self) -> int:  # type: ignore[override]
-        return 2 if self.calibration == "none" else 3
 
     def _check_parameters(self) -> None:
         check_calibration(self)

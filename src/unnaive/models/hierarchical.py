@@ -220,8 +220,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
 
     def _learn(self, start: Start, rows: TrainingRows) -> Self:
         """All sweeps, by the layers that are given or grow."""
-        options, n = self._options(), self.n_sweeps
-        layers, growth = self._grow(start, rows)
+        (layers, growth), options, n = self._grow(start, rows), self._options(), self.n_sweeps
         shape = Shape.of(layers, start.n_classes)
         progress = Progress(
             "training", n, "sweeps", n_rows=rows.n_rows, step="sweep", steps=n, hook=self._hook
@@ -233,7 +232,8 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         self._store_first_pass(start)
         self._finalize(shape, counters)
         if self.calibration == "slope":
-            self.answer_ = calibrate_mixture(self.answer_, counters, rows, options, self.n_jobs)
+            judged = (counters, rows, options, start.summary.counts.totals, self.n_jobs)
+            self.answer_ = calibrate_mixture(self.answer_, *judged)
         return self
 
     @available_if(_has_layers)  # type: ignore[untyped-decorator]

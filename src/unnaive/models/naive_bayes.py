@@ -250,6 +250,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         )
         shared = by_column and not columns
         fitted = judged.fit_shared(alone, self.n_jobs) if shared else judged.fit(self.n_jobs)
+        fitted = judged.match(fitted, self.class_count_, self.n_jobs)
         self.answer_ = calibrate_answer(self.answer_, self._aim(fitted))
         return self
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ from unnaive.encode.labels import groups_of
 from unnaive.models._calibration import (
     CALIBRATING,
     JudgedRows,
+    counted_rows,
     judged_visit,
+    match_shares,
     replace_own,
     take_logs,
 )
@@ -82,15 +85,20 @@ def calibrate_left_out(
         assert block.target is not None
         pairs = groups_of(labels, block.target)
         scores = joint(folded.inner, block, n_jobs)
+        counted = fold_probabilities(folded, probabilities(scores.copy(), n_jobs))
         replace_own(scores, joint(without, block, n_jobs), pairs)
         votes = fold_probabilities(folded, probabilities(scores, n_jobs))
         take_logs(votes)
+        take_logs(counted)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        return JudgedRows(votes, folded.owner[pairs], weight), 0
+        return JudgedRows(votes, folded.owner[pairs], weight, counted=counted), 0
 
     records, _ = keep_records(source, judge, operator.add, CALIBRATING)
     with records:
-        return fit_visited(judged_visit(records, whole_record), folded.n_outputs, n_jobs)
+        visit, n_classes = judged_visit(records, whole_record), folded.n_outputs
+        slope = fit_visited(visit, n_classes, n_jobs).slope
+        every = judged_visit(records, partial(counted_rows, rows_of=whole_record))
+        return match_shares(every, slope, n_classes, n_jobs)
 
 
 def calibrate_halves(

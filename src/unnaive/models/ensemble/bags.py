@@ -19,7 +19,8 @@ from unnaive.counts.coded import CodedRows, add_lanes, add_marginals
 from unnaive.encode.coding import AnyCoder, coder_sizes
 from unnaive.encode.draws import LANE_ROWS as ROWS
 from unnaive.encode.draws import draw_poisson, lane
-from unnaive.models._calibration import JudgedRows, RowDraw, take_logs
+from unnaive.models._calibration import JudgedRows, take_logs
+from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.left_out import draw_rows, empty_rows
 from unnaive.table.storage import Storage, stretches
 

@@ -238,9 +238,10 @@ def answer_left_out(
     stretch: int,
     units: Units,
     probable: NDArray[np.float64],
+    counted: NDArray[np.float64],
 ) -> None:
     """Probabilities of the classes (OUT, rows x classes) of some rows (IN), each as if it had not
-    been counted.
+    been counted; and with it, where there is room for that (OUT, rows x classes, or no rows).
 
     What a row has left in the counters is taken to be what it would leave now, in every sweep.
     Only the counters that it moved are changed, and then set back.
@@ -255,6 +256,8 @@ def answer_left_out(
     for i in rows:
         row, group = slots[i], np.int64(groups[i])
         share_units(row, net, units, gamma, stretch, room)
+        if len(counted):
+            add_experts(room.score, net, likely, counted[i])
         trace_back(room.score, group, net, sigma, likely, blame, best)
         for j in range(n_columns):
             counts[j] = units.counts[units.offsets[j] + row[j]]

@@ -6,13 +6,19 @@ import operator
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unnaive.answer import Answer
 from unnaive.bayes.calibrate import fit_visited
 from unnaive.models._calibration import (
     CALIBRATING,
     JudgedRows,
     calibrate_answer,
+    counted_rows,
+    has_rare,
     judged_visit,
+    match_rare,
     take_logs,
 )
 from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, TrainingRows
@@ -24,13 +30,18 @@ def calibrate_mixture(
     counters: Counters,
     rows: TrainingRows,
     options: TrainingOptions,
+    totals: NDArray[np.float64],
     n_jobs: int | None = None,
 ) -> Answer:
-    """The answer of trained counters, calibrated."""
-    judge = partial(_judge, counters, options, rows.weight, rows.records.storage, n_jobs)
+    """The answer of trained counters, calibrated; ``totals`` says how many rows classes have."""
+    n_classes, rare = counters.shape.n_classes, has_rare(totals)
+    judge = partial(_judge, counters, options, rows.weight, rows.records.storage, n_jobs, rare)
     rows.records.advance(judge, operator.add, CALIBRATING)
-    visit = judged_visit(rows.records)
-    return calibrate_answer(answer, fit_visited(visit, counters.shape.n_classes, n_jobs))
+    found = fit_visited(judged_visit(rows.records), n_classes, n_jobs)
+    if rare:
+        every = judged_visit(rows.records, counted_rows)
+        found = match_rare(every, found, totals, n_jobs)
+    return calibrate_answer(answer, found)
 
 
 def _judge(
@@ -39,10 +50,14 @@ def _judge(
     weight: float,
     storage: Storage,
     n_jobs: int | None,
+    rare: bool,
     rows: SlotRows,
     _state: Any,
 ) -> tuple[JudgedRows, int]:
     """Log probabilities of rows, each as if it had not been counted."""
-    scores = counters.answer_left_out(rows, options, weight, storage, n_jobs)
-    take_logs(scores)
-    return JudgedRows(scores, rows.groups, rows.weight), rows.n_rows
+    given = (rows, options, weight, storage, n_jobs)
+    scores, counted = counters.answer_left_out(*given, counted_too=rare)
+    for votes in (scores, counted):
+        if votes is not None:
+            take_logs(votes)
+    return JudgedRows(scores, rows.groups, rows.weight, counted=counted), rows.n_rows

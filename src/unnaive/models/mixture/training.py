@@ -210,9 +210,15 @@ class Counters:
         weight: float,
         storage: Storage,
         n_jobs: int | None = None,
-    ) -> NDArray[np.float64]:
-        """Probabilities of the classes of all rows, each as if it had not been counted."""
-        probable = storage.zeros((rows.n_rows, self.shape.n_classes), np.float64)
+        *,
+        counted_too: bool = False,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Probabilities of the classes of all rows, each as if it had not been counted; and, where
+        that is asked for, as it was.
+        """
+        n_classes = self.shape.n_classes
+        probable = storage.zeros((rows.n_rows, n_classes), np.float64)
+        counted = storage.zeros((rows.n_rows if counted_too else 0, n_classes), np.float64)
         stretch = self._stretch(weight, options)
 
         def answer(start: int) -> None:
@@ -220,11 +226,11 @@ class Counters:
             visits = np.arange(start, min(start + ROWS, rows.n_rows))
             kernels.answer_left_out(
                 visits, rows.slots, rows.groups, float(self.n_sweeps), self.shape.net,
-                options.sigma, options.gamma, stretch, counters._units(), probable,
+                options.sigma, options.gamma, stretch, counters._units(), probable, counted,
             )  # fmt: skip
 
         list(in_order(answer, range(0, rows.n_rows, ROWS), n_jobs))
-        return probable
+        return probable, counted if counted_too else None
 
     def _units(self) -> kernels.Units:
         return kernels.Units(self.offsets, self.sizes, self.counts, self.wholes, self.totals)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from unnaive.answer.class_tree import ClassTree
 from unnaive.encode import Categories, Grid, Labels
+from unnaive.models._halves import n_half_models
 from unnaive.models.tree import prune_kernels
 from unnaive.models.tree.c45 import C45Rules, Pruned, column_table, number_nodes, report_growing
 from unnaive.models.tree.c45_away_kernels import best_counted_test
@@ -65,7 +66,7 @@ def grow_away(
     rules: C45Rules,
     hook: Hook | None,
 ) -> list[ClassTree] | None:
-    """The trees of all rows and, for calibration, of both halves; None if rows are to come here.
+    """The trees of all rows and, for calibration, of halves; None if rows are to come here.
 
     They are if the source says so, and where weights are no whole numbers: then the last bits of
     sums depend on their order.
@@ -77,7 +78,7 @@ def grow_away(
     with records:
         refuse_change(n_rows, tally.n_rows)
         halves = rules.for_shares and 0 < tally.n_second < n_rows
-        n_roots = 3 if halves else 1
+        n_roots = 1 + n_half_models(n_rows) if halves else 1
         if tally.n_broken or tally.weight[0] >= HEAVIEST:
             return None
         with report_growing(n_rows, hook):

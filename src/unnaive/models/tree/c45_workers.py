@@ -94,7 +94,7 @@ def code_rows(
 
 
 class Paths(NamedTuple):
-    """Trees through which rows are led: one of all rows, or two more of both halves.
+    """Trees through which rows are led: one of all rows, and more of one or both halves.
 
     ``share`` and ``live`` are as `lead` takes them.
     """

@@ -211,13 +211,13 @@ class FoldedTreeClassifier(TreeClassifier):
         )  # fmt: skip
         by_column = self.calibration == "columns"
         judged = judge(pooled, without, by_column=by_column)
-        calibration = judged.fit(self.n_jobs)
+        totals = summary.counts.totals
+        calibration = judged.match(judged.fit(self.n_jobs), totals, self.n_jobs)
         node = calibrated(pooled, calibration)
         if not by_column or len(judged.groups) == n_rows:
             return node
         # How probable classes are on the whole is a matter of more rows than are kept by column.
-        every = judge(node, calibrated(without, calibration))
-        return calibrated(node, every.fit(self.n_jobs, slope=1.0))
+        return calibrated(node, judge(node, None).match_shares(self.n_jobs))
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):
