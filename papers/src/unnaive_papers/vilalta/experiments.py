@@ -32,7 +32,9 @@ def _around(clusterer: Any, seed: int) -> Any:
     from sklearn.pipeline import make_pipeline
 
     pipeline = make_pipeline(Numbers("columns", scale=True), clusterer)
-    return ClassDecompositionClassifier(clusterer=pipeline, fold="max", random_state=seed)
+    return ClassDecompositionClassifier(
+        clusterer=pipeline, fold="max", calibration="none", random_state=seed
+    )
 
 
 def _k_means(seed: int) -> Any:

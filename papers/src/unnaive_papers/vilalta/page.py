@@ -104,7 +104,7 @@ CLUSTERER_NOTE = (
 )
 ACCURACY_NOTE = (
     "The paper suggests to choose the number of clusters by naive Bayes' own performance: a class "
-    "is decomposed only while cross-validated accuracy gains."
+    "is decomposed only while cross-validated accuracy gains; otherwise as the library does it."
 )
 LINEAR_NOTE = (
     "The paper wishes for decomposition around linear classifiers. The dash marks the decomposed "
