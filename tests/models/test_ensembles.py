@@ -27,6 +27,7 @@ from unnaive import (
 from unnaive.answer import Calibrated, Pool
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
 from unnaive.models._out_of_bag import FEW
+from unnaive.models.boosting import _as_fewer_rows
 from unnaive.models.ensemble.weights import GivenRows, RowWeights
 from unnaive.table.records import MemoryRecords
 
@@ -87,6 +88,7 @@ def test_boosting_is_its_definition(tree, trim):
         tree, n_estimators=4, learning_rate=0.7, trim=trim, calibration="none"
     ).fit(X, y)
     groups = np.searchsorted(model.classes_, y)
+    members = model._read_members(X, y, None, 0, 1)  # weights below one on average stay so
     relative, total, votes = np.ones(len(y)), 0.0, 0.0
     for vote, loss in zip(model.estimator_weights_, model.estimator_errors_, strict=True):
         weight = np.rint(relative * len(y) / relative.sum() * 2**20) * 2.0**-20
@@ -94,7 +96,9 @@ def test_boosting_is_its_definition(tree, trim):
         for w in np.unique(weight):  # the lightest leave, while all that have left are so light
             if weight[weight <= w].sum() <= trim * weight.sum():
                 kept[weight <= w] = 0.0
-        said = clone(tree).fit(X, y, sample_weight=kept).predict_proba(X)
+        n, n_eff = kept.sum(), kept.sum() ** 2 / (kept**2).sum()
+        kept *= min(math.sqrt(n * n_eff) / n, 1.0)
+        said = members.answers(members.learn(0, np.rint(kept * 2**20) * 2.0**-20), None)
         own = said[np.arange(len(y)), groups]
         mean = (weight * (1 - own)).sum() / weight.sum()
         assert loss == pytest.approx(mean, abs=1e-7)
@@ -103,6 +107,14 @@ def test_boosting_is_its_definition(tree, trim):
         total, votes = total + vote * said, votes + vote
     assert len(model.estimator_weights_) == 4
     np.testing.assert_allclose(model.predict_proba(X), total / votes, atol=1e-6)
+
+
+def test_unequal_weights_add_up_to_fewer_rows_and_equal_ones_stay():
+    given = np.array([1.0, 1.0, 2.0, 0.0])
+    np.testing.assert_array_equal(_as_fewer_rows(given, given), given)
+    weight = np.array([0.25, 1.75, 2.0, 0.0])
+    n_eff = 4.0**2 / (0.25**2 + 1.75**2 + 2 * 1.0**2)
+    assert _as_fewer_rows(weight, given).sum() == pytest.approx(math.sqrt(4 * n_eff), abs=1e-5)
 
 
 @pytest.mark.parametrize("kind", [BaggedClassifier, BoostedClassifier])

@@ -81,7 +81,8 @@ def held_out(
 
 
 def n_nodes(model: Any) -> int:
-    """Nodes of a tree, as its authors count them; 1 for what is no tree."""
+    """Nodes of a tree, as its authors count them, also at a pipeline's end; 1 for others."""
+    model = getattr(model, "steps", [("", model)])[-1][1]
     tree = getattr(model, "tree_", None)
     if tree is None:
         return 1

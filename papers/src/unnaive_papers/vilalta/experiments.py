@@ -17,11 +17,13 @@ from unnaive_papers.sets import Sample
 from unnaive_papers.statistics import Estimate, exactly, mean_estimate
 from unnaive_papers.study import Study
 from unnaive_papers.vilalta.entropy import figure_1, maximum_entropy
+from unnaive_papers.vilalta.plain_em import ZeroDensityError, plain_clusters
 
 FOLDS = 10
 FEWEST = 10  # rows of a class that is clustered
 LEAST_VARIANCE = 1e-6  # in a cluster, of a class's: programs of the time had hardly a bound
 LEAST_GAIN = 1e-6  # of log-likelihood per row in a step of EM, as in programs of the time
+Find = Callable[[Any, int], tuple[Any, int]]  # rows, seed: clusters of the rows, how many there are
 CLUSTERS = 3  # of clusterers that must be told: about the paper's mean of 3.42
 
 
@@ -30,7 +32,9 @@ def _around(clusterer: Any, seed: int) -> Any:
     from sklearn.pipeline import make_pipeline
 
     pipeline = make_pipeline(Numbers("columns", scale=True), clusterer)
-    return ClassDecompositionClassifier(clusterer=pipeline, fold="max", random_state=seed)
+    return ClassDecompositionClassifier(
+        clusterer=pipeline, fold="max", calibration="none", random_state=seed
+    )
 
 
 def _k_means(seed: int) -> Any:
@@ -68,6 +72,7 @@ def _linear_svm(seed: int) -> Any:
 
 CONFIGURATIONS: dict[str, Callable[[Any], Any]] = {
     **EXACT["vilalta"],
+    "NB', plain products": EXACT["vilalta"]["NB"],  # on pairs that were found beforehand
     "NB', by accuracy": lambda seed: ClassDecompositionClassifier(
         select="accuracy", random_state=seed
     ),
@@ -131,7 +136,8 @@ def whole_set(
     them, only their classes.
     """
     X, y = sample.X, sample.y
-    pairs, owner, clusters = clustered(X, y, seed) if method != "NB" else (y, None, [1])
+    find = FINDERS.get(method)
+    pairs, owner, clusters = (y, None, [1]) if find is None else clustered(X, y, seed, find)
     right, tested = [], []
     for train, test in folds(y, options.get("folds", FOLDS), seed):
         model = EXACT["vilalta"]["NB"](seed).fit(X.iloc[train], pairs[train])
@@ -155,12 +161,10 @@ def replace_missing(X: Any) -> Any:
     return X.fillna(usual)
 
 
-def clustered(X: Any, y: Any, seed: int) -> tuple[Any, Any, list[int]]:
+def clustered(X: Any, y: Any, seed: int, find: Find) -> tuple[Any, Any, list[int]]:
     """The pair (class, cluster) of each row by number, the class of each pair, clusters per class.
 
-    EM as programs of the paper's time ran it: missing values replaced, one start in random shares
-    of the rows, and hardly a bound on variances. Classes of fewer than ten rows stay whole, as in
-    the library.
+    Classes of fewer than ten rows stay whole, as in the library and in the program of the time.
     """
     pairs = np.empty(len(y), dtype=np.intp)
     owner: list[Any] = []
@@ -169,19 +173,40 @@ def clustered(X: Any, y: Any, seed: int) -> tuple[Any, Any, list[int]]:
         rows, n = np.flatnonzero(y == label), 1
         pairs[rows] = len(owner)
         if len(rows) >= FEWEST:
-            em = LatentClassClusterer(
-                n_init=1,
-                init="random",
-                tol=LEAST_GAIN,
-                min_variance=LEAST_VARIANCE,
-                random_state=seed,
-            ).fit(replace_missing(X.iloc[rows]))
-            pairs[rows] += em.labels_
-            n = em.n_clusters_
+            labels, n = find(X.iloc[rows], seed)
+            pairs[rows] += labels
         owner += [label] * n
         clusters.append(n)
     return pairs, np.array(owner, dtype=object), clusters
 
+
+def _from_random_shares(X: Any, seed: int) -> tuple[Any, int]:
+    """EM as programs of the paper's time ran it, but in logarithms, so that it never fails.
+
+    Missing values are replaced; one start in random shares of the rows; hardly a least variance.
+    """
+    em = LatentClassClusterer(
+        n_init=1,
+        init="random",
+        tol=LEAST_GAIN,
+        min_variance=LEAST_VARIANCE,
+        random_state=seed,
+    ).fit(replace_missing(X))
+    return em.labels_, em.n_clusters_
+
+
+def _by_plain_products(X: Any, seed: int) -> tuple[Any, int]:
+    """EM by products of densities; a class on which it ends with an error stays whole."""
+    try:
+        return plain_clusters(X, seed)
+    except ZeroDensityError:
+        return 0, 1
+
+
+FINDERS: dict[str, Find] = {
+    "NB'": _from_random_shares,
+    "NB', plain products": _by_plain_products,
+}
 
 EXPERIMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "accuracy": accuracy,
