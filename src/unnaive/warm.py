@@ -39,7 +39,9 @@ PROCESSORS = {
 
 
 def tables() -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]]:
-    """Small tables of numbers, text and gaps, with two and three classes, and weights."""
+    """Small tables of numbers, text and gaps, with two and three classes, and one of numbers alone;
+    with weights.
+    """
     rng = np.random.default_rng(0)
     for n_classes in (2, 3):
         y = rng.integers(0, n_classes, 400)
@@ -51,6 +53,7 @@ def tables() -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]]
         for j in (3, 4, 5):
             X[:, j] = np.array(list("abcd"))[(y + rng.integers(0, 3, 400)) % 4]
         yield X, y, rng.random(400) + 0.5
+    yield rng.normal(y[:, None], 1.0, (400, 7)), y, rng.random(400) + 0.5
 
 
 def works() -> dict[str, Callable[[], None]]:
@@ -75,12 +78,18 @@ def works() -> dict[str, Callable[[], None]]:
 
 
 def _use(make: Callable[[], Any]) -> None:
+    from sklearn.base import is_classifier
+
+    from unnaive import explain_rows
+
     for X, y, weight in tables():
         for weights in (None, weight):
             model = make().fit(X, y, sample_weight=weights)
             for method in ("predict_proba", "predict", "evidence", "transform"):
                 if hasattr(model, method):
                     getattr(model, method)(X)
+            if is_classifier(model):
+                explain_rows(model, X, top=2)
 
 
 def _use_many() -> None:
@@ -168,7 +177,7 @@ def _use_workers() -> None:
 
 
 def _use_explanations() -> None:
-    """Why rows of categories of one and of two bytes are answered so, and what matters."""
+    """Why rows with categories of two bytes are answered so, and what matters."""
     from unnaive import (
         NaiveBayesClassifier,
         RandomForestClassifier,
@@ -178,15 +187,15 @@ def _use_explanations() -> None:
         importance_of,
     )
 
-    many = np.random.default_rng(0).integers(0, 300, 400).astype(str).astype(object)
-    for X, y, _ in tables():
-        X[:, 5] = many
-        for make in (NaiveBayesClassifier, RandomForestClassifier, UnnaiveBayesClassifier):
-            model = make().fit(X, y)
-            explain_rows(model, X, top=2)
-            importance_of(model, X)
-            evidence_of(model)
-            model.feature_importances_  # noqa: B018
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 300, (400, 2)).astype(str).astype(object)
+    y = rng.integers(0, 2, 400)
+    for make in (NaiveBayesClassifier, RandomForestClassifier, UnnaiveBayesClassifier):
+        model = make().fit(X, y)
+        explain_rows(model, X, top=2)
+        importance_of(model, X)
+        evidence_of(model)
+        model.feature_importances_  # noqa: B018
 
 
 def _use_timeline() -> None:
