@@ -202,10 +202,14 @@ def test_base_rates_of_counted_rows_are_matched_by_the_definition():
     assert rows.match(found, totals).intercept == pytest.approx(found.intercept, abs=0.01)
     bare = replace(rows, counted=None)
     assert bare.match(found, totals) is found  # of rows that were not counted nothing is known
-    part = rows.match(start, np.array([1, 1000, 1000]))  # one class is rare, the others stay
+    part = rows.match(start, np.array([10, 1000, 1000]))  # one class is rare, the others stay
     assert (part.intercept[1:] == start.intercept[1:]).all()
     shares = softmax(z + part.intercept, axis=1).sum(axis=0)
     assert shares[0] == pytest.approx(totals[0], rel=0.001)
+    single = rows.match(start, np.array([1, 1000, 1000]))  # which says less
+    assert abs(single.intercept[0] - start.intercept[0]) < abs(
+        part.intercept[0] - start.intercept[0]
+    )
 
 
 @pytest.mark.parametrize("name", [*FAMILY])

@@ -28,11 +28,11 @@ def move_intercepts(
     visit: Visit,
     calibration: Calibration,
     moving: NDArray[np.bool_],
-    ridge: float,
+    ridge: NDArray[np.float64],
     n_jobs: int | None = None,
 ) -> Calibration:
     """A calibration by one slope, with intercepts of some classes such that these are as probable
-    by scores (rows x classes) as they are frequent; so many rows hold them where they are.
+    by scores (rows x classes) as they are frequent; so many rows (``ridge``) hold each where it is.
 
     Rows in which these classes are next to impossible are left out.
     """

@@ -44,13 +44,14 @@ from unnaive.table.records import Records, whole_record
 from unnaive.table.storage import Storage, join, join_records, stretches, taken
 
 CALIBRATING = "calibrating"
-# Where a class has fewer rows than these, classes are made as probable over the training rows, each
-# of them counted, as they are frequent: rows that are left out find a class of a few rows rarer
-# than the model does that has counted them. A class is held where it is by so much of a row: ten
-# rows and more are matched to 1 %, one or two rows only nearly, lest they say too much. Of halves
-# of twelve data sets with rare classes, the other halves had a log loss of 0.5368 by boosting and
-# 0.5486 by Flexible NBTrees, 0.6035 by NBTrees; without, 0.5370, 0.5504 and 0.6016.
-RARE, HELD = 1 << 9, 0.02
+# Where a class has fewer rows than `RARE`, it is made as probable over the training rows, each of
+# them counted, as it is frequent: rows that are left out find a class of a few rows rarer than the
+# model does that has counted them. It is held where it is by so much of a row, so that `FEW` rows
+# and more are matched to 1 %; fewer rows are held by more (by the third power), lest they say too
+# much. Boosting within the training rows of 33 data sets of at most 1,600 rows, log loss and
+# accuracy: 0.4908 and 80.5 without, 0.4918 and 80.5 so, 0.4929 and 80.5 where all classes are held
+# alike, 0.4919 and 80.5 by the second power.
+RARE, FEW, HELD = 1 << 9, 10.0, 0.02
 PART = 1 << 19  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
@@ -159,7 +160,8 @@ def match_rare(
     """A calibration by one slope under which classes that have few rows, as ``totals`` says, are as
     probable as they are frequent, by scores of a model that has counted the rows.
     """
-    return move_intercepts(visit, calibration, totals < RARE, HELD, n_jobs)
+    ridge = HELD * np.maximum(FEW / np.maximum(totals, 1.0), 1.0) ** 3
+    return move_intercepts(visit, calibration, totals < RARE, ridge, n_jobs)
 
 
 def has_rare(totals: NDArray[np.float64]) -> bool:
