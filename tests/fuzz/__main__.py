@@ -9,18 +9,16 @@ its own, so that a crash is seen and named; the next one goes on after it. Every
 
 from __future__ import annotations
 
-import argparse
 import resource
 import time
 import traceback
 from collections import Counter
 from pathlib import Path
 
-from fuzz.process import marked, watch
+from fuzz.process import BAD, main, marked
 
 ROOM = 300 * 10**6  # bytes that a file of some kilobytes, and what is done with it, may take
 SECONDS = 5.0  # of processor time, for a file and all that is done with it
-BAD = "bad"
 
 
 def in_use() -> tuple[int, int]:
@@ -58,22 +56,5 @@ def run(first: int, last: int, mark: Path) -> Counter[str]:
     return counts
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
-    parser.add_argument("--files", type=int, default=100_000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--mark", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.only is not None:
-        given.first, given.files, given.mark = given.only, 1, Path("/dev/null")
-    if given.mark is not None:
-        counts = run(given.first, given.first + given.files, given.mark)
-        for outcome, n in sorted(counts.items()):
-            print(f"{n:9,}  {outcome}")
-        return int(any(BAD in outcome for outcome in counts))
-    return watch(["fuzz"], given.files, given.first, "file")
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main("fuzz", __doc__, run, 100_000, "file"))

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
 import faulthandler
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 SLOW = 60  # seconds after which a run hangs
+BAD = "bad"  # in the outcome of a run: a fault that does not end the process
+
+
+def main(
+    name: str, doc: str | None, run: Callable[[int, int, Path], Counter[str]], n: int, word: str
+) -> int:
+    """The command ``python -m name``: so many runs, or others, by number; its exit code."""
+    parser = argparse.ArgumentParser(prog=name, description=doc)
+    parser.add_argument(f"--{word}s", type=int, default=n, dest="n")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", type=int)
+    parser.add_argument("--mark", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.only is not None:
+        given.first, given.n, given.mark = given.only, 1, Path("/dev/null")
+    if given.mark is None:
+        return watch(name, given.n, given.first, word)
+    counts = run(given.first, given.first + given.n, given.mark)
+    for outcome, times in sorted(counts.items()):
+        print(f"{times:9,}  {outcome}")
+    return int(any(BAD in outcome for outcome in counts))
 
 
 def marked(
@@ -36,12 +59,12 @@ def marked(
                 faulthandler.cancel_dump_traceback_later()
 
 
-def watch(command: list[str], runs: int, first: int, word: str) -> int:
-    """Run ``python -m command`` for some numbers; where it is stopped, say so and go on."""
+def watch(name: str, runs: int, first: int, word: str) -> int:
+    """Run ``python -m name`` for some numbers; where it is stopped, say so and go on."""
     failed, last = False, first + runs
     while first < last:
         with tempfile.NamedTemporaryFile(suffix=".fuzz") as mark:
-            whole = [sys.executable, "-m", *command, "--mark", mark.name, "--first", str(first)]
+            whole = [sys.executable, "-m", name, "--mark", mark.name, "--first", str(first)]
             status = subprocess.call([*whole, f"--{word}s", str(last - first)])
             at = Path(mark.name).read_text()
         failed = failed or status != 0

@@ -7,7 +7,6 @@ one run.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 import warnings
@@ -24,7 +23,7 @@ import pyarrow.dataset
 from sklearn.base import clone
 
 import unnaive
-from fuzz.process import marked, watch
+from fuzz.process import main, marked
 from unnaive import (
     BaggedClassifier,
     BaggedNaiveBayesClassifier,
@@ -289,21 +288,5 @@ def runs(first: int, last: int, mark: Path) -> Counter[str]:
     return counts
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="fuzz.sources", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5_000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--mark", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.only is not None:
-        given.first, given.runs, given.mark = given.only, 1, Path("/dev/null")
-    if given.mark is None:
-        return watch(["fuzz.sources"], given.runs, given.first, "run")
-    for outcome, n in sorted(runs(given.first, given.first + given.runs, given.mark).items()):
-        print(f"{n:9,}  {outcome}")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main("fuzz.sources", __doc__, runs, 5_000, "run"))

@@ -7,7 +7,6 @@ asked for models of windows, compared, appended to and saved again; all else mus
 
 from __future__ import annotations
 
-import argparse
 import resource
 import struct
 import tempfile
@@ -19,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz.__main__ import BAD, ROOM, SECONDS, in_use
+from fuzz.__main__ import ROOM, SECONDS, in_use
 from fuzz.consumers import is_clear
 from fuzz.judge import table
 from fuzz.mutate import mutated
-from fuzz.process import marked, watch
+from fuzz.process import BAD, main, marked
 from unnaive import NaiveBayesClassifier, Timeline, compare_periods
 from unnaive.living.file import MAGIC
 from unnaive.pack import PackError
@@ -120,22 +119,5 @@ def run(first: int, last: int, mark: Path) -> Counter[str]:
     return counts
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="fuzz.timelines", description=__doc__)
-    parser.add_argument("--files", type=int, default=20_000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--only", type=int)
-    parser.add_argument("--mark", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.only is not None:
-        given.first, given.files, given.mark = given.only, 1, Path("/dev/null")
-    if given.mark is None:
-        return watch(["fuzz.timelines"], given.files, given.first, "file")
-    counts = run(given.first, given.first + given.files, given.mark)
-    for outcome, n in sorted(counts.items()):
-        print(f"{n:9,}  {outcome}")
-    return int(counts[BAD] > 0)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main("fuzz.timelines", __doc__, run, 20_000, "file"))
