@@ -17,7 +17,7 @@ from unnaive.common.atomic import replacing
 from unnaive.common.checks import expect
 from unnaive.counts import Summary
 from unnaive.living.periods import MOST_ROWS, Period
-from unnaive.living.stack import RECORDS, Catalog, Stack, Thing, stack_sums, unstack_sums
+from unnaive.living.stack import RECORDS, Catalog, CatalogItem, Stack, stack_sums, unstack_sums
 from unnaive.pack import PackError
 from unnaive.pack.growing import GrowingFile, Record
 from unnaive.pack.known import OBJECTS
@@ -105,8 +105,8 @@ class TimelineFile(GrowingFile):
 
     def _go_back(self, known: tuple[int, int]) -> None:
         """Forget what was read or written after a record: where it ends, what is known then."""
-        self._end, n_things = known
-        self._catalog.shorten(n_things)
+        self._end, n_items = known
+        self._catalog.shorten(n_items)
 
     def _catch_up(self, file: BinaryIO) -> list[Added]:
         state = os.fstat(file.fileno())
@@ -127,7 +127,7 @@ class TimelineFile(GrowingFile):
         n_rows, parts = added
         n_known = len(catalog)
         stack = stack_sums([summary for _, summary in parts], catalog)
-        new = [RECORDS.pack(thing, Thing) for thing in catalog.things[n_known:]]
+        new = [RECORDS.pack(item, CatalogItem) for item in catalog.items[n_known:]]
         periods = [period for period, _ in parts]
         return self._record((n_rows, periods, new, RECORDS.pack(stack, Stack)), stack.cost)
 
@@ -138,7 +138,7 @@ class TimelineFile(GrowingFile):
                 return _number(n_rows), [(p, OBJECTS.unpack(node, Summary)) for p, node in given]
             n_rows, periods, new, sums = record.content
             for node in new:
-                self._catalog.add(RECORDS.unpack(node, Thing))
+                self._catalog.add(RECORDS.unpack(node, CatalogItem))
             stack = RECORDS.unpack(sums, Stack)
             Budget(record.size).spend(stack.cost)
             parts = unstack_sums(stack, self._catalog)

@@ -46,56 +46,56 @@ class Form:
     closed: bool
 
 
-Thing: TypeAlias = Schema | Labels | Form | Categories
+CatalogItem: TypeAlias = Schema | Labels | Form | Categories
 
 
 class Catalog:
-    """What sums of periods share, each thing once, in the order in which it came."""
+    """What sums of periods share, each item once, in the order in which it came."""
 
     def __init__(self) -> None:
-        self.things: list[Thing] = []
+        self.items: list[CatalogItem] = []
         self._by_content: dict[bytes, int] = {}
-        self._by_identity: dict[int, tuple[Thing, int]] = {}  # the thing, lest its number be reused
+        self._by_identity: dict[int, tuple[CatalogItem, int]] = {}  # kept, lest ids be reused
 
     def __len__(self) -> int:
-        return len(self.things)
+        return len(self.items)
 
-    def place(self, thing: Thing) -> int:
-        """The number of a thing, which is added if no equal one is there."""
-        known = self._by_identity.get(id(thing))
+    def place(self, item: CatalogItem) -> int:
+        """The number of an item, which is added if no equal one is there."""
+        known = self._by_identity.get(id(item))
         if known is None:
-            number = self._by_content.setdefault(_content(thing), len(self.things))
-            if number == len(self.things):
-                self.things.append(thing)
-            self._by_identity[id(thing)] = known = thing, number
+            number = self._by_content.setdefault(_content(item), len(self.items))
+            if number == len(self.items):
+                self.items.append(item)
+            self._by_identity[id(item)] = known = item, number
         return known[1]
 
-    def add(self, thing: Thing) -> None:
-        """Add the next thing of a file, also if an equal one is there: numbers are the file's."""
-        number = len(self.things)
-        self.things.append(thing)
-        self._by_content.setdefault(_content(thing), number)
-        self._by_identity[id(thing)] = thing, number
+    def add(self, item: CatalogItem) -> None:
+        """Add the next item of a file, also if an equal one is there: numbers are the file's."""
+        number = len(self.items)
+        self.items.append(item)
+        self._by_content.setdefault(_content(item), number)
+        self._by_identity[id(item)] = item, number
 
     def named(self, number: int, kind: type) -> Any:
-        """The thing of a number, which must be of a kind."""
-        thing = self.things[number] if 0 <= number < len(self.things) else None
-        if not isinstance(thing, kind):
-            what = "is not there" if thing is None else f"is a {type(thing).__name__}"
+        """The item of a number, which must be of a kind."""
+        item = self.items[number] if 0 <= number < len(self.items) else None
+        if not isinstance(item, kind):
+            what = "is not there" if item is None else f"is a {type(item).__name__}"
             raise PackError(f"number {number} of what periods share {what}, not a {kind.__name__}.")
-        return thing
+        return item
 
     def shorten(self, length: int) -> None:
-        """Forget what was added after so many things."""
-        del self.things[length:]
+        """Forget what was added after so many items."""
+        del self.items[length:]
         self._by_content = {k: n for k, n in self._by_content.items() if n < length}
         self._by_identity = {k: v for k, v in self._by_identity.items() if v[1] < length}
 
 
-def _content(thing: Thing) -> bytes:
-    """A digest that tells things apart: 1, 1.0 and true are equal, and not the same."""
+def _content(item: CatalogItem) -> bytes:
+    """A digest that tells items apart: 1, 1.0 and true are equal, and not the same."""
     aside = Aside()
-    text = json.dumps(encode(RECORDS.pack(thing, type(thing)), aside))
+    text = json.dumps(encode(RECORDS.pack(item, type(item)), aside))
     digest = hashlib.sha256(text.encode())
     for array in aside.arrays:
         digest.update(f"{array.dtype.str}{array.shape}".encode())
@@ -148,7 +148,7 @@ class Stack:
 
     @property
     def cost(self) -> int:
-        """Most bytes that `unstack` takes beside what was read."""
+        """Most bytes that `unstack_sums` takes beside what was read."""
         objects = PART_OBJECTS * len(self.references) + len(self.shifts)
         given = REFERENCE_BYTES * self.references.size + self.limbs.nbytes
         return OBJECT_BYTES * objects + given + 8 * self.counts.size

@@ -37,7 +37,7 @@ from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._row_draw import RowDraw, class_weights, share_factor
+from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.table import Block, Source
 from unnaive.table.kept import KeptBlock
 from unnaive.table.records import Records, whole_record
@@ -142,7 +142,7 @@ class JudgedRows:
     def weigh_classes(self, totals: NDArray[np.float64]) -> Self:
         """The same rows, such that classes have the shares of these totals."""
         drawn = class_weights(self.groups, self.weight, len(totals))
-        return replace(self, weight=self.weight * share_factor(drawn, totals)[self.groups])
+        return replace(self, weight=weigh_shares(self.groups, self.weight, drawn, totals))
 
 
 def match_shares(

@@ -30,18 +30,23 @@ def class_weights(
     return np.bincount(groups, weight, n_classes).astype(np.float64)
 
 
-def share_factor(drawn: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the weights of rows that were drawn are multiplied by, such that classes have the shares
-    of all rows, and the weight of all stays: rows that were not drawn say nothing.
+def weigh_shares(
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    drawn: NDArray[np.float64],
+    totals: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Weights of rows that were drawn such that classes have the shares of all rows, and the weight
+    of all stays: rows that were not drawn say nothing.
 
-    Given the weights of the classes' rows. Factors are rounded, so that whole weights times these
-    add exactly in any order.
+    Given what the rows of each class weigh, of those drawn (of which these may be some) and of all.
+    Factors are rounded, so that whole weights times these add exactly in any order.
     """
     whole = drawn.sum()
     factor = np.divide(totals, drawn, out=np.zeros_like(totals), where=drawn > 0.0)
     factor *= whole / max(float(drawn @ factor), LEAST_SHARE)
     grain = 2.0 ** (math.frexp(1.1 * whole)[1] - 52)
-    return np.rint(factor / grain) * grain
+    return np.asarray(weight * (np.rint(factor / grain) * grain)[groups])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,13 +67,13 @@ class RowDraw:
         weights: NDArray[np.float64] | None = None,
         n_parameters: int = 0,
     ) -> RowDraw | None:
-        """The draw of rows that are judged by so many numbers each; None where all calibrate.
-        Without a number, few are drawn, because others will mend what they miss.
+        """The draw of rows that are judged by so many numbers each; None where all calibrate. For 0
+        no more rows are drawn than there must be; without a number even fewer, because others will
+        mend what they miss.
 
         ``totals`` says how many rows classes have, up to a factor, ``weights`` what they weigh, if
         not the same, and ``n_parameters`` how much they teach beside factors and intercepts.
         """
-        given = totals if weights is None else weights
         if n_numbers is None:
             most, least_of_class = max(FEW_ROWS, PER_FACTOR * n_parameters), FEW_OF_CLASS
         else:
@@ -79,7 +84,7 @@ class RowDraw:
             return None
         of_class = np.maximum(n_rows * totals / totals.sum(), 1.0)
         shares = np.minimum(np.maximum(most / n_rows, least_of_class / of_class), 1.0)
-        return cls(shares, given)
+        return cls(shares, totals if weights is None else weights)
 
     def places(self, row_ids: NDArray[np.int64], groups: NDArray[Any]) -> NDArray[np.intp]:
         """Places of the rows that are drawn."""

@@ -25,11 +25,11 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import check_calibration, has_rare
+from unnaive.models._calibration import check_calibration, has_rare, match_rare, match_shares
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import judge_rounds, match_rounds, match_votes
+from unnaive.models.ensemble.left_out import judge_rounds, match_votes, visit_counted
 from unnaive.models.ensemble.left_out_columns import judge_columns, places_to_watch
 from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, add_rounds, round_share
 from unnaive.models.ensemble.split import Split, split_rows
@@ -331,9 +331,12 @@ max_categories, grid_limit :
         if draw is None and not has_rare(totals):
             return node
         assert isinstance(node, EvidenceTable)
-        rare = (Calibration(1.0, np.zeros(len(totals))), totals) if draw is None else None
-        rounds = (booster.records, [(node.scorer, 1.0)], *given, self._draw_more(start), rare)
-        return calibrated(node, match_rounds(*rounds))
+        rounds = [(node.scorer, 1.0)]
+        visit = visit_counted(booster.records, rounds, *given, self._draw_more(start))
+        if draw is None:
+            as_it_is = Calibration(1.0, np.zeros(len(totals)))
+            return calibrated(node, match_rare(visit, as_it_is, totals, self.n_jobs))
+        return calibrated(node, match_shares(visit, 1.0, len(totals), self.n_jobs))
 
     def _draw_more(self, start: Start) -> RowDraw | None:  # to say how probable classes are
         n_rows, rows = start.summary.n_rows, start.summary.counts.totals

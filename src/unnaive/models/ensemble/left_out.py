@@ -25,12 +25,11 @@ from unnaive.models._calibration import (
     has_rare,
     judged_visit,
     match_rare,
-    match_shares,
     replace_own,
     state_rows,
     take_logs,
 )
-from unnaive.models._row_draw import RowDraw, class_weights, share_factor
+from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import class_scores, joined_logs
 from unnaive.models.ensemble.split import SplitRows, learning_rows
 from unnaive.table.records import Records
@@ -56,7 +55,7 @@ def weigh_drawn(
     rows = rows_of(record, state)
     if draw is None:
         return rows
-    return replace(rows, weight=rows.weight * share_factor(drawn, draw.weights)[rows.groups])
+    return replace(rows, weight=weigh_shares(rows.groups, rows.weight, drawn, draw.weights))
 
 
 def match_base_rates(
@@ -137,26 +136,20 @@ def match_votes(
     if not has_rare(totals):
         given = (records, learning_rows, rounds[0][0], draws, n_jobs)
         return match_base_rates(calibration, *given)
-    return match_rounds(records, rounds, algorithm, n_jobs, draws[1], (calibration, totals))
+    visit = visit_counted(records, rounds, algorithm, n_jobs, draws[1])
+    return match_rare(visit, calibration, totals, n_jobs)
 
 
-def match_rounds(
+def visit_counted(
     records: Records[SplitRows],
     rounds: Sequence[tuple[Scorer, float]],
     algorithm: str,
-    n_jobs: int | None = None,
-    draw: RowDraw | None = None,
-    rare: tuple[Calibration, NDArray[np.float64]] | None = None,
-) -> Calibration:
-    """Intercepts for scorers and their votes such that classes are as probable over the rows that
-    they have counted as they are frequent; or only those classes that are ``rare``, by how many
-    rows classes have, in a calibration.
-    """
+    n_jobs: int | None,
+    draw: RowDraw | None,
+) -> Visit:
+    """How rows are visited that are judged by scorers and their votes that have counted them."""
     counted = [(scorer, scorer, vote) for scorer, vote in rounds]
-    visit = _visit_rounds(records, counted, algorithm, n_jobs, draw)
-    if rare is not None:
-        return match_rare(visit, *rare, n_jobs)
-    return match_shares(visit, 1.0, len(rounds[0][0].log_prior), n_jobs)
+    return _visit_rounds(records, counted, algorithm, n_jobs, draw)
 
 
 def _visit_rounds(

@@ -24,7 +24,7 @@ from unnaive.bayes.scoring import TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
 from unnaive.models._calibration import CALIBRATING, JudgedRows, state_rows
-from unnaive.models._row_draw import RowDraw, class_weights, share_factor
+from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import Boosted
 from unnaive.models.ensemble.split import SplitRows, add_pairs
 from unnaive.models.ensemble.weights import RowState
@@ -177,7 +177,7 @@ class JudgedColumns:
         weight = self.weight
         if self.n_left:
             drawn = class_weights(self.groups, weight, n_classes)
-            weight = weight * share_factor(drawn, self.totals)[self.groups]
+            weight = weigh_shares(self.groups, weight, drawn, self.totals)
         return fit_values(probable, self.slots, self.groups, weight, first, sizes)
 
     def _few(self) -> RowDraw | None:
