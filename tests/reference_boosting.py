@@ -7,6 +7,7 @@ import math
 from reference import naive_bayes_joint
 
 TIE = 1e-9
+HIDDEN = 2.0**-18  # differences of errors that rounding of weights may hide
 
 
 def best(scores):
@@ -42,6 +43,7 @@ class Boosting:
         self.rows, self.labels, self.given = rows, labels, given
         n, n_classes = len(rows), len(self.classes)
         chance = 0.5 if self.algorithm in ("m1", "probability") else 1 - 1 / n_classes
+        chance -= HIDDEN
         votes_for_one = self.algorithm in ("m1", "samme")
         relative = [1.0] * n  # weight of each row beside its own
         weights, self.prior_alpha = list(given), 0.0

@@ -12,7 +12,7 @@ from helpers import mixed_table
 from unnaive import BaggedNaiveBayesClassifier, NaiveBayesClassifier
 from unnaive.bayes.coded import coded_scores, judge
 from unnaive.counts import CountTable
-from unnaive.counts.coded import count_coded, row_coder
+from unnaive.counts.coded import row_coder, table_of
 from unnaive.encode.coding import coder_sizes, column_slots
 from unnaive.encode.draws import branch_seeds, draw_poisson, draw_uniform, lane
 from unnaive.encode.joint import joint_runs
@@ -54,7 +54,8 @@ def test_counts_of_coded_rows_are_counts_of_their_columns(name, max_categories):
     model, source, rows = coded(X, y, max_categories=max_categories)
     weight = np.floor(8 * draw_uniform(1, rows.row_ids)) / 4
     n_classes = len(model.classes_)
-    found = count_coded(rows, model.coders_, n_classes, weight)
+    tables = [rows.count(part, n_classes, weight[part]) for part in rows.stretches(100)]
+    found = table_of(rows, model.coders_, n_classes, tables)
     for j, coder in enumerate(model.coders_):
         slots = column_slots(source.block, j, coder)
         size = found.attribute(j).shape[1]
@@ -73,7 +74,7 @@ def test_coded_rows_score_and_are_judged_as_the_rows_are(name, classes):
     model, _, rows = coded(X, y)
     joint = model.predict_joint_log_proba(X)
     np.testing.assert_allclose(coded_scores(rows, model.scorer_), joint, atol=1e-9)
-    margin, hit = judge(rows, model.scorer_)
+    margin, hit = judge(rows, model.scorer_)(slice(0, rows.n_rows))
     own = joint[np.arange(len(y)), y]
     np.testing.assert_allclose(margin, own - joint.mean(axis=1), atol=1e-9)
     best = (joint >= joint.max(axis=1, keepdims=True) - 1e-9).argmax(axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,6 @@ from unnaive.bayes.scoring import Scorer, TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
 from unnaive.encode.joint import JointCodes
-from unnaive.table.storage import Storage
 
 
 def cell_logs(joint: JointCodes, scorer: Scorer) -> NDArray[np.float64]:
@@ -43,52 +44,45 @@ def coded_scores(rows: CodedRows, scorer: Scorer, n_jobs: int | None = None) -> 
     return out
 
 
-def own_probabilities(
-    rows: CodedRows, scorer: Scorer, n_jobs: int | None = None, storage: Storage | None = None
-) -> NDArray[np.float64]:
-    """Probability of its own class for each row."""
-    out = (storage or Storage()).empty(rows.n_rows, np.float64)
+def own_probabilities(rows: CodedRows, scorer: Scorer) -> Callable[[slice], NDArray[np.float64]]:
+    """What says of a stretch of rows how probable their own classes are."""
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
 
-    def task(part: slice) -> None:
+    def say(part: slice) -> NDArray[np.float64]:
         groups = rows.groups[part]
         scores = np.tile(scorer.log_prior, (len(groups), 1))
         kernels.add_cells(rows.joint.codes[:, part], starts, logs, scores)
-        out[part] = probabilities(scores)[np.arange(len(groups)), groups]
+        own: NDArray[np.float64] = probabilities(scores)[np.arange(len(groups)), groups]
+        return own
 
-    list(in_threads(task, rows.stretches(), n_jobs))
-    return out
+    return say
 
 
 def judge(
-    rows: CodedRows,
-    scorer: Scorer,
-    n_jobs: int | None = None,
-    storage: Storage | None = None,
-    without: Scorer | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """How rows fare: their margins, and whether their classes are found.
+    rows: CodedRows, scorer: Scorer, without: Scorer | None = None
+) -> Callable[[slice], tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    """What says how a stretch of rows fares: margins, and whether their classes are found.
 
     The margin is the log probability of the row's own class above the mean over all classes.
     Scores that differ by rounding only are a tie, which goes to the first class. ``without`` has
     the evidence for each row's own class, if that is another.
     """
-    room, n_classes, prior = storage or Storage(), len(scorer.log_prior), scorer.log_prior
-    margin, hit = room.empty(rows.n_rows, np.float64), room.empty(rows.n_rows, np.bool_)
+    n_classes, prior = len(scorer.log_prior), scorer.log_prior
     logs, starts = cell_logs(rows.joint, scorer), rows.joint.starts
     true_logs = logs if without is None else cell_logs(rows.joint, without)
     if n_classes == 2:  # one number says it all
         true_logs = 0.5 * (true_logs - logs[:, ::-1])
         prior = prior - prior.mean()
 
-    def task(part: slice) -> None:
+    def say(part: slice) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         codes, groups = rows.joint.codes[:, part], rows.groups[part]
+        margin, hit = np.empty(len(groups)), np.empty(len(groups), dtype=np.bool_)
         if n_classes == 2:
-            kernels.judge_two(codes, starts, true_logs, prior, groups, margin[part], hit[part])
+            kernels.judge_two(codes, starts, true_logs, prior, groups, margin, hit)
         elif without is None:
-            kernels.judge_many(codes, starts, logs, prior, groups, margin[part], hit[part])
+            kernels.judge_many(codes, starts, logs, prior, groups, margin, hit)
         else:
-            judge_left_out(codes, starts, logs, true_logs, prior, groups, margin[part], hit[part])
+            judge_left_out(codes, starts, logs, true_logs, prior, groups, margin, hit)
+        return margin, hit
 
-    list(in_threads(task, rows.stretches(), n_jobs))
-    return margin, hit
+    return say

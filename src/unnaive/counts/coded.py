@@ -6,14 +6,13 @@ columns together and takes single columns from the joint tables afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from unnaive.common.threads import in_threads
 from unnaive.counts import kernels
 from unnaive.counts.table import CountTable
 from unnaive.encode import Labels
@@ -59,11 +58,20 @@ class CodedRows:
 
     def count(self, part: slice, n_groups: int, weight: NDArray[Any]) -> NDArray[Any]:
         """Joint tables of a stretch of rows, laid end to end: cells x groups, in one line."""
-        starts = self.joint.starts
-        out = np.zeros(starts[-1] * n_groups, dtype=weight.dtype)
-        codes, groups = self.joint.codes[:, part], self.groups[part]
-        kernels.count_cells(codes, starts, groups, n_groups, weight, out)
+        out = self.no_counts(n_groups, weight.dtype)
+        self.add_counts(part, n_groups, weight, out)
         return out
+
+    def no_counts(self, n_groups: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Joint tables of no rows."""
+        return np.zeros(self.joint.starts[-1] * n_groups, dtype=dtype)
+
+    def add_counts(
+        self, part: slice, n_groups: int, weight: NDArray[Any], out: NDArray[Any]
+    ) -> None:
+        """Add the rows of a stretch to joint tables (OUT)."""
+        codes, groups = self.joint.codes[:, part], self.groups[part]
+        kernels.count_cells(codes, self.joint.starts, groups, n_groups, weight, out)
 
     def distinct(self, n_groups: int) -> CodedRows:
         """Rows that are equal, class and all, as one with their weight; numbered from 0.
@@ -127,20 +135,18 @@ def weigh_classes(
     return factor[groups] if weight is None else weight * factor[groups]
 
 
-def count_coded(
+def table_of(
     rows: CodedRows,
     coders: Sequence[AnyCoder],
     n_groups: int,
-    weight: NDArray[np.float64],
-    n_jobs: int | None = None,
+    tables: Iterable[NDArray[np.float64]],
 ) -> CountTable:
-    """Count rows with the weights that a model makes."""
+    """Counts of rows in the slots of coders, given joint tables of stretches of them."""
     table = CountTable.empty(n_groups, coder_sizes(coders))
-    tables = in_threads(
-        lambda part: rows.count(part, n_groups, weight[part]), rows.stretches(), n_jobs
-    )
-    whole = np.zeros(rows.joint.starts[-1] * n_groups)
-    add_marginals(rows.joint, sum(tables, start=whole), table)
+    whole = rows.no_counts(n_groups)
+    for counts in tables:
+        whole += counts
+    add_marginals(rows.joint, whole, table)
     return table
 
 

@@ -240,7 +240,7 @@ max_categories, grid_limit :
         if way in ("columns", "values"):
             watch = partial(places_to_watch, self._draw(start, split))
         booster = Booster(
-            split, start.coarse.coders, build, rules, self.n_jobs, kept, progress,
+            split, start.coarse.coders, start.n_classes, build, rules, self.n_jobs, kept, progress,
             leave_out if real and way != "none" else None, watch,
         )  # fmt: skip
         prior = self._log_prior(start)
@@ -268,7 +268,7 @@ max_categories, grid_limit :
         of the rows as they are. Where the classes' shares are known, it adds none of its own.
         """
         if booster.holds_out:
-            return booster.first(start.n_classes)
+            return booster.first()
         counts = start.coarse.counts
         scorer = start.scorer(counts, smoothing, self.prior_alpha)
         if self.algorithm == "real":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -201,7 +202,7 @@ class BoostedClassifier(MemberEnsemble):
         """Answers, weights and mean losses of the rounds, and what they say of all rows."""
         n, shared = self.n_estimators, members.shared
         rows = MemoryRecords([GivenRows(start, shared.row_ids)], shared.source.storage)
-        weights = RowWeights(rows, self.n_jobs)
+        weights = RowWeights(rows, float(start.sum()), self.n_jobs)
         limit = chance("probability", shared.n_classes)
         progress = Progress(
             "boosting", n, "rounds", n_rows=len(members.weight), step="round", steps=n,
@@ -213,8 +214,8 @@ class BoostedClassifier(MemberEnsemble):
         said = shared.source.storage.empty((len(members.weight), shared.n_classes), np.float64)
         said[:] = 0.0
         for k in range(n):
-            weights.settle()
-            weight = members.with_all_classes(rows.states[0].current, GRAIN * members.weight)
+            (weight,) = weights.each()
+            weight = members.with_all_classes(weight, GRAIN * members.weight)
             learned = _as_fewer_rows(_trimmed(weight, start, self.trim), start)
             weight = members.with_all_classes(learned, weight)
             node = members.finish(k, members.learn(k, weight), weight)
@@ -224,7 +225,7 @@ class BoostedClassifier(MemberEnsemble):
             loss = weights.judge(partial(_say, of_class))
             if loss >= limit and nodes:
                 break
-            vote = round_vote(min(loss, limit), weights.given)
+            vote = 0.0 if loss >= limit else round_vote(loss, weights.given)
             nodes.append(node)
             votes.append(vote or 1.0)  # a first round that loses half answers alone
             for part in stretches(len(said)):
@@ -254,9 +255,9 @@ class BoostedClassifier(MemberEnsemble):
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), 0.0)
 
 
-def _say(of_class: NDArray[np.float64], _rows: GivenRows) -> Verdict:
+def _say(of_class: NDArray[np.float64], _rows: GivenRows) -> Callable[[slice], Verdict]:
     """The probabilities of the rows' own classes, as what a round says of them."""
-    return of_class, None
+    return lambda part: (of_class[part], None)
 
 
 def _trimmed(

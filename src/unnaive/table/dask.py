@@ -81,7 +81,7 @@ class DaskSource(PassSource):
     def each(self, fn: Callable[[Block], T], name: str = CODING) -> Iterator[T]:
         self.n_rows = sum(self.number())
         tasks = self._tasks(fn)
-        step = _threads()  # results of so many partitions are held here at a time
+        step = n_threads()  # results of so many partitions are held here at a time
         some = False
         with self.begin_pass(name) as progress:
             for k in range(0, len(tasks), step):
@@ -238,7 +238,7 @@ def _frame(values: Any, names: Sequence[str] | None, index: Any) -> Any:
     return frame.iloc[:, 0] if isinstance(values, np.ndarray) and values.ndim == 1 else frame
 
 
-def _threads() -> int:
+def n_threads() -> int:
     """How many tasks run at a time."""
     try:
         from distributed import get_client

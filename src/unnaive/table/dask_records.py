@@ -9,8 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from unnaive.table.dask import Results, compute, tree_of_sums
-from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
+from unnaive.table.dask import Results, compute, n_threads, tree_of_sums
+from unnaive.table.records import (
+    FETCHING,
+    AwayRecords,
+    Make,
+    Place,
+    Select,
+    part_rows,
+    whole_record,
+)
 from unnaive.table.storage import Storage, join_records, size_of
 
 R = TypeVar("R")
@@ -61,7 +69,7 @@ class DaskRecords(AwayRecords, Generic[R]):
     ) -> T:
         with self._log_pass(name, fn) as came:
             (((total,), _),) = compute([tree_of_sums(self._tasks(_visitor(fn)), add)])
-            came.append(total)
+            came(total)
         return total
 
     def advance(
@@ -77,13 +85,16 @@ class DaskRecords(AwayRecords, Generic[R]):
         with self._log_pass(name, fn) as came:
             tasks, self._states = self._tasks(visit), []
             self._states, ((total,), _) = self._run(tasks, add)
-            came.append(total)
+            came(total)
         return total
 
-    def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
-        for task in self._tasks(_visitor(fn)):
-            ((results, _),) = compute([task])
-            yield from results
+    def each(self, fn: Callable[[R, Any], T], name: str = FETCHING) -> Iterator[T]:
+        tasks, step = self._tasks(_visitor(fn)), 2 * n_threads()
+        with self._log_pass(name, fn) as came:
+            for k in range(0, len(tasks), step):  # results of so many records are here at a time
+                for results, _ in compute(tasks[k : k + step]):
+                    came(results)
+                    yield from results
 
     def regroup(self, place: Place, make: Make, select: Select = whole_record) -> DaskRecords[Any]:
         from dask.delayed import delayed

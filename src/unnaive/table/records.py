@@ -41,6 +41,8 @@ _log = logging.getLogger("unnaive")
 LARGE = 1 << 25
 
 
+FETCHING = "fetching rows"
+
 # Where rows of a record belong; and a record of rows that are together, given room for it.
 Place: TypeAlias = Callable[[Any], NDArray[np.uint64]]
 Make: TypeAlias = Callable[[Any, Storage], Any]
@@ -82,7 +84,7 @@ class Records(Protocol[R_co]):
         """The same with a function that also returns the record's next state, which comes first."""
         ...
 
-    def each(self, fn: Callable[[R_co, Any], T]) -> Iterator[T]:
+    def each(self, fn: Callable[[R_co, Any], T], name: str = FETCHING) -> Iterator[T]:
         """``fn`` of every record and its state, brought here in the order of the rows."""
         ...
 
@@ -150,7 +152,7 @@ class MemoryRecords(Releasing, Generic[R]):
 
         return functools.reduce(add, results())
 
-    def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
+    def each(self, fn: Callable[[R, Any], T], name: str = FETCHING) -> Iterator[T]:  # noqa: ARG002
         return (fn(record, state) for record, state in zip(self.records, self.states, strict=True))
 
     def regroup(
@@ -175,14 +177,20 @@ class AwayRecords(Releasing):
     hook: WorkerHook | None = None
 
     @contextmanager
-    def _log_pass(self, name: str, fn: Any) -> Iterator[list[Any]]:
-        """A pass; what is put into the list has been sent here."""
-        start, came = time.perf_counter(), []  # type: ignore[var-annotated]
+    def _log_pass(self, name: str, fn: Any) -> Iterator[Callable[[Any], None]]:
+        """A pass; what is given is called with all that has been sent here."""
+        start, received = time.perf_counter(), 0
+        is_told = self.hook is not None or _log.isEnabledFor(logging.INFO)
+
+        def came(thing: Any) -> None:
+            nonlocal received
+            received += _size(thing) if is_told else 0
+
         yield came
         self.n_passes += 1
-        if self.hook is not None or _log.isEnabledFor(logging.INFO):
+        if is_told:
             seconds = time.perf_counter() - start
-            done = WorkerPass(self.n_passes, name, seconds, _size(fn), _size(came))
+            done = WorkerPass(self.n_passes, name, seconds, _size(fn), received)
             _log.info("%s", done)
             if self.hook is not None:
                 self.hook(done)

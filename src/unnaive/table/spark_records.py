@@ -20,7 +20,15 @@ from unnaive.table.packets import (
     sum_of,
     unpack,
 )
-from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
+from unnaive.table.records import (
+    FETCHING,
+    AwayRecords,
+    Make,
+    Place,
+    Select,
+    part_rows,
+    whole_record,
+)
 from unnaive.table.spark import tree_of_sums
 from unnaive.table.storage import Storage, join_records
 
@@ -61,7 +69,7 @@ class SparkRecords(AwayRecords, Generic[R]):
             packets = self._kept.select("part", "kept").coalesce(self._tasks)
             found = packets.mapInArrow(_visitor(fn, add), PACKET)
             ((total,), _) = tree_of_sums(found, self._tasks, add)
-            came.append(total)
+            came(total)
         return total
 
     def advance(
@@ -73,14 +81,16 @@ class SparkRecords(AwayRecords, Generic[R]):
         with self._log_pass(name, fn) as came:
             packets = self._kept.select("part", "kept").mapInArrow(_stepper(fn, add), KEPT)
             ((total,), _) = self.keep(packets, add)
-            came.append(total)
+            came(total)
         return total
 
-    def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
+    def each(self, fn: Callable[[R, Any], T], name: str = FETCHING) -> Iterator[T]:
         packets = self._kept.select("part", "kept").mapInArrow(_visitor(fn), PACKET)
-        for row in packets.toLocalIterator(prefetchPartitions=True):
-            if row.result:
-                yield unpack(row.result)
+        with self._log_pass(name, fn) as came:
+            for row in packets.toLocalIterator(prefetchPartitions=True):
+                if row.result:
+                    came(row.result)
+                    yield unpack(row.result)
 
     def regroup(self, place: Place, make: Make, select: Select = whole_record) -> SparkRecords[Any]:
         kept, new = self._kept.select("part", "kept"), SparkRecords[Any](self._tasks)

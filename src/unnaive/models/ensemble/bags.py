@@ -122,7 +122,7 @@ def votes_as_logs(
     some, drawn = draw_rows(draw, rows, n_classes, storage)
     if some.n_rows < len(votes.judged.groups):
         assert draw is not None
-        votes = votes.take(draw.places(rows.row_ids, rows.groups))
+        votes = votes.take(draw.places_of(rows))
     return votes.as_logs(storage), drawn
 
 

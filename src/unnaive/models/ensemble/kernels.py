@@ -38,51 +38,25 @@ def missed_weight(weight: NDArray[np.float64], hit: NDArray[np.bool_]) -> float:
 
 
 @kernel(fastmath=_ANY_ORDER)
-def exact_total(relative: NDArray[np.float64], fine: float, given: NDArray[np.float64]) -> float:
-    """Sum of weights, each rounded to multiples of 1 / fine, in these units.
-
-    ``given`` (IN) multiplies them; it is empty where all are 1.
-    """
-    total = 0.0
-    if len(given) == 0:
-        for i in range(len(relative)):
-            total += np.floor(relative[i] * fine + 0.5)
-    else:
-        for i in range(len(relative)):
-            total += np.floor(relative[i] * fine + 0.5) * given[i]
-    return total
-
-
-@kernel(fastmath=_ANY_ORDER)
 def round_weights(
-    weight: NDArray[np.float64], scale: float, grain: float, given: NDArray[np.float64]
-) -> float:
-    """Weights (IN, OUT) times scale as multiples of the grain, times those given; their sum."""
-    total, factor = 0.0, scale / grain
-    if len(given) == 0:
-        for i in range(len(weight)):
-            weight[i] = np.floor(weight[i] * factor + 0.5) * grain
-            total += weight[i]
-    else:
-        for i in range(len(weight)):
-            weight[i] = np.floor(weight[i] * factor + 0.5) * grain * given[i]
-            total += weight[i]
-    return total
+    weight: NDArray[np.float64], grain: float, given: NDArray[np.float64], fine: float
+) -> tuple[float, float]:
+    """Weights (IN, OUT) as multiples of the grain, times those given (IN, empty where all are 1).
 
-
-@kernel(fastmath=_ANY_ORDER)
-def exact_squares(weight: NDArray[np.float64], given: NDArray[np.float64], scale: float) -> float:
-    """Sum of the squares of weights relative to those given, in units of 1 / scale.
-
-    ``given`` (IN) says how many rows each is; it is empty where that is 1.
+    Returned are their sum, and that of the squares of the relative ones in units of 1 / fine, each
+    as often as is given.
     """
-    total = 0.0
+    total, squares, factor = 0.0, 0.0, 1.0 / grain
     if len(given) == 0:
         for i in range(len(weight)):
-            total += np.floor(weight[i] * weight[i] * scale + 0.5)
+            relative = np.floor(weight[i] * factor + 0.5) * grain
+            weight[i] = relative
+            total += relative
+            squares += np.floor(relative * relative * fine + 0.5)
     else:
         for i in range(len(weight)):
-            if given[i] > 0.0:
-                relative = weight[i] / given[i]
-                total += np.floor(relative * relative * scale + 0.5) * given[i]
-    return total
+            relative = np.floor(weight[i] * factor + 0.5) * grain
+            weight[i] = relative * given[i]
+            total += weight[i]
+            squares += np.floor(relative * relative * fine + 0.5) * given[i]
+    return total, squares

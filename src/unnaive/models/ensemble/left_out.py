@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
 from unnaive.bayes.base_rates import mean_gradient
-from unnaive.bayes.calibrate import Calibration, Visit, fit_visited
+from unnaive.bayes.calibrate import Calibration, Visit, fit_visited, visit_arrays
 from unnaive.bayes.calibrate_kernels import solve_positive
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
@@ -33,7 +33,7 @@ from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import class_scores, joined_logs
 from unnaive.models.ensemble.split import SplitRows, learning_rows
 from unnaive.table.records import Records
-from unnaive.table.storage import Storage
+from unnaive.table.storage import Storage, join_records
 
 
 def draw_rows(
@@ -42,7 +42,7 @@ def draw_rows(
     """Rows that calibrate, and what those of each class weigh where they are drawn."""
     if draw is None:
         return rows, np.zeros(n_classes)
-    taken = rows.take(draw.places(rows.row_ids, rows.groups), storage)
+    taken = rows.take(draw.places_of(rows), storage)
     return taken, class_weights(taken.groups, taken.weight, n_classes)
 
 
@@ -58,6 +58,20 @@ def weigh_drawn(
     return replace(rows, weight=weigh_shares(rows.groups, rows.weight, drawn, draw.weights))
 
 
+def visit_here(
+    records: Records[Any],
+    judge: Callable[[Any, Any], tuple[JudgedRows, NDArray[np.float64]]],
+    draw: RowDraw | None,
+) -> Visit:
+    """How judged rows are visited that are few enough to come here, in one pass; ``judge`` gives
+    those of a record, and what the rows of each class that are drawn weigh.
+    """
+    parts, drawn = zip(*records.each(judge, CALIBRATING), strict=True)
+    whole = sum(drawn[1:], start=drawn[0])
+    rows = weigh_drawn(draw, whole, state_rows, None, join_records(parts, records.storage))
+    return visit_arrays(rows.scores, rows.groups, rows.weight)
+
+
 def match_base_rates(
     calibration: Calibration,
     records: Records[Any],
@@ -69,16 +83,13 @@ def match_base_rates(
     """A calibration learned from the rows of the first draw, with intercepts for those of the
     second: one step of Newton's method, by how much more probable classes are in one than in the
     other to naive Bayes, which answers nearly as a vote does, and at once.
-
-    What is known of the rows is forgotten.
     """
     if draws[0] is None:
         return calibration
     both = []
     for draw in draws:
         step = partial(_judge_once, scorer, rows_of, records.storage, n_jobs, draw)
-        drawn = records.advance(step, operator.add, CALIBRATING)
-        visit = judged_visit(records, partial(weigh_drawn, draw, drawn, state_rows))
+        visit = visit_here(records, step, draw)
         both.append(mean_gradient(visit, calibration, n_jobs, curved=draw is draws[0]))
     (gradient, hessian), (other, _) = both
     assert hessian is not None
@@ -114,7 +125,7 @@ def judge_rounds(
     """The calibration of rounds of boosting by the rows that they have learned from.
 
     Each round is its scorer, the evidence for a row of each class that was not counted, and its
-    vote. What rounds know of the rows is forgotten.
+    vote. What rounds know of the rows is forgotten where all calibrate.
     """
     visit = _visit_rounds(records, rounds, algorithm, n_jobs, draw)
     return fit_visited(visit, len(rounds[0][0].log_prior), n_jobs)
@@ -160,8 +171,10 @@ def _visit_rounds(
     draw: RowDraw | None,
 ) -> Visit:
     step = partial(_judge, list(rounds), algorithm, records.storage, n_jobs, draw)
-    drawn = records.advance(step, operator.add, CALIBRATING)
-    return judged_visit(records, partial(weigh_drawn, draw, drawn, state_rows))
+    if draw is not None:
+        return visit_here(records, step, draw)
+    records.advance(step, operator.add, CALIBRATING)
+    return judged_visit(records)
 
 
 def empty_rows(rows: CodedRows, n_classes: int, storage: Storage) -> JudgedRows:

@@ -37,7 +37,7 @@ PART = 1 << 12  # rows whose evidence is filled in at a time
 def places_to_watch(draw: RowDraw | None, record: SplitRows) -> NDArray[np.intp]:
     """Places of the rows that calibrate, among those that rounds learn from."""
     rows = record.learning
-    return np.arange(rows.n_rows) if draw is None else draw.places(rows.row_ids, rows.groups)
+    return np.arange(rows.n_rows) if draw is None else draw.places_of(rows)
 
 
 def judge_columns(

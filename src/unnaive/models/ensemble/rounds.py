@@ -32,6 +32,7 @@ from unnaive.pack import Objects
 from unnaive.table.storage import Storage
 
 LEAST_VOTE = 2.0**-20
+HIDDEN = 2.0**-18  # differences of errors that rounding of weights may hide
 MOST_RESTARTS = 25  # as often as Bauer and Kohavi start again
 
 
@@ -104,8 +105,11 @@ KINDS = Objects(CountTable, Taken)
 
 
 def chance(algorithm: str, n_classes: int) -> float:
-    """Weighted error from which on a round is worth nothing."""
-    return 0.5 if algorithm in ("m1", "probability") else 1.0 - 1.0 / n_classes
+    """Weighted error from which on a round is worth nothing.
+
+    A round that repeats the last has that error, to the rounding of weights.
+    """
+    return (0.5 if algorithm in ("m1", "probability") else 1.0 - 1.0 / n_classes) - HIDDEN
 
 
 def round_vote(error: float, n_rows: float) -> float:
@@ -159,6 +163,7 @@ class Booster:
         self,
         split: Split,
         coders: Sequence[AnyCoder],
+        n_classes: int,
         build: Callable[[CountTable], Scorer],
         rules: Rules,
         n_jobs: int | None = None,
@@ -170,9 +175,10 @@ class Booster:
         self.records, self.holds_out, self.progress = split.records, split.holds_out, progress
         self.leave_out, self.watch = leave_out, watch
         self.kept = kept if kept is not None and kept.active else None
-        self.coders, self.build, self.rules, self.n_jobs = coders, build, rules, n_jobs
-        judged = leave_out is not None
-        self.weights = RowWeights(split.records, n_jobs, learning_rows, watch, squares=judged)
+        self.coders, self.n_classes, self.build, self.rules = coders, n_classes, build, rules
+        self.weights = RowWeights(
+            split.records, split.weight, n_jobs, learning_rows, watch, (coders, n_classes)
+        )
         self.seeds = branch_seeds(rules.seed, MOST_RESTARTS)
         self.boosted = Boosted()
         self.first_error = 1.0
@@ -180,17 +186,19 @@ class Booster:
 
     def start_from(self, log_prior: NDArray[np.float64]) -> None:
         """Take the classes' shares as known: rounds begin with as much weight for each class."""
-        self.base = log_prior
-        self.weights.set_margins(partial(_class_margins, log_prior - log_prior.mean()))
+        self.base, mean = log_prior, float(log_prior.mean())
+        # The rows of each class then weigh e to the mean together, in units of all rows.
+        log_mean = mean + math.log(self.n_classes)
+        self.weights.start_from(partial(_class_margins, log_prior - mean), log_mean)
 
     def run(self, first: Made) -> Boosted:
         """All rounds; ``first`` is naive Bayes on the rows as they weigh at first."""
-        boosted, n_classes = self.boosted, len(first.scorer.log_prior)
+        boosted, n_classes = self.boosted, self.n_classes
         real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
         made = self._go_on(first)
         votes_for_one = self.rules.algorithm in ("m1", "samme")
         while True:
-            error = self._judge(made)
+            error = self._judge(made, last=len(boosted.made) + 1 == self.rules.n_rounds)
             if made is first:
                 self.first_error = error
             if error == 0.0 and votes_for_one:
@@ -200,7 +208,7 @@ class Booster:
                 if not votes_for_one or boosted.restarts == MOST_RESTARTS:
                     break
                 self._refresh()
-                made = self._next(n_classes, None, error)
+                made = self._next(None, error)
                 continue
             vote = self._vote(error, n_classes)
             boosted.keep(made, vote, error)
@@ -210,7 +218,7 @@ class Booster:
             if error == 0.0 or done or stopped:
                 break
             self.weights.lower(vote)
-            made = self._next(n_classes, vote, error)
+            made = self._next(vote, error)
         if real and boosted.made and not boosted.losses:
             self._rescale_votes()
         if not boosted.made:  # no round was better than chance: naive Bayes answers
@@ -228,10 +236,9 @@ class Booster:
         made = first
         if self.kept is None or not (taken := self.kept.steps(KINDS, Taken)):
             return made
-        n_classes = len(first.scorer.log_prior)
         self.first_error = taken[0].error
         for step in taken:
-            step.counts.check_coders(self.coders, n_classes)
+            step.counts.check_coders(self.coders, self.n_classes)
             if step.vote is None:
                 self._refresh()
             else:
@@ -241,7 +248,7 @@ class Booster:
                 self._judge(made)
                 self.weights.lower(step.vote)
             made = self._make(step.counts)
-        if not np.array_equal(self._count(n_classes).counts, taken[-1].counts.counts):
+        if not np.array_equal(self._count().counts, taken[-1].counts.counts):
             self.kept.refuse_rows()
         return made
 
@@ -250,17 +257,16 @@ class Booster:
         self.weights.refresh(int(self.seeds[self.boosted.restarts]))
         self.boosted.restarts += 1
 
-    def _judge(self, made: Made) -> float:
-        """The error of a round on its own rows."""
+    def _judge(self, made: Made, last: bool = False) -> float:
+        """The error of a round on its own rows; of the last weights stay as they are."""
         without = None if self.leave_out is None else self.leave_out(made)
-        given = (made.scorer, without, self.n_jobs, self.records.storage)
-        verdict = partial(_verdict, self.rules.algorithm, *given)
+        say = partial(_say, self.rules.algorithm, made.scorer, without)
         known = self.rules.learning_rate if self.rules.algorithm == "real" else None
-        return self.weights.judge(verdict, known)
+        return self.weights.judge(say, known, last)
 
-    def _next(self, n_classes: int, vote: float | None, error: float) -> Made:
+    def _next(self, vote: float | None, error: float) -> Made:
         """The naive Bayes of the next round; this one is kept."""
-        counts = self._count(n_classes)
+        counts = self._count()
         if self.kept is not None:
             loss = self.boosted.losses[-1] if self.boosted.losses and vote is not None else None
             self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
@@ -281,20 +287,22 @@ class Booster:
         if given < whole:
             self.boosted.votes[:] = [vote * (whole / given) for vote in self.boosted.votes]
 
-    def first(self, n_classes: int) -> Made:
+    def first(self) -> Made:
         """Naive Bayes on the rows as they weigh now."""
-        return self._make(self._count(n_classes))
+        return self._make(self._count())
 
     def _make(self, counts: CountTable) -> Made:
         """The naive Bayes of counts of the rows as they weigh now."""
-        share = None if self.leave_out is None else self.weights.effective_share()
-        return Made(self.build(counts), counts, share)
+        return Made(self.build(counts), counts, None if self.leave_out is None else self._share())
 
-    def _count(self, n_classes: int) -> CountTable:
-        counts = self.weights.count(self.coders, n_classes)
-        if self.leave_out is None:
-            return counts
-        return counts.scale_groups(np.full(n_classes, self.weights.effective_share()))
+    def _count(self) -> CountTable:
+        counts = self.weights.count()
+        return counts.scale_groups(np.full(self.n_classes, self._share()))
+
+    def _share(self) -> float:
+        """What a row of weight 1 counts."""
+        worth = self.weights.worth
+        return worth if self.leave_out is None else worth * self.weights.effective_share()
 
     def _vote(self, error: float, n_classes: int) -> float:
         if self.rules.algorithm == "real":
@@ -349,18 +357,14 @@ def _class_margins(margin: NDArray[np.float64], record: SplitRows) -> NDArray[np
     return margin[record.learning.groups]
 
 
-def _verdict(
-    algorithm: str,
-    scorer: Scorer,
-    without: Scorer | None,
-    n_jobs: int | None,
-    storage: Storage,
-    record: SplitRows,
-) -> Verdict:
+def _say(
+    algorithm: str, scorer: Scorer, without: Scorer | None, record: SplitRows
+) -> Callable[[slice], Verdict]:
     """What a round says of its own rows."""
-    if algorithm == "probability":
-        return own_probabilities(record.learning, scorer, n_jobs, storage), None
-    return judge(record.learning, scorer, n_jobs, storage, without)
+    if algorithm != "probability":
+        return judge(record.learning, scorer, without)
+    own = own_probabilities(record.learning, scorer)
+    return lambda part: (own(part), None)
 
 
 def _foresee(
@@ -371,9 +375,9 @@ def _foresee(
     base: NDArray[np.float64] | float,
     storage: Storage,
     record: SplitRows,
-    state: RowState,
+    state: RowState | None,
 ) -> tuple[RowState, tuple[list[float], float]]:
-    rows = record.held_out
+    rows, state = record.held_out, state or RowState()
     assert rows is not None
     added = class_scores(algorithm, coded_scores(rows, scorer), vote)
     before = base if state.outlook is None else state.outlook

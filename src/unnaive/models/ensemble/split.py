@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,24 +33,27 @@ def learning_rows(record: SplitRows) -> CodedRows:
 
 
 class Split(NamedTuple):
-    """All rows, where they are; how many are learned from, and whether some are held out."""
+    """All rows, where they are; how many are learned from, what these weigh, and whether some are
+    held out.
+    """
 
     records: Records[SplitRows]
     n_learning: int
+    weight: float
     holds_out: bool
 
 
 def split_rows(start: Start, share: float) -> Split:
     """All rows, of which a share is held out; all learn where either would be none."""
     if share > 0.0:
-        records, (n_learning, n_held_out) = start.records(
-            partial(_hold_out, start.seed, share), add_pairs
+        records, ((n_learning, weight), n_held_out) = start.records(
+            partial(_hold_out, start.seed, share), _add_shares
         )
         if n_learning and n_held_out:
-            return Split(records, n_learning, True)
+            return Split(records, n_learning, weight, True)
         records.release()
-    records, n_learning = start.records(_all_learn, operator.add)
-    return Split(records, n_learning, False)
+    records, (n_learning, weight) = start.records(_all_learn, add_pairs)
+    return Split(records, n_learning, weight, False)
 
 
 def add_pairs(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -59,12 +61,23 @@ def add_pairs(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
     return a[0] + b[0], a[1] + b[1]
 
 
-def _all_learn(rows: CodedRows) -> tuple[SplitRows, int]:
-    return SplitRows(rows), rows.n_rows
+def _add_shares(a: tuple[Any, int], b: tuple[Any, int]) -> tuple[Any, int]:
+    return add_pairs(a[0], b[0]), a[1] + b[1]
 
 
-def _hold_out(seed: int, share: float, rows: CodedRows) -> tuple[SplitRows, tuple[int, int]]:
+def _all_learn(rows: CodedRows) -> tuple[SplitRows, tuple[int, float]]:
+    return SplitRows(rows), _size(rows)
+
+
+def _hold_out(
+    seed: int, share: float, rows: CodedRows
+) -> tuple[SplitRows, tuple[tuple[int, float], int]]:
     """The rows of a block parted by their numbers, and how many there are of both."""
     watch = draw_uniform(seed, rows.row_ids) < share
     learning, held_out = (rows.take(np.flatnonzero(part), Storage()) for part in (~watch, watch))
-    return SplitRows(learning, held_out), (learning.n_rows, held_out.n_rows)
+    return SplitRows(learning, held_out), (_size(learning), held_out.n_rows)
+
+
+def _size(rows: CodedRows) -> tuple[int, float]:
+    """How many rows there are, and what they weigh."""
+    return rows.n_rows, float(rows.n_rows if rows.weight is None else rows.weight.sum())

@@ -1,9 +1,15 @@
-"""Weights of rows that a model makes: kept as logarithms, used as exact multiples."""
+"""Weights of rows that a model makes: kept as logarithms, used as exact multiples.
+
+A round needs the rows once. It judges them by the weights that they have, changes these, and counts
+rows as they weigh then, all in one pass. Weights have a mean of about one, by a guess that is made
+before the pass; what it really is comes with the counts, which are divided by it afterwards. A
+guess that is far off is made good by another pass. No weight is kept: logarithms are, and weights
+are made of them where they are needed, a stretch of rows at a time.
+"""
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +20,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
-from unnaive.counts.coded import GRAIN, CodedRows, count_coded
+from unnaive.counts.coded import GRAIN, CodedRows, table_of
 from unnaive.counts.exact import exact_parts
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import draw_uniform
@@ -24,7 +30,9 @@ from unnaive.table.storage import Storage, stretches
 
 T = TypeVar("T")
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
-SQUARE_GRAIN = 2.0**-12
+COARSE, SQUARE_GRAIN = 2.0**-12, 2.0**-12
+PIECE = 12_288  # rows whose numbers stay in cache, and are too few to be given back to the system
+LEAST_MEAN, MOST_MEAN = 0.25, 4.0  # of weights in whose unit rows are counted
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
 
 
@@ -51,33 +59,47 @@ Rows: TypeAlias = CodedRows | GivenRows
 class RowState:
     """What rounds know of the rows of a record.
 
-    ``logs`` are logarithms of weights, up to a constant of all rows; ``current`` is the weights
-    themselves, or before they are rounded what they are proportional to. ``gains`` and ``hits`` are
-    what the last round says of the rows (see `Verdict`), ``outlook`` what all rounds say of the
-    rows held out. ``watched`` are the places of rows whose weights are kept, if any are: ``units``
-    has those of each round so far, relative to the rows' own.
+    ``logs`` are logarithms of weights, up to a constant of all rows; None before the first round.
+    ``said`` is what the last round says of the rows where its vote is not known yet: hits or gains
+    (see `Verdict`). ``outlook`` is what all rounds say of the rows held out. ``watched`` are the
+    places of rows whose weights are kept, if any are: ``units`` has those of each round so far,
+    relative to the rows' own.
     """
 
-    logs: NDArray[np.float64]
-    current: NDArray[np.float64]
-    gains: NDArray[np.float64] | None = None
-    hits: NDArray[np.bool_] | None = None
+    logs: NDArray[np.float64] | None = None
+    said: NDArray[Any] | None = None
     outlook: NDArray[np.float64] | None = None
     watched: NDArray[np.intp] | None = None
     units: tuple[NDArray[np.float64], ...] = ()
 
 
-# What a round says of rows: by how much their weights fall, and whether their classes are found;
-# None where what they lose is 1 less the first.
+# What a round says of a stretch of rows: by how much their weights fall, and whether their classes
+# are found; None where what they lose is 1 less the first.
 Verdict: TypeAlias = tuple[NDArray[np.float64], NDArray[np.bool_] | None]
+Say: TypeAlias = Callable[[Any], Callable[[slice], Verdict]]  # of a record, a stretch at a time
+Margins: TypeAlias = Callable[[Any], NDArray[np.float64]]
 Numbers: TypeAlias = list[float]  # whose sum, rounded once, is meant
 
 
 class _Sums(NamedTuple):
-    """Numbers that sum to the weights of rows, and to the squares of their relative weights."""
+    """What rows weigh: numbers that sum to their weights, and to the squares of their relative
+    weights; the largest logarithm; and their counts, where these are asked for.
+    """
 
     totals: Numbers
     squares: Numbers
+    top: float
+    table: CountTable | None
+
+
+class _Judged(NamedTuple):
+    """Numbers that sum to the weights of all rows and of those that are missed; and what rows weigh
+    afterwards, where that is known.
+    """
+
+    totals: Numbers
+    missed: Numbers
+    after: _Sums | None
 
 
 def itself(record: Any) -> Any:
@@ -86,167 +108,225 @@ def itself(record: Any) -> Any:
 
 
 class RowWeights:
-    """One weight for each row, relative to the row's own, with mean one.
+    """One weight for each row, relative to the row's own.
 
-    Weights are rounded to multiples of 2**-20, and so is what they are divided by: all sums are
-    then exact, and no split of the rows over blocks or threads changes them. Every pass returns
-    numbers; weights stay beside the rows, in a `RowState`.
+    Weights are rounded to multiples of a grain, 2**-20: all sums are then exact, and no split of
+    the rows over blocks or threads changes them. Every pass returns numbers; logarithms of weights
+    stay beside the rows, in a `RowState`.
 
     Parameters
     ----------
     records : Records
+    given : float
+        What all rows weigh of their own.
     rows_of : callable
         The rows of a record.
     watch : callable or None, default=None
         Places of the rows of a record whose weights in every round are kept.
-    squares : bool, default=False
-        Whether `effective_share` will be asked for.
+    counting : tuple of coders and int, or None, default=None
+        By which coders and how many groups rows are counted whenever their weights have changed.
     """
 
     def __init__(
         self,
         records: Records[Any],
+        given: float,
         n_jobs: int | None = None,
         rows_of: Callable[[Any], Rows] = itself,
         watch: Callable[[Any], NDArray[np.intp]] | None = None,
-        squares: bool = False,
+        counting: tuple[Sequence[AnyCoder], int] | None = None,
     ) -> None:
-        self.records, self.n_jobs, self.rows_of, self.squares = records, n_jobs, rows_of, squares
-        begin = partial(_begin, rows_of, records.storage, watch)
-        self.given = self.total = records.advance(begin, operator.add, "weighing rows")
-        self._squares = self.given / SQUARE_GRAIN
-        self._scale: float | None = None  # by which weights are still to be multiplied
-        self._top: float | None = None  # the largest logarithm, where rows were lowered already
+        self.records, self.given, self.total = records, given, given
+        self._weigher = _Weigher(
+            rows_of, None, watch, counting, _grain(given), records.in_place, records.storage, n_jobs
+        )
+        self._unit = 0.0  # the logarithm of what counts as weight 1
+        self._squares = given / SQUARE_GRAIN
+        self._table: CountTable | None = None  # of rows as they weigh
+        self._begun = self._lowered = False
+        self._error = 0.0
 
-    def judge(self, fn: Callable[[Any], Verdict], vote: float | None = None) -> float:
-        """Weighted error of a round, or its mean loss; ``fn`` is what it says of a record.
-
-        Where its vote is known before, logarithms are lowered in the same pass.
+    def start_from(self, margins: Margins, log_mean: float) -> None:
+        """Divide the first weight of each row by e to its number; ``log_mean`` says what the mean
+        of weights is then.
         """
-        step = partial(_judge, self._settled(), fn, vote)
-        sums, missed, top = self.records.advance(step, _add_judged, "judging")
-        self._settle(sums)
-        self._top = None if vote is None else top
-        return math.fsum(missed) / self.total
+        self._weigher, self._unit = replace(self._weigher, margins=margins), log_mean
+
+    def judge(self, say: Say, vote: float | None = None, last: bool = False) -> float:
+        """Weighted error of a round, or its mean loss.
+
+        Where its vote is known before, weights are lowered, and rows counted, in the same pass.
+        Those of the last round stay as they are.
+        """
+        lower = None if vote is None or last else (vote, self._log_mean())
+        step = partial(_judge, self._weigher, self._unit, say, lower, last)
+        if last and self._begun:
+            judged = self.records.reduce(partial(_without_state, step), _add_judged, "judging")
+        else:
+            judged = self.records.advance(step, _add_judged, "judging")
+        self._begun, self._lowered = True, lower is not None
+        self.total = math.fsum(judged.totals)
+        self._error = math.fsum(judged.missed) / self.total
+        if lower is not None:
+            self._settle(judged.after, lower[1])
+        return self._error
 
     def lower(self, vote: float) -> None:
         """Divide the weight of each row that is hit by e to the vote; or where rounds do not vote
         for one class, that of each row by e to the vote times its gain.
         """
-        if self._top is None:
-            step = partial(_lower, self._settled(), vote)
-            self._top = self.records.advance(step, max, "weighing rows")
-        self._spread(self._top)
+        if not self._lowered:
+            # exact where rows are hit or not, and no less than the mean where gains lie between
+            change = math.log(self._error + (1.0 - self._error) * math.exp(-vote))
+            unit = self._log_mean() + change
+            step = partial(_lower, self._weigher, unit, vote)
+            self._settle(self.records.advance(step, _add_sums, "weighing rows"), unit)
+        self._lowered = False
 
     def refresh(self, seed: int) -> None:
         """Forget everything: weights between 0.9 and 1.1, by seed and row."""
-        step = partial(_refresh, self._settled(), seed)
-        self._spread(self.records.advance(step, max, "weighing rows"))
+        step = partial(_refresh, self._weigher, seed)
+        self._settle(self.records.advance(step, _add_sums, "weighing rows"), 0.0)
+        self._begun = True
 
-    def set_margins(self, fn: Callable[[Any], NDArray[np.float64]]) -> None:
-        """Divide the weight of each row by e to its number."""
-        step = partial(_set_margins, self._settled(), fn)
-        self._spread(self.records.advance(step, max, "weighing rows"))
+    def count(self) -> CountTable:
+        """Rows counted as they weigh; `worth` says how much a weight of one is."""
+        if self._table is None:
+            step = partial(_weigh, self._weigher, self._unit)
+            self._learn(self.records.reduce(step, _add_sums, "counting"))
+        assert self._table is not None
+        return self._table
 
-    def count(self, coders: Sequence[AnyCoder], n_groups: int) -> CountTable:
-        """Count all rows as they weigh."""
-        if self._scale is None:
-            step = partial(_count, self._settled(), coders, n_groups)
-            return self.records.reduce(step, operator.add, "counting")
-        both = partial(_settle_and_count, self._settled(), coders, n_groups)
-        table, sums = self.records.advance(both, _add_counted, "counting")
-        self._settle(sums)
-        return table
+    @property
+    def worth(self) -> float:
+        """By what weights are multiplied where their mean is one."""
+        return self.given / self.total
 
     def effective_share(self) -> float:
         """How many equal rows would say as much as the rows as they weigh (Kish, 1965), as a share
         of all. Terms of the sums are whole multiples, so that no order of the rows changes it.
         """
-        self.settle()
         return self.total**2 / (self._squares * SQUARE_GRAIN * self.given)
 
-    def settle(self) -> None:
-        """Have the weights as they are, where they are."""
-        if self._scale is not None:
-            step = partial(_settle_only, self._settled())
-            self._settle(self.records.advance(step, _add_sums, "weighing rows"))
+    def each(self) -> Iterator[NDArray[np.float64]]:
+        """Weights of the rows of each record, with mean one."""
+        return self.records.each(partial(_weights, self._weigher, self._log_mean()))
 
-    def _settled(self) -> _Settled:
-        records = self.records
-        given = (self.rows_of, self._scale, self.squares, records.in_place)
-        return _Settled(*given, records.storage, self.n_jobs)
+    def _log_mean(self) -> float:
+        """The logarithm of the mean weight, by the last sum."""
+        return self._unit + math.log(self.total / self.given)
 
-    def _settle(self, sums: _Sums) -> None:
-        if self._scale is not None:
-            self.total, self._squares = math.fsum(sums.totals), math.fsum(sums.squares)
-            self._scale = None
+    def _settle(self, sums: _Sums | None, unit: float) -> None:
+        """Take what rows weigh in a unit, which is made another until their mean is about 1."""
+        while sums is not None:
+            self._unit = unit
+            self._learn(sums)
+            if LEAST_MEAN * self.given <= self.total <= MOST_MEAN * self.given:
+                return
+            is_exact = 0.0 < self.total < 2.0**53 * self._weigher.grain
+            unit = self._log_mean() if is_exact else sums.top
+            step = partial(_weigh_again, self._weigher, unit)
+            sums = self.records.advance(step, _add_sums, "weighing rows")
 
-    def _spread(self, top: float) -> None:
-        """Current weights from logarithms: relative to the largest; the next pass that looks at
-        them makes their mean one.
-        """
-        # Whole multiples of 1 / fine add exactly as long as their sum stays below 2**53; weights
-        # too large for that are at least told apart.
-        fine = max(1.0 / GRAIN, 2.0 ** (52 - math.ceil(math.log2(self.given + 1.0))))
-        step = partial(_spread, self._settled(), top, fine)
-        totals = self.records.advance(step, operator.add, "weighing rows")
-        self._top = None
-        self._scale = self.given * fine / math.fsum(totals)
+    def _learn(self, sums: _Sums) -> None:
+        self.total, self._squares = math.fsum(sums.totals), math.fsum(sums.squares)
+        self._table = sums.table
+
+
+def _grain(given: float) -> float:
+    """Weights are multiples of this: as small as sums of all rows can be exact with."""
+    fine = 2.0 ** (math.ceil(math.log2(max(given, 1.0) * MOST_MEAN)) - 52)
+    return min(max(GRAIN, fine), COARSE)
 
 
 # What passes do with a record, on whatever machine it is --------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
-    """Weights are multiplied by the scale and rounded before anything else is done, unless they are
-    already.
-    """
+class _Weigher:
+    """Makes weights of logarithms; see `RowWeights`."""
 
     rows_of: Callable[[Any], Rows]
-    scale: float | None
-    squares: bool
+    margins: Margins | None
+    watch: Callable[[Any], NDArray[np.intp]] | None
+    counting: tuple[Sequence[AnyCoder], int] | None
+    grain: float
     in_place: bool
     storage: Storage
     n_jobs: int | None
 
-    def __call__(self, record: Any, state: RowState) -> tuple[Rows, RowState, _Sums]:
-        """The rows, their state with weights, and numbers that sum to these."""
-        rows, scale = self.rows_of(record), self.scale
-        if scale is None:
-            return rows, state, _Sums([], [])
-        current = self.changeable(state.current)
+    def begin(self, record: Any, state: RowState | None, unit: float) -> RowState:
+        """The state of a record in which rows have weights."""
+        state = state or RowState()
+        if state.logs is not None:
+            return state
+        rows = self.rows_of(record)
+        logs = self.storage.zeros(rows.n_rows)
+        if self.margins is not None:
+            margins = self.margins(record)
+            for part in rows.stretches():
+                kernels.lower_by_margin(logs[part], margins[part], 1.0, STEEPEST)
+        watched = None if self.watch is None else self.storage.copy(self.watch(record))
+        return self.watch_units(replace(state, logs=logs, watched=watched), unit)
 
-        def fix(part: slice) -> tuple[float, float]:
-            weight, given = current[part], _given(rows, part)
-            total = kernels.round_weights(weight, scale, GRAIN, given)
-            if not self.squares:
-                return total, 0.0
-            return total, kernels.exact_squares(weight, given, 1.0 / SQUARE_GRAIN)
+    def weights(
+        self, logs: NDArray[np.float64], unit: float, given: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float, float]:
+        """Weights of rows, their sum, and that of the squares of relative ones."""
+        weight = np.subtract(logs, unit)
+        with np.errstate(over="ignore"):  # too large a unit is found by its sum
+            np.exp(weight, out=weight)
+        return weight, *kernels.round_weights(weight, self.grain, given, 1.0 / SQUARE_GRAIN)
 
-        fixed = self.each(rows, fix)
-        sums, units = _Sums([total for total, _ in fixed], [s for _, s in fixed]), state.units
-        if state.watched is not None:
-            units = (*units, self._relative(rows, current, state.watched))
-        return rows, replace(state, current=current, units=units), sums
+    def weigh(
+        self, rows: Rows, logs: NDArray[np.float64], unit: float, part: slice, table: Any
+    ) -> tuple[float, float, float]:
+        """What some rows weigh (see `_Sums`); they are added to joint counts (IN, OUT)."""
+        weight, total, squares = self.weights(logs[part], unit, _given(rows, part))
+        if self.counting is not None:
+            assert isinstance(rows, CodedRows)
+            rows.add_counts(part, self.counting[1], weight, table)
+        return total, squares, float(logs[part].max())
 
-    def _relative(
-        self, rows: Rows, current: NDArray[np.float64], watched: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Weights of some rows, relative to their own; 0 where these are."""
-        relative = self.storage.take(current, watched)
-        if rows.weight is not None:
-            given = rows.weight[watched]
-            np.divide(relative, given, out=relative, where=given > 0.0)
-        return relative
+    def sums(self, rows: Rows, pieces: Sequence[Any], tables: Sequence[Any]) -> _Sums:
+        """What rows weigh, given what pieces of them do, and their joint counts."""
+        totals, squares, tops = zip(*pieces, strict=True) if pieces else [()] * 3
+        table = None
+        if self.counting is not None:
+            assert isinstance(rows, CodedRows)
+            table = table_of(rows, *self.counting, tables)
+        top = max(tops, default=-math.inf)
+        return _Sums(exact_parts(totals), exact_parts(squares), top, table)
+
+    def watch_units(self, state: RowState, unit: float, again: bool = False) -> RowState:
+        """The state with the relative weights of watched rows; ``again`` instead of the last."""
+        if state.watched is None:
+            return state
+        assert state.logs is not None
+        relative, *_ = self.weights(state.logs[state.watched], unit, np.empty(0))
+        before = state.units[:-1] if again else state.units
+        return replace(state, units=(*before, self.storage.copy(relative)))
 
     def changeable(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
         """What a state has for each row and no record has, to become part of the next state."""
         return array if self.in_place else self.storage.copy(array)
 
-    def each(self, rows: Rows, fn: Callable[[slice], T]) -> list[T]:
-        """What a function says of each stretch of rows."""
-        return list(in_threads(fn, rows.stretches(), self.n_jobs))
+    def each(
+        self, rows: Rows, fn: Callable[[slice, Any], T]
+    ) -> tuple[list[T], list[NDArray[np.float64]]]:
+        """What a function says of some rows at a time; and joint counts, to which it adds them."""
+
+        def task(whole: slice) -> tuple[list[T], Any]:
+            table = None
+            if self.counting is not None:
+                assert isinstance(rows, CodedRows)
+                table = rows.no_counts(self.counting[1])
+            starts = range(whole.start, whole.stop, PIECE)
+            pieces = [slice(start, min(start + PIECE, whole.stop)) for start in starts]
+            return [fn(piece, table) for piece in pieces], table
+
+        done = list(in_threads(task, rows.stretches(), self.n_jobs))
+        return [piece for pieces, _ in done for piece in pieces], [table for _, table in done]
 
 
 def _given(rows: Rows, part: slice) -> NDArray[np.float64]:
@@ -254,146 +334,108 @@ def _given(rows: Rows, part: slice) -> NDArray[np.float64]:
     return np.empty(0) if rows.weight is None else rows.weight[part]
 
 
-def _begin(
-    rows_of: Callable[[Any], Rows],
-    storage: Storage,
-    watch: Callable[[Any], NDArray[np.intp]] | None,
-    record: Any,
-    _state: None,
-) -> tuple[RowState, float]:
-    rows = rows_of(record)
-    current = rows.weight
-    if current is None:
-        current = storage.empty(rows.n_rows, np.float64)
-        current[:] = 1.0
-    watched = None if watch is None else storage.copy(watch(record))
-    state = RowState(storage.zeros(rows.n_rows), current, watched=watched)
-    return state, float(current.sum())
-
-
 def _judge(
-    settled: _Settled,
-    fn: Callable[[Any], Verdict],
-    vote: float | None,
+    weigher: _Weigher,
+    unit: float,
+    say: Say,
+    lower: tuple[float, float] | None,
+    last: bool,
     record: Any,
-    state: RowState,
-) -> tuple[RowState, tuple[_Sums, Numbers, float]]:
-    rows, state, sums = settled(record, state)
-    gains, hits = fn(record)
-    current = state.current
-    if hits is None:
+    state: RowState | None,
+) -> tuple[RowState, _Judged]:
+    """``lower`` is the vote, and the unit of weights after it."""
+    rows, judged = weigher.rows_of(record), say(record)
+    new = weigher.begin(record, state, unit)
+    assert new.logs is not None
+    logs = new.logs if lower is None else weigher.changeable(new.logs)
 
-        def losses() -> Iterator[float]:
-            for part in rows.stretches():
-                yield from (current[part] * (1.0 - gains[part])).tolist()
+    def visit(part: slice, table: Any) -> tuple[float, Numbers, Any]:
+        weight, total, _ = weigher.weights(logs[part], unit, _given(rows, part))
+        gains, hits = judged(part)
+        if hits is None:
+            missed = exact_parts((weight * (1.0 - gains)).tolist())
+        else:
+            missed = [kernels.missed_weight(weight, hits)]
+        if lower is None:
+            return total, missed, None if last else (gains if hits is None else hits)
+        kernels.lower_by_margin(logs[part], gains, lower[0], STEEPEST)
+        return total, missed, weigher.weigh(rows, logs, lower[1], part, table)
 
-        missed = exact_parts(list(losses()))
-    else:
-        missed = settled.each(rows, lambda part: kernels.missed_weight(current[part], hits[part]))
-    if vote is None:
-        return replace(state, gains=gains, hits=hits), (sums, missed, 0.0)
-    logs, top = _lowered(settled, rows, state.logs, gains, vote)
-    return replace(state, logs=logs), (sums, missed, top)
-
-
-def _lower(settled: _Settled, vote: float, record: Any, state: RowState) -> tuple[RowState, float]:
-    rows, hits = settled.rows_of(record), state.hits
-    if hits is None:
-        assert state.gains is not None
-        logs, top = _lowered(settled, rows, state.logs, state.gains, vote)
-    else:
-        logs = settled.changeable(state.logs)
-
-        def lower(part: slice) -> float:
-            kernels.lower_by_hit(logs[part], hits[part], vote)
-            return float(logs[part].max())
-
-        top = max(settled.each(rows, lower), default=-math.inf)
-    return replace(state, logs=logs, gains=None, hits=None), top
+    pieces, tables = weigher.each(rows, visit)
+    totals = exact_parts([total for total, _, _ in pieces])
+    missed = exact_parts([number for _, numbers, _ in pieces for number in numbers])
+    found = [one for _, _, one in pieces]
+    if lower is not None:
+        new = weigher.watch_units(replace(new, logs=logs), lower[1])
+        return new, _Judged(totals, missed, weigher.sums(rows, found, tables))
+    if not last:
+        new = replace(new, said=weigher.storage.copy(np.concatenate(found or [np.empty(0)])))
+    return new, _Judged(totals, missed, None)
 
 
-def _lowered(
-    settled: _Settled,
-    rows: Rows,
-    logs: NDArray[np.float64],
-    gains: NDArray[np.float64],
-    vote: float,
-) -> tuple[NDArray[np.float64], float]:
-    """Logarithms less the vote times the gain, and the largest of them."""
-    lowered = settled.changeable(logs)
-
-    def lower(part: slice) -> float:
-        kernels.lower_by_margin(lowered[part], gains[part], vote, STEEPEST)
-        return float(lowered[part].max())
-
-    return lowered, max(settled.each(rows, lower), default=-math.inf)
+def _without_state(step: Callable[[Any, Any], tuple[Any, T]], record: Any, state: Any) -> T:
+    return step(record, state)[1]
 
 
-def _set_margins(
-    settled: _Settled,
-    fn: Callable[[Any], NDArray[np.float64]],
-    record: Any,
-    state: RowState,
-) -> tuple[RowState, float]:
-    rows = settled.rows_of(record)
-    logs, top = _lowered(settled, rows, state.logs, fn(record), 1.0)
-    return replace(state, logs=logs), top
+def _lower(
+    weigher: _Weigher, unit: float, vote: float, record: Any, state: RowState
+) -> tuple[RowState, _Sums]:
+    said = state.said
+    assert state.logs is not None
+    assert said is not None
+    rows, logs = weigher.rows_of(record), weigher.changeable(state.logs)
+
+    def visit(part: slice, table: Any) -> Any:
+        if said.dtype == np.bool_:
+            kernels.lower_by_hit(logs[part], said[part], vote)
+        else:
+            kernels.lower_by_margin(logs[part], said[part], vote, STEEPEST)
+        return weigher.weigh(rows, logs, unit, part, table)
+
+    sums = weigher.sums(rows, *weigher.each(rows, visit))
+    return weigher.watch_units(replace(state, logs=logs, said=None), unit), sums
 
 
-def _refresh(settled: _Settled, seed: int, record: Any, state: RowState) -> tuple[RowState, float]:
-    rows, span = settled.rows_of(record), FRESH_HIGH - FRESH_LOW
-    logs = settled.storage.empty(rows.n_rows, np.float64)
+def _refresh(
+    weigher: _Weigher, seed: int, record: Any, state: RowState | None
+) -> tuple[RowState, _Sums]:
+    rows, span = weigher.rows_of(record), FRESH_HIGH - FRESH_LOW
+    logs = weigher.storage.empty(rows.n_rows, np.float64)
     logs[:] = np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids))
-    new = replace(state, logs=logs, gains=None, hits=None)
-    return new, float(logs.max(initial=-math.inf))
+    new = replace(state or RowState(), logs=logs, said=None)
+    return new, _weigh(weigher, 0.0, record, new)
 
 
-def _spread(
-    settled: _Settled, top: float, fine: float, record: Any, state: RowState
-) -> tuple[RowState, Numbers]:
-    rows = settled.rows_of(record)
-    current = settled.storage.empty(rows.n_rows, np.float64)
-
-    def spread(part: slice) -> float:
-        relative = np.subtract(state.logs[part], top, out=current[part])
-        np.exp(relative, out=relative)
-        return kernels.exact_total(relative, fine, _given(rows, part))
-
-    totals = settled.each(rows, spread)
-    return replace(state, current=current), totals
+def _weigh(weigher: _Weigher, unit: float, record: Any, state: RowState | None) -> _Sums:
+    """What rows weigh in another unit."""
+    rows, logs = weigher.rows_of(record), weigher.begin(record, state, unit).logs
+    assert logs is not None
+    visit = partial(weigher.weigh, rows, logs, unit)
+    return weigher.sums(rows, *weigher.each(rows, visit))
 
 
-def _count(
-    settled: _Settled, coders: Sequence[AnyCoder], n_groups: int, record: Any, state: RowState
-) -> CountTable:
-    rows = settled.rows_of(record)
-    assert isinstance(rows, CodedRows)
-    return count_coded(rows, coders, n_groups, state.current, settled.n_jobs)
+def _weigh_again(
+    weigher: _Weigher, unit: float, record: Any, state: RowState
+) -> tuple[RowState, _Sums]:
+    sums = _weigh(weigher, unit, record, state)
+    return weigher.watch_units(state, unit, again=True), sums
 
 
-def _settle_and_count(
-    settled: _Settled, coders: Sequence[AnyCoder], n_groups: int, record: Any, state: RowState
-) -> tuple[RowState, tuple[CountTable, _Sums]]:
-    _, state, sums = settled(record, state)
-    return state, (_count(settled, coders, n_groups, record, state), sums)
-
-
-def _settle_only(settled: _Settled, record: Any, state: RowState) -> tuple[RowState, _Sums]:
-    _, state, sums = settled(record, state)
-    return state, sums
+def _weights(
+    weigher: _Weigher, unit: float, record: Any, state: RowState | None
+) -> NDArray[np.float64]:
+    rows, logs = weigher.rows_of(record), weigher.begin(record, state, unit).logs
+    assert logs is not None
+    whole = slice(0, rows.n_rows)
+    weight, *_ = weigher.weights(logs, unit, _given(rows, whole))
+    return weight
 
 
 def _add_sums(a: _Sums, b: _Sums) -> _Sums:
-    return _Sums(a.totals + b.totals, a.squares + b.squares)
+    table = None if a.table is None or b.table is None else a.table + b.table
+    return _Sums(a.totals + b.totals, a.squares + b.squares, max(a.top, b.top), table)
 
 
-def _add_judged(
-    a: tuple[_Sums, Numbers, float], b: tuple[_Sums, Numbers, float]
-) -> tuple[_Sums, Numbers, float]:
-    return _add_sums(a[0], b[0]), a[1] + b[1], max(a[2], b[2])
-
-
-def _add_counted(
-    a: tuple[CountTable, _Sums], b: tuple[CountTable, _Sums]
-) -> tuple[CountTable, _Sums]:
-    return a[0] + b[0], _add_sums(a[1], b[1])
+def _add_judged(a: _Judged, b: _Judged) -> _Judged:
+    after = None if a.after is None or b.after is None else _add_sums(a.after, b.after)
+    return _Judged(a.totals + b.totals, a.missed + b.missed, after)
