@@ -93,11 +93,11 @@ class Tally:
         """Both together; they join, and have the same groups."""
         some = [t for t in (self, other) if len(t.cells)] or [self]
         first, stop = min(t.first for t in some), max(t.stop for t in some)
-        widest = max(some, key=lambda t: len(t.cells))
-        ends = (widest.first - first, stop - widest.stop)
-        cells = np.pad(widest.cells, (ends, (0, 0))) if any(ends) else widest.cells.copy()
-        for t in some:
-            if t is not widest:
+        if len(some) == 2 and all((t.first, t.stop) == (first, stop) for t in some):
+            cells = self.cells + other.cells
+        else:
+            cells = np.zeros((stop - first, self.cells.shape[1]), dtype=np.uint32)
+            for t in some:
                 cells[t.first - first : t.stop - first] += t.cells
         lists = zip(self._list, other._list, strict=True)
         return Tally(some[0].decimals, first, cells, *map(np.concatenate, lists))._shortened()
@@ -156,11 +156,13 @@ def _tally_decimals(
     if n < 0:
         return None
     low, stop = used_cells(cells[:n_cells].reshape(-1), n_groups)
+    if 2 * (stop - low) > n_cells:  # lines that begin and end together add up at once
+        low, stop = 0, n_cells
     listed, missing = values[others[:n]], np.flatnonzero(cells[n_cells + 1])
     return Tally(
         decimals,
         first + low,
-        cells[low:stop].copy(),
+        cells[:n_cells] if stop - low == n_cells else cells[low:stop].copy(),
         np.concatenate([listed, np.full(len(missing), np.nan)]),
         np.concatenate([groups[others[:n]].astype(np.intp), missing]),
         np.concatenate([np.ones(n), cells[n_cells + 1, missing].astype(np.float64)]),

@@ -231,14 +231,21 @@ def _read_levels(column: Native, spec: Column) -> NDArray[np.float64]:
 
 
 def _plain_numbers(column: Native) -> Native:
-    """Numbers that pandas keeps in an array of NumPy as that; other columns as they are.
+    """Numbers that lie in memory as an array of NumPy has them as that; other columns as they are.
 
-    To ask narwhals what it is takes as long as counting many rows.
+    To ask narwhals what pandas has takes as long as counting many rows, and of Arrow it would make
+    a copy.
     """
-    native = column.to_native() if isinstance(column, nw.Series) else None
+    native: Any = column.to_native() if isinstance(column, nw.Series) else None
     dtype = getattr(native, "dtype", None)
-    plain = isinstance(dtype, np.dtype) and dtype.kind in "iuf"
-    return np.asarray(native) if plain else column
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return np.asarray(native)
+    if getattr(native, "num_chunks", 0) == 1 and native.null_count == 0:
+        import pyarrow as pa
+
+        if pa.types.is_integer(native.type) or pa.types.is_floating(native.type):
+            return native.chunk(0).to_numpy()
+    return column
 
 
 def _as_numbers(column: Native) -> Native:
