@@ -10,18 +10,24 @@ from unnaive.common.compile import kernel
 
 @kernel
 def lower_by_margin(
-    logs: NDArray[np.float64], margin: NDArray[np.float64], vote: float, steepest: float
+    logs: NDArray[np.float64],
+    margin: NDArray[np.float64],
+    vote: float,
+    steepest: float,
+    out: NDArray[np.float64],
 ) -> None:
-    """Subtract vote times margin, at most ``steepest``, from each log (IN, OUT)."""
+    """Logs (IN) less vote times margin, at most ``steepest`` (OUT, which may be the logs)."""
     for i in range(len(logs)):
-        logs[i] -= vote * min(max(margin[i], -steepest), steepest)
+        out[i] = logs[i] - vote * min(max(margin[i], -steepest), steepest)
 
 
 @kernel
-def lower_by_hit(logs: NDArray[np.float64], hit: NDArray[np.bool_], vote: float) -> None:
-    """Subtract the vote from the logs of rows that are hit (IN, OUT)."""
+def lower_by_hit(
+    logs: NDArray[np.float64], hit: NDArray[np.bool_], vote: float, out: NDArray[np.float64]
+) -> None:
+    """Logs (IN) less the vote where rows are hit (OUT, which may be the logs)."""
     for i in range(len(logs)):
-        logs[i] -= vote * np.float64(hit[i])
+        out[i] = logs[i] - vote * np.float64(hit[i])
 
 
 # Sums of exact multiples may be taken in any order, by several numbers at a time.

@@ -31,7 +31,7 @@ from unnaive.table.storage import Storage, stretches
 T = TypeVar("T")
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 COARSE, SQUARE_GRAIN = 2.0**-12, 2.0**-12
-PIECE = 12_288  # rows whose numbers stay in cache, and are too few to be given back to the system
+PIECE = 1 << 13  # rows whose numbers stay in cache, and are too few to be given back to the system
 LEAST_MEAN, MOST_MEAN = 0.25, 4.0  # of weights in whose unit rows are counted
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
 
@@ -265,7 +265,7 @@ class _Weigher:
         if self.margins is not None:
             margins = self.margins(record)
             for part in rows.stretches():
-                kernels.lower_by_margin(logs[part], margins[part], 1.0, STEEPEST)
+                kernels.lower_by_margin(logs[part], margins[part], 1.0, STEEPEST, logs[part])
         watched = None if self.watch is None else self.storage.copy(self.watch(record))
         return self.watch_units(replace(state, logs=logs, watched=watched), unit)
 
@@ -307,9 +307,9 @@ class _Weigher:
         before = state.units[:-1] if again else state.units
         return replace(state, units=(*before, self.storage.copy(relative)))
 
-    def changeable(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a state has for each row and no record has, to become part of the next state."""
-        return array if self.in_place else self.storage.copy(array)
+    def room_for(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Where the logarithms of the next state go."""
+        return logs if self.in_place else self.storage.empty(len(logs), np.float64)
 
     def each(
         self, rows: Rows, fn: Callable[[slice, Any], T]
@@ -347,7 +347,8 @@ def _judge(
     rows, judged = weigher.rows_of(record), say(record)
     new = weigher.begin(record, state, unit)
     assert new.logs is not None
-    logs = new.logs if lower is None else weigher.changeable(new.logs)
+    logs = new.logs
+    lowered = logs if lower is None else weigher.room_for(logs)
 
     def visit(part: slice, table: Any) -> tuple[float, Numbers, Any]:
         weight, total, _ = weigher.weights(logs[part], unit, _given(rows, part))
@@ -358,15 +359,15 @@ def _judge(
             missed = [kernels.missed_weight(weight, hits)]
         if lower is None:
             return total, missed, None if last else (gains if hits is None else hits)
-        kernels.lower_by_margin(logs[part], gains, lower[0], STEEPEST)
-        return total, missed, weigher.weigh(rows, logs, lower[1], part, table)
+        kernels.lower_by_margin(logs[part], gains, lower[0], STEEPEST, lowered[part])
+        return total, missed, weigher.weigh(rows, lowered, lower[1], part, table)
 
     pieces, tables = weigher.each(rows, visit)
     totals = exact_parts([total for total, _, _ in pieces])
     missed = exact_parts([number for _, numbers, _ in pieces for number in numbers])
     found = [one for _, _, one in pieces]
     if lower is not None:
-        new = weigher.watch_units(replace(new, logs=logs), lower[1])
+        new = weigher.watch_units(replace(new, logs=lowered), lower[1])
         return new, _Judged(totals, missed, weigher.sums(rows, found, tables))
     if not last:
         new = replace(new, said=weigher.storage.copy(np.concatenate(found or [np.empty(0)])))
@@ -380,20 +381,20 @@ def _without_state(step: Callable[[Any, Any], tuple[Any, T]], record: Any, state
 def _lower(
     weigher: _Weigher, unit: float, vote: float, record: Any, state: RowState
 ) -> tuple[RowState, _Sums]:
-    said = state.said
-    assert state.logs is not None
+    logs, said = state.logs, state.said
+    assert logs is not None
     assert said is not None
-    rows, logs = weigher.rows_of(record), weigher.changeable(state.logs)
+    rows, lowered = weigher.rows_of(record), weigher.room_for(logs)
 
     def visit(part: slice, table: Any) -> Any:
         if said.dtype == np.bool_:
-            kernels.lower_by_hit(logs[part], said[part], vote)
+            kernels.lower_by_hit(logs[part], said[part], vote, lowered[part])
         else:
-            kernels.lower_by_margin(logs[part], said[part], vote, STEEPEST)
-        return weigher.weigh(rows, logs, unit, part, table)
+            kernels.lower_by_margin(logs[part], said[part], vote, STEEPEST, lowered[part])
+        return weigher.weigh(rows, lowered, unit, part, table)
 
     sums = weigher.sums(rows, *weigher.each(rows, visit))
-    return weigher.watch_units(replace(state, logs=logs, said=None), unit), sums
+    return weigher.watch_units(replace(state, logs=lowered, said=None), unit), sums
 
 
 def _refresh(
