@@ -28,7 +28,8 @@ from unnaive.answer import Calibrated, Pool
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
 from unnaive.models._out_of_bag import FEW
 from unnaive.models.boosting import _as_fewer_rows
-from unnaive.models.ensemble.weights import GivenRows, RowWeights
+from unnaive.models.ensemble.weighing import GivenRows
+from unnaive.models.ensemble.weights import RowWeights
 from unnaive.table.records import MemoryRecords
 
 TREE = NBTreeClassifier(max_depth=1, cv=2, calibration="none")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from unnaive.models.ensemble import weights as module
-from unnaive.models.ensemble.weights import GivenRows, RowWeights
+from unnaive.models.ensemble.weighing import GivenRows
+from unnaive.models.ensemble.weights import RowWeights
 from unnaive.table.records import MemoryRecords
 
 GRAIN = 2.0**-20
@@ -87,8 +88,8 @@ def test_a_good_guess_takes_one_pass_and_a_bad_one_a_few(monkeypatch):
     rng = np.random.default_rng(1)
     given = np.ones(500)
     passes = []
-    again = module._weigh_again
-    monkeypatch.setattr(module, "_weigh_again", lambda *a: passes.append(1) or again(*a))
+    again = module.weigh_again
+    monkeypatch.setattr(module, "weigh_again", lambda *a: passes.append(1) or again(*a))
     for name, most in (("a little", 0), ("all rise", 2), ("one is left", 2)):
         passes.clear()
         gains = GAINS[name](rng, 500)

@@ -24,7 +24,8 @@ from unnaive.models._halves import draw_halves, judge_by_other_half, n_half_mode
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote
-from unnaive.models.ensemble.weights import GivenRows, RowWeights, Verdict
+from unnaive.models.ensemble.weighing import GivenRows, Verdict
+from unnaive.models.ensemble.weights import RowWeights
 from unnaive.table.records import MemoryRecords
 from unnaive.table.storage import stretches
 

@@ -27,7 +27,7 @@ from unnaive.models._calibration import CALIBRATING, JudgedRows, state_rows
 from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import Boosted
 from unnaive.models.ensemble.split import SplitRows, add_pairs
-from unnaive.models.ensemble.weights import RowState
+from unnaive.models.ensemble.weighing import RowState
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage, stretches
 

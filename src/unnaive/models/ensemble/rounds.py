@@ -22,12 +22,8 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.split import Split, SplitRows, add_pairs, learning_rows
-from unnaive.models.ensemble.weights import (
-    STEEPEST,
-    RowState,
-    RowWeights,
-    Verdict,
-)
+from unnaive.models.ensemble.weighing import STEEPEST, RowState, Verdict
+from unnaive.models.ensemble.weights import RowWeights
 from unnaive.pack import Objects
 from unnaive.table.storage import Storage
 
