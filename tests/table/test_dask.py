@@ -62,7 +62,7 @@ from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords, Kept
 from unnaive.table.passes import WorkerPass
-from unnaive.table.records import _size
+from unnaive.table.records import pickled_size
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
 BOOSTED = BoostedNaiveBayesClassifier(n_estimators=3, early_stopping=True, random_state=1)
@@ -175,7 +175,7 @@ def test_a_tree_of_rows_in_another_order_is_the_same_on_workers(monkeypatch, cap
 
 
 def test_functions_inside_functions_have_a_size_for_the_log():
-    assert _size(lambda record: record) > 0
+    assert pickled_size(lambda record: record) > 0
 
 
 def test_numbered_rows_in_another_order_grow_the_same_tree_on_workers(monkeypatch):

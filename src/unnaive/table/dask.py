@@ -30,7 +30,7 @@ T = TypeVar("T")
 Results: TypeAlias = tuple[list[T], list[int]]
 Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows
 
-FAN = 4  # results that one task adds
+FAN = 4  # results that one task, or the driver, adds
 PART_BITS = 40  # rows of a partition that can be told apart before lengths are known
 
 
@@ -71,8 +71,8 @@ class DaskSource(PassSource):
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         with self.begin_pass(name) as progress:
             with _partition_hook(progress, len(self._parts)) as report:
-                whole = tree_of_sums(self._tasks(fn, report), add)
-                ((total, self._lengths),) = compute([whole])
+                sums = tree_of_sums(self._tasks(fn, report), add)
+                total, self._lengths = add_results(add, compute(sums))
             if not total:
                 raise no_rows(sum(self._lengths))
             progress.reach(sum(self._lengths))
@@ -203,18 +203,20 @@ def _log_event(topic: str, k: int, n_rows: int) -> None:
     get_worker().log_event(topic, (k, n_rows))
 
 
-def tree_of_sums(level: list[Any], add: Callable[[T, T], T]) -> Any:
-    """A task that sums the results of others, a few at a time."""
+def tree_of_sums(level: list[Any], add: Callable[[T, T], T]) -> list[Any]:
+    """Tasks that sum the results of others, a few at a time; what they return is added here."""
     from dask.delayed import delayed
 
-    def add_all(parts: Sequence[Results[T]]) -> Results[T]:
-        every = [result for results, _ in parts for result in results]
-        return sum_of(every, add), [n for _, lengths in parts for n in lengths]
-
-    adding = delayed(add_all, pure=False)
-    while len(level) > 1:
+    adding = delayed(partial(add_results, add), pure=False)
+    while len(level) > FAN:
         level = [adding(level[k : k + FAN]) for k in range(0, len(level), FAN)]
-    return level[0]
+    return level
+
+
+def add_results(add: Callable[[T, T], T], parts: Sequence[Results[T]]) -> Results[T]:
+    """The sum of some results, and the rows of all partitions."""
+    every = [result for results, _ in parts for result in results]
+    return sum_of(every, add), [n for _, lengths in parts for n in lengths]
 
 
 def compute(tasks: Sequence[Any], keep: bool = False) -> Any:

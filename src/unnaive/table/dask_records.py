@@ -7,9 +7,10 @@ is made again from its partition and the functions of all passes so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Generic, TypeVar
 
-from unnaive.table.dask import Results, compute, n_threads, tree_of_sums
+from unnaive.table.dask import Results, add_results, compute, n_threads, tree_of_sums
 from unnaive.table.records import (
     FETCHING,
     AwayRecords,
@@ -17,12 +18,14 @@ from unnaive.table.records import (
     Place,
     Select,
     part_rows,
+    pickled_size,
     whole_record,
 )
 from unnaive.table.storage import Storage, join_records, size_of
 
 R = TypeVar("R")
 T = TypeVar("T")
+IN_TASKS = 1 << 20  # bytes of functions that travel with the tasks themselves
 MOST_GROUPS = 128  # of rows that change places: every partition has a part for each
 
 
@@ -68,7 +71,8 @@ class DaskRecords(AwayRecords, Generic[R]):
         self, fn: Callable[[R, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
     ) -> T:
         with self._log_pass(name, fn) as came:
-            (((total,), _),) = compute([tree_of_sums(self._tasks(_visitor(fn)), add)])
+            sums = compute(tree_of_sums(self._tasks(_visitor(fn)), add))
+            (total,), _ = add_results(add, sums)
             came(total)
         return total
 
@@ -128,8 +132,12 @@ class DaskRecords(AwayRecords, Generic[R]):
         """``visit`` of the records and states of every partition, as tasks not yet started."""
         from dask.delayed import delayed
 
-        shared, run = delayed(visit, pure=False), delayed(_call, pure=False)
         both = zip(self._records, self._states, strict=True)
+        if len(self._records) * pickled_size(visit) <= IN_TASKS:
+            run = delayed(partial(_call, visit), pure=False)
+            return [run(records, states) for records, states in both]
+        # As a value of the graph it is sent to a worker once, which then has to ask for it.
+        shared, run = delayed(visit, pure=False), delayed(_call, pure=False)
         return [run(shared, records, states) for records, states in both]
 
     def _run(self, tasks: list[Any], add: Callable[[T, T], T]) -> tuple[list[Any], Results[T]]:
@@ -142,17 +150,17 @@ class DaskRecords(AwayRecords, Generic[R]):
         from dask.delayed import delayed
 
         results = delayed(_results, pure=False)
-        whole = tree_of_sums([results(task) for task in tasks], add)
-        *kept, total = compute([*tasks, whole], keep=True)
+        sums = tree_of_sums([results(task) for task in tasks], add)
+        started = list(compute([*tasks, *sums], keep=True))
+        kept, sums = started[: len(tasks)], started[len(tasks) :]
         tasks.clear()
-        del whole
         try:
-            ((sums, lengths),) = compute([total])
+            total = add_results(add, compute(sums))
         except BaseException:
-            kept.clear()  # an error remembers this place, and what is known here stays on workers
-            del total
+            for known in (started, kept, sums):
+                known.clear()  # an error remembers this place, and what is known here stays there
             raise
-        return kept, (sums, lengths)
+        return kept, total
 
 
 def _visitor(fn: Callable[[R, Any], T]) -> Callable[[list[R], list[Any]], Results[T]]:

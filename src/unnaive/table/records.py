@@ -184,13 +184,13 @@ class AwayRecords(Releasing):
 
         def came(thing: Any) -> None:
             nonlocal received
-            received += _size(thing) if is_told else 0
+            received += pickled_size(thing) if is_told else 0
 
         yield came
         self.n_passes += 1
         if is_told:
             seconds = time.perf_counter() - start
-            done = WorkerPass(self.n_passes, name, seconds, _size(fn), received)
+            done = WorkerPass(self.n_passes, name, seconds, pickled_size(fn), received)
             _log.info("%s", done)
             if self.hook is not None:
                 self.hook(done)
@@ -200,7 +200,7 @@ class AwayRecords(Releasing):
         self.n_passes, self.hook = earlier.n_passes, earlier.hook
 
 
-def _size(things: Any) -> int:
+def pickled_size(things: Any) -> int:
     """Bytes of what is sent, as it is sent."""
     try:
         return len(pickle.dumps(things, protocol=5))
