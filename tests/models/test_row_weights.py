@@ -98,6 +98,18 @@ def test_a_good_guess_takes_one_pass_and_a_bad_one_a_few(monkeypatch):
         assert len(passes) > 0 or most == 0, name
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e13])
+def test_steep_votes_and_weights_beyond_exact_sums_end_with_a_mean_of_one(scale):
+    rng = np.random.default_rng(2)
+    given = scale * rng.integers(1, 4, 300)
+    gains = rng.normal(0.0, 20.0, 300)
+    for vote in (1.0, 40.0):
+        steps = [(gains, gains > 0, vote, True)]
+        found, weights, _ = weigh(rows_of(given, [np.arange(300)]), given, steps)
+        assert found.sum() == pytest.approx(given.sum(), rel=1e-6)
+        assert np.isfinite(weights.effective_share())
+
+
 def test_sums_stay_exact_where_rows_are_billions():
     for given in (1.0, 1e6, 2.0**31, 1e10, 1e11):
         grain = module._grain(given)

@@ -159,7 +159,7 @@ def _coded_groups(target: RawCodes) -> tuple[Labels, NDArray[Any]]:
     place = np.zeros(len(values), dtype=groups.dtype)
     place[present] = groups
     in_order = place.dtype == codes.dtype and (place == np.arange(len(place))).all()
-    return labels, codes if in_order else place[codes]
+    return labels, codes if in_order else np.take(place, codes)  # twice as fast as place[codes]
 
 
 def _dense_groups(

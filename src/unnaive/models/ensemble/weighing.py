@@ -28,6 +28,7 @@ T = TypeVar("T")
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 SQUARE_GRAIN = 2.0**-12
 PIECE = 1 << 13  # rows whose numbers stay in cache, and are too few to be given back to the system
+LARGEST = 64.0  # logarithm of a weight: sums of such are never taken for exact ones
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
 
 
@@ -132,8 +133,8 @@ class Weigher:
     ) -> tuple[NDArray[np.float64], float, float]:
         """Weights of rows, their sum, and that of the squares of relative ones."""
         weight = np.subtract(logs, unit)
-        with np.errstate(over="ignore"):  # too large a unit is found by its sum
-            np.exp(weight, out=weight)
+        np.minimum(weight, LARGEST, out=weight)
+        np.exp(weight, out=weight)
         return weight, *kernels.round_weights(weight, self.grain, given, 1.0 / SQUARE_GRAIN)
 
     def weigh(

@@ -165,7 +165,7 @@ class RowWeights:
             if LEAST_MEAN * self.given <= self.total <= MOST_MEAN * self.given:
                 return
             is_exact = 0.0 < self.total < 2.0**53 * self._weigher.grain
-            unit = self._log_mean() if is_exact else sums.top
+            unit = self._log_mean() if is_exact or unit == sums.top else sums.top
             step = partial(weigh_again, self._weigher, unit)
             sums = self.records.advance(step, add_sums, "weighing rows")
 
