@@ -115,3 +115,4 @@ def test_sums_stay_exact_where_rows_are_billions():
         grain = module._grain(given)
         assert given * module.MOST_MEAN / grain <= 2.0**53
         assert GRAIN <= grain <= module.COARSE
+    assert module._grain(1e15) == GRAIN  # no sum would be exact: weights are told apart

@@ -175,6 +175,8 @@ class RowWeights:
 
 
 def _grain(given: float) -> float:
-    """Weights are multiples of this: as small as sums of all rows can be exact with."""
-    fine = 2.0 ** (math.ceil(math.log2(max(given, 1.0) * MOST_MEAN)) - 52)
-    return min(max(GRAIN, fine), COARSE)
+    """Weights are multiples of this: as small as sums of all rows can be exact with, unless that
+    would round away what weights say.
+    """
+    exact = 2.0 ** (math.ceil(math.log2(max(given, 1.0) * MOST_MEAN)) - 52)
+    return max(GRAIN, exact) if exact <= COARSE else GRAIN
