@@ -22,6 +22,7 @@ from unnaive.encode.coding import AnyCoder, column_slots
 from unnaive.table import Block
 
 CELLS = 1 << 13  # a joint table of so many cells stays in cache
+FEW_RUNS = 4  # of which threads would share the columns, not the runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,15 +79,7 @@ def joint_codes(
     ``gaps`` says which columns have missing values: the others need no room for them.
     """
     speaking = [j for j, coder in enumerate(coders) if coder is not None]
-    none = np.zeros(1, dtype=np.intp)
-    places = [none] * len(coders)
-    columns: list[NDArray[Any]] = [none] * len(coders)
-    wraps = [0] * len(coders)
-    for j, (codes_j, wrap, place) in zip(
-        speaking, in_threads(lambda j: _own_slots(block, j, coders[j], gaps[j]), speaking, n_jobs),
-        strict=True,
-    ):  # fmt: skip
-        columns[j], wraps[j], places[j] = codes_j, wrap, place
+    places = [np.zeros(1, dtype=np.intp)] * len(coders)
     # By the coders' widths, so that evidence is added in the same order in every block.
     widths = [_width(coders[j], gaps[j]) for j in speaking]
     positions = joint_runs(widths, max(CELLS // n_groups, 1))
@@ -95,12 +88,14 @@ def joint_codes(
     codes = np.zeros((len(runs), block.n_rows), dtype=np.uint16)
 
     def fill(r: int) -> None:
-        for j in runs[r]:
-            mask = np.uint16(0xFF if columns[j].dtype == np.uint8 else 0xFFFF)
-            width = np.uint16(len(places[j]) & 0xFFFF)
-            _append_slots(columns[j], np.uint16(wraps[j]), mask, width, codes[r])
+        columns = in_threads(lambda j: _own_slots(block, j, coders[j], gaps[j]), runs[r], n_jobs)
+        for j, (column, wrap, place) in zip(runs[r], columns, strict=True):
+            mask = np.uint16(0xFF if column.dtype == np.uint8 else 0xFFFF)
+            _append_slots(column, np.uint16(wrap), mask, np.uint16(len(place) & 0xFFFF), codes[r])
+            places[j] = place
 
-    list(in_threads(fill, range(len(runs)), n_jobs))
+    # Columns of one run at a time: their own codes are not held longer than that.
+    list(in_threads(fill, range(len(runs)), n_jobs if len(runs) >= FEW_RUNS else 1))
     cells = [math.prod(len(places[j]) for j in run) for run in runs]
     starts = np.concatenate(([0], np.cumsum(cells, dtype=np.intp)))
     return JointCodes(runs, tuple(places), starts, codes)
