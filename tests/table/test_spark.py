@@ -36,7 +36,7 @@ from unnaive import (
     scan,
 )
 from unnaive.table import packets, spark_records
-from unnaive.table.packets import KEPT, pack_kept
+from unnaive.table.packets import KEPT, pack
 from unnaive.table.spark import SparkSource
 from unnaive.table.spark_records import SparkRecords
 
@@ -105,24 +105,19 @@ def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
     assert cached(spark) == before
 
 
-def test_what_spark_says_of_a_query_grows_by_as_much_in_every_pass(spark):
-    """Plans that adapt themselves, as Spark's do unless told otherwise, would double it."""
-    spark.conf.set(spark_records.ADAPTIVE, "true")
-    try:
-        frame = spark.range(8).repartition(2).cache()  # by a plan that adapts itself
-        kept = frame.mapInArrow(lambda _: iter([pack_kept(0, (0, None))]), KEPT)
-        with SparkRecords(1) as records:
-            records.keep(kept, operator.add)
-            sizes = []
-            for _ in range(5):
-                records.advance(lambda record, _: (record, 1), operator.add)
-                sizes.append(len(records._kept._jdf.queryExecution().toString()))
-        frame.unpersist()
-        assert spark.conf.get(spark_records.ADAPTIVE) == "true"
-    finally:
-        spark.conf.set(spark_records.ADAPTIVE, "false")
-    growth = np.diff(sizes)
-    assert growth.max() < 1.5 * growth.min()
+def test_what_spark_says_of_a_query_is_as_long_in_every_pass(spark, monkeypatch):
+    """A table made of that of the pass before would be described with all before it."""
+    sizes, real = [], spark_records.tree_of_sums
+
+    def measured(packets, *given):
+        sizes.append(len(packets._jdf.queryExecution().toString()))
+        return real(packets, *given)
+
+    monkeypatch.setattr(spark_records, "tree_of_sums", measured)
+    with kept_numbers(spark, 1) as records:
+        for _ in range(4):
+            records.advance(lambda record, _: (record, 1), operator.add)
+    assert max(sizes[1:]) - min(sizes[1:]) < 10  # numbers of expressions get longer
 
 
 def test_what_is_imported_is_left_out_of_garbage_collection_once():
@@ -159,6 +154,20 @@ def test_nothing_stays_on_workers_after_ctrl_c(number, seven, monkeypatch, spark
     with pytest.raises(KeyboardInterrupt):
         model.fit(scan(seven, "label", columns=["age", "city"], row_id="id", where="workers"))
     assert cached(spark) == before
+
+
+def kept_numbers(spark, n_parts):
+    """Records on Spark: one number in each of some partitions."""
+    records = SparkRecords(2)
+
+    def make(batches):
+        for batch in batches:
+            for k in batch["id"].to_pylist():
+                yield records.files.writer(k)(k)
+                yield pack(k, 1, k, kept=True)
+
+    records.keep(spark.range(0, n_parts, 1, n_parts).mapInArrow(make, KEPT), operator.add)
+    return records
 
 
 def cached(spark):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
+import socket
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache, reduce
 from typing import Any, TypeVar
 
@@ -14,7 +18,7 @@ from unnaive.table.fingerprint import ChangedRowsError
 T = TypeVar("T")
 
 PACKET = "part int, seen bigint, result binary"  # columns of a packet, in the words of SQL
-KEPT = f"{PACKET}, kept binary"  # the same with a record and its state, which stay with the worker
+KEPT = f"{PACKET}, name string, kept binary"  # the same with a record that stays, and its name
 
 
 def tables(batches: Iterable[Any], n_rows: int, names: Sequence[str]) -> Iterator[Any]:
@@ -37,18 +41,19 @@ def pack(part: int, seen: int, *results: Any, kept: bool = False) -> Any:
     ``kept`` says whether it goes among packets of what is kept.
     """
     pickled: list[Any] = [pickle.dumps(result, protocol=5) for result in results] or [None]
-    return _batch([part], [seen], pickled, *([[None]] if kept else []))
+    return _batch([part], [seen], pickled, *([[None], [None]] if kept else []))
 
 
-def pack_kept(part: int, both: tuple[Any, Any]) -> Any:
-    """A batch of one row: a record and its state, which are no result."""
-    return _batch([part], [0], [None], [pickle.dumps(both, protocol=5)])
+def pack_kept(part: int, content: bytes, name: str | None = None) -> Any:
+    """A batch of one row: a record, which is no result, or rows on their way to one."""
+    return _batch([part], [0], [None], [name], [content])
 
 
 def _batch(*columns: Any) -> Any:
     import pyarrow as pa
 
-    names, kinds = ("part", "seen", "result", "kept"), (pa.int32(), pa.int64(), *2 * [pa.binary()])
+    names = ("part", "seen", "result", "name", "kept")
+    kinds = (pa.int32(), pa.int64(), pa.binary(), pa.string(), pa.binary())
     fields = list(zip(names, kinds, strict=True))[: len(columns)]
     return pa.record_batch(list(columns), schema=pa.schema(fields))
 
@@ -70,6 +75,7 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does with the packets of other tasks: one packet of all."""
 
     def visit(batches: Iterable[Any]) -> Iterator[Any]:
+        acknowledge()
         rows = [row for batch in batches for row in batch.to_pylist()]
         seen = sum(row["seen"] for row in rows)
         try:
@@ -80,6 +86,23 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
         spare_imports()
 
     return visit
+
+
+def acknowledge() -> None:
+    """Have this process say at once that it has received what is sent to it.
+
+    Java sends the function of a task, and waits with the first rows until it hears that the
+    function has come; the system says so after 40 ms, unless it has other things to send. Most
+    passes over few rows would take no longer than that.
+    """
+    option = getattr(socket, "TCP_QUICKACK", None)
+    if option is None:  # Linux has it
+        return
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(int(number)).st_mode):
+                with socket.socket(fileno=os.dup(int(number))) as connection:
+                    connection.setsockopt(socket.IPPROTO_TCP, option, 1)
 
 
 def spare_imports() -> None:
