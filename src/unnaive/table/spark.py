@@ -129,7 +129,7 @@ class SparkSource(PassSource):
             _warn_of_order()
         frame = _numbered(self.frame, self.reader.columns)
         with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
-            records: SparkRecords[R] = SparkRecords(TASKS * cores(frame))
+            records: SparkRecords[R] = SparkRecords(cores(frame))
             records.hook = self._worker_hook
             visit = _visitor(self.reader, fn, counts, add, records.files)
             packets = frame.mapInArrow(visit, KEPT)

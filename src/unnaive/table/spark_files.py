@@ -15,6 +15,7 @@ import pickle
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -60,16 +61,20 @@ class RecordFiles:
 
         def write_record(record: Any) -> Any:
             name, content = f"{part}-{next(numbers)}-{own}", dump(record)
-            self.write(part, name, content)
+            self.write_record(part, name, content)
             return pack_kept(part, content, name)
 
         return write_record
 
+    def write_record(self, part: int, name: str, content: Any) -> None:
+        """Write a record's file."""
+        self.place(part).mkdir(exist_ok=True)
+        self.write(part, name, content)
+
     def write(self, part: int, name: str, content: Any) -> None:
-        """Write a file."""
+        """Write a file beside those of records."""
         place = self.place(part)
         try:
-            place.mkdir(exist_ok=True)
             write_mapped(place / name, content)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -133,7 +138,7 @@ class States:
         """The same of a record whose packet is here; what is missing is made again."""
         place = self.files.place(part)
         if not (place / name).exists():
-            self.files.write(part, name, content)
+            self.files.write_record(part, name, content)
         record, state, n_done = read_mapped(place / name), None, 0
         for k, number in reversed(list(enumerate(self.numbers, 1))):
             path = place / _state_name(name, number)
@@ -148,8 +153,13 @@ class States:
         return record, state
 
     def advance(self, part: int, name: str, number: int, state: Any) -> None:
-        """Write a record's state after one more pass."""
-        self.files.write(part, _state_name(name, number), dump(state))
+        """Write a record's state after one more pass.
+
+        Where records have been removed meanwhile, by the end of the fit or by something else,
+        nothing is: should they be asked for, this is made again with them.
+        """
+        with suppress(FileNotFoundError):
+            self.files.write(part, _state_name(name, number), dump(state))
 
     def open_all(
         self, batches: Iterable[Any]

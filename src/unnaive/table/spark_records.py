@@ -9,7 +9,9 @@ again from the rows if it must, and states by the functions of all passes so far
 from __future__ import annotations
 
 import logging
+import math
 import pickle
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -25,22 +27,29 @@ from unnaive.table.packets import (
     unpack,
 )
 from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
-from unnaive.table.spark import tree_of_sums
+from unnaive.table.spark import TASKS, tree_of_sums
 from unnaive.table.spark_files import Found, RecordFiles, States, add_found, visitor
 from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
 T = TypeVar("T")
+SHORT = 1.0  # seconds of a pass
 MOST_GROUPS = 1024  # of rows that change places: every record has a part for each
 _log = logging.getLogger("unnaive")
 
 
 class SparkRecords(AwayRecords, Generic[R]):
-    """Records of partitions; ``tasks`` is how many visit them at a time."""
+    """Records of partitions.
 
-    def __init__(self, tasks: int) -> None:
+    Long passes have a few tasks for each core, so that all are busy until the end. Those that
+    follow a short one have one, because a task takes Spark longer than such a pass its share.
+    """
+
+    def __init__(self, n_cores: int) -> None:
         self.files = RecordFiles.new()
-        self._tasks = tasks
+        self._n_cores, self._tasks = n_cores, TASKS * n_cores
+        self._seconds = math.inf  # that the last pass took
+        self._visited: dict[int, Any] = {}  # names of records, by the number of tasks
         self._packets: Any = None
         self._names: Any = None
         self._steps: dict[int, bytes] = {}  # functions of passes that changed states, by number
@@ -54,6 +63,8 @@ class SparkRecords(AwayRecords, Generic[R]):
         self._packets = packets.persist(StorageLevel.DISK_ONLY)
         self._names = packets.select("part", "seen", "result", "name")
         self._names.persist(StorageLevel.MEMORY_AND_DISK)
+        names = self._names.select("part", "name")
+        self._visited = {n: names.coalesce(n) for n in (self._n_cores, self._tasks)}
         try:
             results = self._names.select("part", "seen", "result").coalesce(self._tasks)
             return tree_of_sums(results.mapInArrow(adder(add), PACKET), self._tasks, add)
@@ -91,7 +102,10 @@ class SparkRecords(AwayRecords, Generic[R]):
                 yield from found[0]
 
     def regroup(self, place: Place, make: Make, select: Select = whole_record) -> SparkRecords[Any]:
-        new, packets = SparkRecords[Any](self._tasks), self._packets.select("part", "name", "kept")
+        new, packets = (
+            SparkRecords[Any](self._n_cores),
+            self._packets.select("part", "name", "kept"),
+        )
         with self._log_pass("moving rows", (place, make, select)):
             n_records = self._names.where("name is not null").count()
             n = min(max(self._tasks, n_records), MOST_GROUPS)
@@ -122,15 +136,17 @@ class SparkRecords(AwayRecords, Generic[R]):
         self, fn: Callable[..., Any], add: Callable[[T, T], T], number: int | None = None
     ) -> T:
         """The sum of a function's results for all records."""
-        call, names = _dumps((fn, add)), self._names.select("part", "name").coalesce(self._tasks)
-        packets = names.mapInArrow(visitor(self._states(2), call, number), PACKET)
-        ((results, lost),), _ = tree_of_sums(packets, self._tasks, add_found(add))
+        start, call = time.perf_counter(), _dumps((fn, add))
+        tasks = self._n_cores if self._seconds < SHORT else self._tasks
+        packets = self._visited[tasks].mapInArrow(visitor(self._states(2), call, number), PACKET)
+        ((results, lost),), _ = tree_of_sums(packets, tasks, add_found(add))
         if lost:
             restored = self._restored(call, lost, number)
             results = [*results, *(result for some, _ in restored for result in some)]
         (total,) = sum_of(results, add)
         if number is not None:
             self._steps[number] = call
+        self._seconds = time.perf_counter() - start
         return total
 
     def _restored(self, call: bytes, lost: list[int], number: int | None = None) -> list[Found]:
