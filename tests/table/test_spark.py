@@ -157,6 +157,26 @@ def test_files_of_records_and_states_that_are_lost_are_made_again(
     assert not left()
 
 
+def test_partitions_that_spark_has_lost_are_made_again_as_they_were(
+    table, spark, monkeypatch, left
+):
+    """There are more partitions than tasks, in which some come together."""
+    real, passes = SparkRecords._visit, []
+
+    def losing(self, *given):
+        passes.append(given)
+        if len(passes) == 3:
+            self._names.unpersist(blocking=True)
+            self._packets.unpersist(blocking=True)
+        return real(self, *given)
+
+    monkeypatch.setattr(SparkRecords, "_visit", losing)
+    frame = parted(spark, table, 20)
+    assert_same_model(*both(QUICK[0], table, frame, weight="weight", where="workers"))
+    assert len(passes) > 4
+    assert not left()
+
+
 def test_records_come_in_their_order_and_lost_ones_among_them(spark, left, record_files):
     with kept_numbers(spark, 5) as records:
         assert records.advance(lambda record, _: (10 * record, record), operator.add) == 10
@@ -236,7 +256,7 @@ class Numbers:
 
 def kept_numbers(spark, n_parts):
     """Records on Spark: one number in each of some partitions."""
-    records = SparkRecords(1)
+    records = SparkRecords(8)
 
     def make(batches):
         for batch in batches:

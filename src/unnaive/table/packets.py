@@ -77,12 +77,12 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def visit(batches: Iterable[Any]) -> Iterator[Any]:
         acknowledge()
         rows = [row for batch in batches for row in batch.to_pylist()]
-        seen = sum(row["seen"] for row in rows)
+        part, seen = max((row["part"] for row in rows), default=0), sum(row["seen"] for row in rows)
         try:
             results: list[T] = [unpack(row["result"]) for row in rows if row["result"]]
-            yield pack(0, seen, *sum_of(results, add))
+            yield pack(part, seen, *sum_of(results, add))
         except (ValueError, TypeError, ChangedRowsError) as error:
-            yield pack(0, seen, error)
+            yield pack(part, seen, error)
         spare_imports()
 
     return visit

@@ -127,9 +127,10 @@ class SparkSource(PassSource):
             return None
         if self.reader.row_id is None:
             _warn_of_order()
-        frame = _numbered(self.frame, self.reader.columns)
+        tasks = TASKS * cores(self.frame)
+        frame = _numbered(self.frame, self.reader.columns).coalesce(tasks)
         with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
-            records: SparkRecords[R] = SparkRecords(cores(frame))
+            records: SparkRecords[R] = SparkRecords(tasks)
             records.hook = self._worker_hook
             visit = _visitor(self.reader, fn, counts, add, records.files)
             packets = frame.mapInArrow(visit, KEPT)

@@ -203,6 +203,7 @@ def visitor(
         fn, add = pickle.loads(call)
         total: list[Any] = []
         lost: list[int] = []
+        part = 0
         for part, records in states.open_all(batches):
             results: list[Any] = []
             for name, both in records:
@@ -221,7 +222,7 @@ def visitor(
             else:
                 total = sum_of([*total, *results], add)
         if total or lost:
-            yield pack(0, 0, (total, lost))
+            yield pack(part, 0, (total, lost))
         spare_imports()
 
     return visit

@@ -9,9 +9,7 @@ again from the rows if it must, and states by the functions of all passes so far
 from __future__ import annotations
 
 import logging
-import math
 import pickle
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -27,33 +25,32 @@ from unnaive.table.packets import (
     unpack,
 )
 from unnaive.table.records import AwayRecords, Make, Place, Select, part_rows, whole_record
-from unnaive.table.spark import TASKS, tree_of_sums
+from unnaive.table.spark import tree_of_sums
 from unnaive.table.spark_files import Found, RecordFiles, States, add_found, visitor
 from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
 T = TypeVar("T")
-SHORT = 1.0  # seconds of a pass
 MOST_GROUPS = 1024  # of rows that change places: every record has a part for each
 _log = logging.getLogger("unnaive")
 
 
 class SparkRecords(AwayRecords, Generic[R]):
-    """Records of partitions.
+    """Records of partitions, of which there are at most ``tasks``.
 
-    Long passes have a few tasks for each core, so that all are busy until the end. Those that
-    follow a short one have one, because a task takes Spark longer than such a pass its share.
+    A pass has one task for each of them, which Spark sends to the executor that has its files.
+    Were several put together in one, Spark would look for their machine only; and should a part of
+    a table be made again in such a task, it would not know which partition that was.
     """
 
-    def __init__(self, n_cores: int) -> None:
+    def __init__(self, tasks: int) -> None:
         self.files = RecordFiles.new()
-        self._n_cores, self._tasks = n_cores, TASKS * n_cores
-        self._seconds = math.inf  # that the last pass took
-        self._visited: dict[int, Any] = {}  # names of records, by the number of tasks
+        self._tasks = tasks
         self._packets: Any = None
         self._names: Any = None
         self._steps: dict[int, bytes] = {}  # functions of passes that changed states, by number
         self._n_begun = 0
+        self._earlier: SparkRecords[Any] | None = None  # whose rows these are
 
     def keep(self, packets: Any, add: Callable[[T, T], T]) -> tuple[list[T], int]:
         """Keep the records in these packets; the sum of the results there, and rows seen."""
@@ -63,10 +60,8 @@ class SparkRecords(AwayRecords, Generic[R]):
         self._packets = packets.persist(StorageLevel.DISK_ONLY)
         self._names = packets.select("part", "seen", "result", "name")
         self._names.persist(StorageLevel.MEMORY_AND_DISK)
-        names = self._names.select("part", "name")
-        self._visited = {n: names.coalesce(n) for n in (self._n_cores, self._tasks)}
         try:
-            results = self._names.select("part", "seen", "result").coalesce(self._tasks)
+            results = self._names.select("part", "seen", "result")
             return tree_of_sums(results.mapInArrow(adder(add), PACKET), self._tasks, add)
         except BaseException:
             self.release()
@@ -102,29 +97,37 @@ class SparkRecords(AwayRecords, Generic[R]):
                 yield from found[0]
 
     def regroup(self, place: Place, make: Make, select: Select = whole_record) -> SparkRecords[Any]:
-        new, packets = (
-            SparkRecords[Any](self._n_cores),
-            self._packets.select("part", "name", "kept"),
-        )
+        new = SparkRecords[Any](self._tasks)
+        packets = self._packets.select("part", "name", "kept")
         with self._log_pass("moving rows", (place, make, select)):
             n_records = self._names.where("name is not null").count()
             n = min(max(self._tasks, n_records), MOST_GROUPS)
             parts = packets.mapInArrow(_parter(self._states(), place, select, n), KEPT)
-            parts = parts.select("part", "kept").repartition(n, "part")
+            parts = parts.select("part", "kept").repartition(min(n, self._tasks), "part")
             new.keep(parts.mapInArrow(_gatherer(new.files, make), KEPT), int.__add__)
         new._succeed(self)
+        new._earlier = self
         return new
 
     def release(self) -> None:
-        """Forget the records; files on executors that are not asked are removed with them."""
+        """Forget the records; files of executors that have gone are removed with these."""
         packets, names, self._packets, self._names = self._packets, self._names, None, None
         if packets is None:
             return
+        self._steps.clear()
         with suppress(Exception):  # a session that has ended has forgotten them
             names.unpersist()
             packets.unpersist()
             tasks = packets.sparkSession.range(0, self._tasks, 1, self._tasks)
-            tasks.mapInArrow(_remover(self.files), "id long").collect()
+            tasks.mapInArrow(_remover(self._old_files()), "id long").collect()
+
+    def _old_files(self) -> list[RecordFiles]:
+        """Files that nobody needs, also of the released records that these were made of: Spark may
+        have made some of them again, to make these again.
+        """
+        if self._packets is not None:
+            return []
+        return [self.files, *([] if self._earlier is None else self._earlier._old_files())]
 
     def _states(self, n_last: int = 0) -> States:
         """The states as they are; given a number, to be found by the last so many passes."""
@@ -136,17 +139,16 @@ class SparkRecords(AwayRecords, Generic[R]):
         self, fn: Callable[..., Any], add: Callable[[T, T], T], number: int | None = None
     ) -> T:
         """The sum of a function's results for all records."""
-        start, call = time.perf_counter(), _dumps((fn, add))
-        tasks = self._n_cores if self._seconds < SHORT else self._tasks
-        packets = self._visited[tasks].mapInArrow(visitor(self._states(2), call, number), PACKET)
-        ((results, lost),), _ = tree_of_sums(packets, tasks, add_found(add))
+        call = _dumps((fn, add))
+        names = self._names.select("part", "name")
+        packets = names.mapInArrow(visitor(self._states(2), call, number), PACKET)
+        ((results, lost),), _ = tree_of_sums(packets, self._tasks, add_found(add))
         if lost:
             restored = self._restored(call, lost, number)
             results = [*results, *(result for some, _ in restored for result in some)]
         (total,) = sum_of(results, add)
         if number is not None:
             self._steps[number] = call
-        self._seconds = time.perf_counter() - start
         return total
 
     def _restored(self, call: bytes, lost: list[int], number: int | None = None) -> list[Found]:
@@ -195,12 +197,13 @@ def _gatherer(files: RecordFiles, make: Make) -> Callable[[Iterable[Any]], Itera
     return gather
 
 
-def _remover(files: RecordFiles) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _remover(files: list[RecordFiles]) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does when records are done with."""
 
     def remove(batches: Iterable[Any]) -> Iterator[Any]:
         acknowledge()
-        files.remove()
+        for some in files:
+            some.remove()
         yield from batches
 
     return remove
