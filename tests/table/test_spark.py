@@ -6,6 +6,7 @@ import datetime
 import gc
 import operator
 import os
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -209,6 +210,21 @@ def test_what_spark_says_of_a_query_is_as_long_in_every_pass(spark, monkeypatch)
     assert max(sizes[1:]) - min(sizes[1:]) < 10  # numbers of expressions get longer
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="Linux has it")
+def test_what_java_sends_is_acknowledged_at_once_and_connections_stay_open():
+    option = (socket.IPPROTO_TCP, getattr(socket, "TCP_QUICKACK", 0))
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as mine,
+        server.accept()[0] as other,
+    ):
+        mine.setsockopt(*option, 0)
+        packets.acknowledge()
+        assert mine.getsockopt(*option)
+        mine.sendall(b"a")
+        assert other.recv(1) == b"a"
+
+
 def test_what_is_imported_is_left_out_of_garbage_collection_once():
     packets._freeze.cache_clear()
     gc.unfreeze()
@@ -256,7 +272,7 @@ class Numbers:
 
 def kept_numbers(spark, n_parts):
     """Records on Spark: one number in each of some partitions."""
-    records = SparkRecords(8)
+    records = SparkRecords(9)  # whose sums take two steps
 
     def make(batches):
         for batch in batches:

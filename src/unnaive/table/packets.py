@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, reduce
+from pathlib import Path
 from typing import Any, TypeVar
 
 from unnaive.table.fingerprint import ChangedRowsError
@@ -89,19 +90,20 @@ def adder(add: Callable[[T, T], T]) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def acknowledge() -> None:
-    """Have this process say at once that it has received what is sent to it.
+    """Acknowledge at once what has been sent to this process, a Python worker of Spark (on Linux).
 
-    Java sends the function of a task, and waits with the first rows until it hears that the
-    function has come; the system says so after 40 ms, unless it has other things to send. Most
-    passes over few rows would take no longer than that.
+    Java sends the function of a task, and its system holds the first rows back until that is
+    acknowledged; which this one does after 40 ms, unless it has something to send (Nagle's
+    algorithm and delayed acknowledgements). A pass over few rows takes no longer than that.
     """
-    option = getattr(socket, "TCP_QUICKACK", None)
-    if option is None:  # Linux has it
+    option, open_files = getattr(socket, "TCP_QUICKACK", None), Path("/proc/self/fd")
+    if option is None or not open_files.exists():
         return
-    for number in os.listdir("/proc/self/fd"):
-        with suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(int(number)).st_mode):
-                with socket.socket(fileno=os.dup(int(number))) as connection:
+    for file in open_files.iterdir():
+        with suppress(OSError):  # closed meanwhile, or no connection of this kind
+            number = int(file.name)
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                with socket.socket(fileno=os.dup(number)) as connection:
                     connection.setsockopt(socket.IPPROTO_TCP, option, 1)
 
 
