@@ -48,6 +48,7 @@ class SparkRecords(AwayRecords, Generic[R]):
         self._tasks = tasks
         self._packets: Any = None
         self._names: Any = None
+        self._visited: Any = None
         self._steps: dict[int, bytes] = {}  # functions of passes that changed states, by number
         self._n_begun = 0
         self._earlier: SparkRecords[Any] | None = None  # whose rows these are
@@ -60,6 +61,7 @@ class SparkRecords(AwayRecords, Generic[R]):
         self._packets = packets.persist(StorageLevel.DISK_ONLY)
         self._names = packets.select("part", "seen", "result", "name")
         self._names.persist(StorageLevel.MEMORY_AND_DISK)
+        self._visited = self._names.select("part", "name")
         try:
             results = self._names.select("part", "seen", "result")
             return tree_of_sums(results.mapInArrow(adder(add), PACKET), self._tasks, add)
@@ -90,7 +92,7 @@ class SparkRecords(AwayRecords, Generic[R]):
     def each(self, fn: Callable[[R, Any], T]) -> Iterator[T]:
         call = _dumps((fn, None))
         visit = visitor(self._states(2), call)
-        packets = self._names.select("part", "name").mapInArrow(visit, PACKET)
+        packets = self._visited.mapInArrow(visit, PACKET)
         for row in packets.toLocalIterator(prefetchPartitions=True):
             results, lost = unpack(row.result)
             for found in self._restored(call, lost) if lost else [(results, lost)]:
@@ -111,7 +113,8 @@ class SparkRecords(AwayRecords, Generic[R]):
 
     def release(self) -> None:
         """Forget the records; files of executors that have gone are removed with these."""
-        packets, names, self._packets, self._names = self._packets, self._names, None, None
+        packets, names = self._packets, self._names
+        self._packets = self._names = self._visited = None
         if packets is None:
             return
         self._steps.clear()
@@ -140,8 +143,7 @@ class SparkRecords(AwayRecords, Generic[R]):
     ) -> T:
         """The sum of a function's results for all records."""
         call = _dumps((fn, add))
-        names = self._names.select("part", "name")
-        packets = names.mapInArrow(visitor(self._states(2), call, number), PACKET)
+        packets = self._visited.mapInArrow(visitor(self._states(2), call, number), PACKET)
         ((results, lost),), _ = tree_of_sums(packets, self._tasks, add_found(add))
         if lost:
             restored = self._restored(call, lost, number)
