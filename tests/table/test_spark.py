@@ -44,7 +44,7 @@ from unnaive import (
 from unnaive.table import packets, spark_records
 from unnaive.table.packets import KEPT, pack
 from unnaive.table.records import as_they_are
-from unnaive.table.spark import SparkSource
+from unnaive.table.spark import SparkSource, open_scan
 from unnaive.table.spark_records import SparkRecords
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
@@ -384,6 +384,18 @@ def test_without_row_ids_a_warning_says_what_is_not_promised(table, seven):
         tree = NBTreeClassifier(random_state=0).fit(own)
     assert set(tree.classes_) == set(table["label"].to_pylist())
     NaiveBayesClassifier().fit(own)  # chooses nothing at random, and warns of nothing
+
+
+@pytest.mark.filterwarnings("ignore:Spark's rows have no order")
+def test_without_row_ids_no_two_rows_of_many_partitions_share_a_number(spark):
+    frame = spark.range(0, 60, 1, 20).selectExpr("cast(id as double) as x", "'a' as y")
+    source = open_scan(scan(frame, "y", where="workers"), "from_dtype", None, None)
+    records, starts = source.keep_away(
+        lambda block: (block.n_rows, [(block.first_row, block.n_rows)]), list.__add__
+    )
+    with records:
+        rows = [first + k for first, n_rows in starts for k in range(n_rows)]
+        assert len(set(rows)) == len(rows) == records.reduce(lambda n, _: n, operator.add) == 60
 
 
 @pytest.mark.parametrize("method", ["reduce", "each"])
