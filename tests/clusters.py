@@ -31,7 +31,7 @@ PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # un
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
 # Models whose rows stay on workers, in few rounds; some of them in very few passes.
 QUICK = [
-    BoostedNaiveBayesClassifier(n_estimators=4, calibration="none"),
+    BoostedNaiveBayesClassifier(n_estimators=6, calibration="none"),
     BaggedNaiveBayesClassifier(n_estimators=9, oob_score=True, calibration="none", random_state=0),
     HierarchicalMixtureClassifier(
         layers=(2,), n_sweeps=3, training="batch", calibration="none", random_state=0

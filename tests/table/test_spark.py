@@ -5,15 +5,21 @@ from __future__ import annotations
 import datetime
 import gc
 import operator
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
+from clusters import KILLED as ALL_KILLED
 from clusters import (
-    GROWN,
     QUICK,
-    QUICK_C45,
+    SAMPLED,
     awkward_table,
     dies_once,
     features,
@@ -36,8 +42,9 @@ from unnaive import (
     scan,
 )
 from unnaive.table import packets, spark_records
-from unnaive.table.packets import KEPT, pack_kept
-from unnaive.table.spark import SparkSource
+from unnaive.table.packets import KEPT, pack
+from unnaive.table.records import as_they_are
+from unnaive.table.spark import SparkSource, open_scan
 from unnaive.table.spark_records import SparkRecords
 
 # One of each family: passes are jobs of their own, and how a model counts is not Spark's matter.
@@ -52,6 +59,15 @@ FAMILIES = [
     clone(CHOOSERS[1]).set_params(estimators=["nb"], cv=2),
     CLUSTERERS[0],
 ]
+
+
+# Models that lose a Python worker on Spark, whose pass it is, and which one of its kind.
+KILLED = [case for case in ALL_KILLED if case[0] is not SAMPLED]
+KILLED_IDS = ["third pass of boosting", "step of EM", "level of C4.5", "middle of a level"]
+# Models whose files are all removed before a pass: of boosting with states, of EM with rows that
+# have moved.
+LOST = [(QUICK[0], "advance", 4), (QUICK[3], "reduce", 4)]
+LOST_IDS = ["boosting", "EM"]
 
 
 def parted(spark, table, n_parts):
@@ -79,50 +95,134 @@ def seven(spark, table):
     return parted(spark, table, 7).cache()
 
 
+@pytest.fixture(scope="module")
+def record_files(spark):
+    """What finds the files of records and states, which are on this machine."""
+
+    def folders(batches):
+        yield from batches
+        yield pa.record_batch({"folders": [os.environ["SPARK_LOCAL_DIRS"]]})
+
+    (row,) = spark.range(0).coalesce(1).mapInArrow(folders, "folders string").collect()
+    return lambda: [
+        path for root in row.folders.split(",") for path in Path(root).glob("unnaive-*/*")
+    ]
+
+
+@pytest.fixture
+def left(spark, seven, record_files):
+    """What finds tables that Spark keeps, and files, that were not there before."""
+    seven.count()
+    tables = spark.sparkContext._jsc.getPersistentRDDs
+    before = tables().size()
+    return lambda: [*record_files(), *range(before, tables().size())]
+
+
 @pytest.mark.parametrize("estimator", FAMILIES, ids=repr)
 def test_every_family_equals_that_of_memory(estimator, table, seven):
     assert_same_model(*both(estimator, table, seven))
 
 
-def test_rows_that_stay_on_workers_and_a_python_worker_killed_in_the_third_pass(
-    table, seven, monkeypatch, tmp_path, spark
+@pytest.mark.parametrize(("estimator", "method", "number"), KILLED, ids=KILLED_IDS)
+def test_a_python_worker_killed_in_a_later_pass_loses_nothing(
+    estimator, method, number, table, seven, monkeypatch, tmp_path, left
 ):
-    seven.count()
-    before = cached(spark)
+    """Rows stay on workers; of EM equal ones, and of trees those of small nodes, come together."""
+    few_are_many(monkeypatch)
     monkeypatch.setattr(SparkSource, "each", no_rows_come(SparkSource.each))
     with monkeypatch.context() as patched:
-        marker = kill_once(patched, SparkRecords, "advance", 3, tmp_path)
-        assert_same_model(*both(QUICK[0], table, seven, weight="weight", where="workers"))
+        marker = kill_once(patched, SparkRecords, method, number, tmp_path)
+        assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
     assert marker.exists()
-    # Equal rows come together by a shuffle of Spark's own; what else there is, Dask has too.
-    assert_same_model(*both(QUICK[3], table, seven, weight="weight", where="workers"))
-    # So do the rows of small nodes.
+    assert not left()
+
+
+@pytest.mark.parametrize(("estimator", "method", "number"), LOST, ids=LOST_IDS)
+def test_files_of_records_and_states_that_are_lost_are_made_again(
+    estimator, method, number, table, seven, monkeypatch, left, record_files
+):
     few_are_many(monkeypatch)
-    shallow = clone(QUICK_C45).set_params(max_depth=2)
-    assert_same_model(*both(shallow, table, seven, weight="weight", where="workers"))
-    stump = clone(GROWN[1]).set_params(max_depth=1)
-    assert_same_model(*both(stump, table, seven, weight="weight", where="workers"))
-    assert cached(spark) == before
+    real, passes = getattr(SparkRecords, method), []
+
+    def losing(self, *given):
+        passes.append(record_files())
+        if len(passes) == number:
+            for path in passes[-1]:
+                path.unlink()
+        return real(self, *given)
+
+    monkeypatch.setattr(SparkRecords, method, losing)
+    assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
+    assert passes[number - 1]
+    assert len(passes) > number
+    assert not left()
 
 
-def test_what_spark_says_of_a_query_grows_by_as_much_in_every_pass(spark):
-    """Plans that adapt themselves, as Spark's do unless told otherwise, would double it."""
-    spark.conf.set(spark_records.ADAPTIVE, "true")
-    try:
-        frame = spark.range(8).repartition(2).cache()  # by a plan that adapts itself
-        kept = frame.mapInArrow(lambda _: iter([pack_kept(0, (0, None))]), KEPT)
-        with SparkRecords(1) as records:
-            records.keep(kept, operator.add)
-            sizes = []
-            for _ in range(5):
-                records.advance(lambda record, _: (record, 1), operator.add)
-                sizes.append(len(records._kept._jdf.queryExecution().toString()))
-        frame.unpersist()
-        assert spark.conf.get(spark_records.ADAPTIVE) == "true"
-    finally:
-        spark.conf.set(spark_records.ADAPTIVE, "false")
-    growth = np.diff(sizes)
-    assert growth.max() < 1.5 * growth.min()
+def test_partitions_that_spark_has_lost_are_made_again_as_they_were(
+    table, spark, monkeypatch, left
+):
+    """There are more partitions than tasks, in which some come together."""
+    real, passes = SparkRecords._visit, []
+
+    def losing(self, *given):
+        passes.append(given)
+        if len(passes) == 3:
+            self._names.unpersist(blocking=True)
+            self._packets.unpersist(blocking=True)
+        return real(self, *given)
+
+    monkeypatch.setattr(SparkRecords, "_visit", losing)
+    frame = parted(spark, table, 20)
+    assert_same_model(*both(QUICK[0], table, frame, weight="weight", where="workers"))
+    assert len(passes) > 4
+    assert not left()
+
+
+def test_records_come_in_their_order_and_lost_ones_among_them(spark, left, record_files):
+    with kept_numbers(spark, 5) as records:
+        assert records.advance(lambda record, _: (10 * record, record), operator.add) == 10
+        assert list(records.each(lambda *both: both)) == [(k, 10 * k) for k in range(5)]
+        for path in record_files():
+            if path.name.startswith(("1-", "4-")):
+                path.unlink()
+        assert list(records.each(lambda *both: both)) == [(k, 10 * k) for k in range(5)]
+        for path in record_files():
+            path.unlink()
+        place = np.arange(5, dtype=np.uint64) << np.uint64(61)
+        with records.regroup(lambda rows: place[rows.number], as_they_are, Numbers) as moved:
+            sums = [rows.state.sum() for rows in moved.each(lambda rows, _: rows)]
+            assert sum(sums) == 100
+    assert not left()
+
+
+def test_what_spark_says_of_a_query_is_as_long_in_every_pass(spark, monkeypatch):
+    """A table made of that of the pass before would be described with all before it."""
+    sizes, real = [], spark_records.tree_of_sums
+
+    def measured(packets, *given):
+        sizes.append(len(packets._jdf.queryExecution().toString()))
+        return real(packets, *given)
+
+    monkeypatch.setattr(spark_records, "tree_of_sums", measured)
+    with kept_numbers(spark, 1) as records:
+        for _ in range(4):
+            records.advance(lambda record, _: (record, 1), operator.add)
+    assert max(sizes[1:]) - min(sizes[1:]) < 10  # numbers of expressions get longer
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="Linux has it")
+def test_what_java_sends_is_acknowledged_at_once_and_connections_stay_open():
+    option = (socket.IPPROTO_TCP, getattr(socket, "TCP_QUICKACK", 0))
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as mine,
+        server.accept()[0] as other,
+    ):
+        mine.setsockopt(*option, 0)
+        packets.acknowledge()
+        assert mine.getsockopt(*option)
+        mine.sendall(b"a")
+        assert other.recv(1) == b"a"
 
 
 def test_what_is_imported_is_left_out_of_garbage_collection_once():
@@ -138,32 +238,50 @@ def test_what_is_imported_is_left_out_of_garbage_collection_once():
         gc.unfreeze()
 
 
-def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, spark):
-    seven.count()
-    before = cached(spark)
+def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, left):
     monkeypatch.setattr("unnaive.models.boosted.Booster", None)
     own = scan(seven, "label", columns=["age", "city"], row_id="id", where="workers")
     with pytest.raises(TypeError, match="not callable"):
         clone(QUICK[0]).fit(own)
-    assert cached(spark) == before
+    assert not left()
 
 
 @pytest.mark.parametrize("number", [None, 3])  # in a callback, or waiting for so many a sum
-def test_nothing_stays_on_workers_after_ctrl_c(number, seven, monkeypatch, spark):
-    seven.count()
-    before, model = cached(spark), clone(QUICK[0])
+def test_nothing_stays_on_workers_after_ctrl_c(number, seven, monkeypatch, left):
+    model = clone(QUICK[0])
     if number is None:
         model.set_callbacks(Record(press_at_a_round))
     else:
         interrupt(monkeypatch, spark_records, "tree_of_sums", number)
     with pytest.raises(KeyboardInterrupt):
         model.fit(scan(seven, "label", columns=["age", "city"], row_id="id", where="workers"))
-    assert cached(spark) == before
+    assert not left()
 
 
-def cached(spark):
-    """How many tables Spark keeps."""
-    return spark.sparkContext._jsc.getPersistentRDDs().size()
+@dataclass
+class Numbers:
+    """A number and what is known of it, as rows that move."""
+
+    number: np.ndarray
+    state: np.ndarray
+    PER_ROW: ClassVar = {"number": 0, "state": 0}
+
+    def __post_init__(self):
+        self.number, self.state = np.atleast_1d(self.number), np.atleast_1d(self.state)
+
+
+def kept_numbers(spark, n_parts):
+    """Records on Spark: one number in each of some partitions."""
+    records = SparkRecords(9)  # whose sums take two steps
+
+    def make(batches):
+        for batch in batches:
+            for k in batch["id"].to_pylist():
+                yield records.files.writer(k)(k)
+                yield pack(k, 1, k, kept=True)
+
+    records.keep(spark.range(0, n_parts, 1, n_parts).mapInArrow(make, KEPT), operator.add)
+    return records
 
 
 @pytest.mark.parametrize("n_parts", [1, 20])
@@ -266,6 +384,18 @@ def test_without_row_ids_a_warning_says_what_is_not_promised(table, seven):
         tree = NBTreeClassifier(random_state=0).fit(own)
     assert set(tree.classes_) == set(table["label"].to_pylist())
     NaiveBayesClassifier().fit(own)  # chooses nothing at random, and warns of nothing
+
+
+@pytest.mark.filterwarnings("ignore:Spark's rows have no order")
+def test_without_row_ids_no_two_rows_of_many_partitions_share_a_number(spark):
+    frame = spark.range(0, 60, 1, 20).selectExpr("cast(id as double) as x", "'a' as y")
+    source = open_scan(scan(frame, "y", where="workers"), "from_dtype", None, None)
+    records, starts = source.keep_away(
+        lambda block: (block.n_rows, [(block.first_row, block.n_rows)]), list.__add__
+    )
+    with records:
+        rows = [first + k for first, n_rows in starts for k in range(n_rows)]
+        assert len(set(rows)) == len(rows) == records.reduce(lambda n, _: n, operator.add) == 60
 
 
 @pytest.mark.parametrize("method", ["reduce", "each"])

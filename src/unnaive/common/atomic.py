@@ -22,7 +22,7 @@ def remove_unfinished() -> None:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], durable: bool = True) -> Iterator[BinaryIO]:
     """A new file that takes the place of ``path`` once it is written and safe on disk.
 
     It is written beside its place under another name. Whatever stops the writing, an error or
@@ -34,6 +34,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     path : path
         Where the file shall be; a link is followed. A device such as ``/dev/null`` or a pipe is
         not replaced but written to, as it comes.
+    durable : bool, default=True
+        Whether to wait until the file is safe on disk. Nobody waits for files that are of no use
+        once the machine has stopped.
 
     Examples
     --------
@@ -56,7 +59,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with _opened(beside, place, path) as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         os.replace(beside, place)
     except BaseException:
         with suppress(OSError):
@@ -64,7 +68,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
     finally:
         _unfinished.discard(beside)
-    _keep_name(place.parent)
+    if durable:
+        _keep_name(place.parent)
 
 
 def takes_bytes(path: str | os.PathLike[str]) -> bool:

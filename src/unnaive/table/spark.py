@@ -16,9 +16,9 @@ from unnaive.table.packets import (
     KEPT,
     PACKET,
     Union,
+    acknowledge,
     adder,
     pack,
-    pack_kept,
     spare_imports,
     sum_of,
     tables,
@@ -29,6 +29,7 @@ from unnaive.table.records import Records, stays_away
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
+from unnaive.table.spark_files import RecordFiles
 from unnaive.table.storage import Storage
 
 R = TypeVar("R")
@@ -126,11 +127,13 @@ class SparkSource(PassSource):
             return None
         if self.reader.row_id is None:
             _warn_of_order()
-        frame = _numbered(self.frame, self.reader.columns)
+        tasks = TASKS * cores(self.frame)
+        frame = _numbered(self.frame, self.reader.columns).coalesce(tasks)
         with self.begin_pass(name) as progress, _partition_counts(progress, frame) as counts:
-            records: SparkRecords[R] = SparkRecords(TASKS * cores(frame))
+            records: SparkRecords[R] = SparkRecords(tasks)
             records.hook = self._worker_hook
-            packets = frame.mapInArrow(_visitor(self.reader, fn, counts, add, kept=True), KEPT)
+            visit = _visitor(self.reader, fn, counts, add, records.files)
+            packets = frame.mapInArrow(visit, KEPT)
             total, seen = records.keep(packets, add)
             if not total:
                 records.release()
@@ -178,32 +181,30 @@ def _visitor(
     fn: Callable[[Block], Any],
     counts: Any,
     add: Callable[[Any, Any], Any] | None = None,
-    kept: bool = False,
+    files: RecordFiles | None = None,
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does with its batches: the results of blocks, or their sum, and the rows seen.
 
-    With ``kept``, results come with records, which are kept.
+    With ``files``, results come with records, which are kept there.
     """
 
     def visit(batches: Iterable[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
 
+        acknowledge()
         context = TaskContext.get()
         assert context is not None
         part = context.partitionId()
         first = at = part << PART_BITS
         total: list[Any] = []
+        write = None if files is None else files.writer(part)
         try:
             for table in tables(batches, block_rows(len(reader.columns)), reader.columns):
                 block = reader.read(table, at)
                 at += len(table)
                 results: list[Any] = [] if block is None else [fn(block)]
-                if kept:
-                    yield from (
-                        pack_kept(part, (record, None))
-                        for record, _ in results
-                        if record is not None
-                    )
+                if write is not None:
+                    yield from (write(record) for record, _ in results if record is not None)
                     results = [result for _, result in results]
                 if add is None:
                     yield from (pack(part, 0, result) for result in results)
@@ -211,13 +212,13 @@ def _visitor(
                     total = sum_of([*total, *results], add)
             if counts is not None:
                 counts.add({part: (at - first, context.stageId())})
-            yield pack(part, at - first, *total, kept=kept)
+            yield pack(part, at - first, *total, kept=write is not None)
         except (
             ValueError,
             TypeError,
             ChangedRowsError,
         ) as error:  # the data are wrong, and will be the next time
-            yield pack(part, 0, type(error)(f"{error} [partition {part}]"), kept=kept)
+            yield pack(part, 0, type(error)(f"{error} [partition {part}]"), kept=write is not None)
         spare_imports()
 
     return visit
