@@ -26,6 +26,7 @@ from unnaive import (
 )
 from unnaive.answer import Calibrated, Pool
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
+from unnaive.models._calibration import RARE
 from unnaive.models._out_of_bag import FEW
 from unnaive.models.boosting import _as_fewer_rows
 from unnaive.models.ensemble.weights import GivenRows, RowWeights
@@ -187,15 +188,20 @@ def test_rows_are_judged_by_the_members_that_have_not_drawn_them():
 
 def test_bags_have_intercepts_by_rows_that_members_have_not_drawn():
     """What is missing of a class's rows is what pulls its intercept back: few rows say little."""
-    X, y = mixed_table(300)
-    X, y = X[(y != y[0]) | (np.arange(300) < 40)], y[(y != y[0]) | (np.arange(300) < 40)]
+    X, y = mixed_table(2400)
+    kept = (y != y[0]) | (np.arange(2400) % 4 > 0)
+    X, y = X[kept], y[kept]
     model = BaggedClassifier(GAUSSIAN, n_estimators=12, oob_score=True, random_state=0).fit(X, y)
     node = model.answer_.root
     assert isinstance(node, Calibrated)
     assert node.slope == pytest.approx(1.0, abs=1e-9)
-    each, rows = model.oob_decision_function_, np.array([(y == c).sum() for c in model.classes_])
+    judged = ~np.isnan(model.oob_decision_function_[:, 0])
+    each, y_judged = model.oob_decision_function_[judged], y[judged]
+    rows = np.array([(y_judged == c).sum() for c in model.classes_])
     missing = rows - softmax(np.log(each) + node.intercept, axis=1).sum(axis=0)
+    assert rows.min() >= RARE
     np.testing.assert_allclose(missing, FEW * node.intercept, atol=0.02)
+    assert np.abs(node.intercept).max() > 0.01
     plain = clone(model).set_params(calibration="none").fit(X, y)
     assert isinstance(plain.answer_.root, Pool)
 

@@ -20,6 +20,7 @@ from unnaive.answer.class_forest import ClassForest
 from unnaive.encode import Bins
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import branch_seeds, draw_poisson, lane, value_keys
+from unnaive.models._calibration import RARE
 from unnaive.models._out_of_bag import FEW
 from unnaive.table import open_table
 
@@ -158,14 +159,30 @@ def test_the_chosen_pseudo_rows_and_power_have_the_least_log_loss_out_of_bag():
 
 def test_intercepts_are_those_of_rows_out_of_bag():
     """At the minimum, what is missing of a class's rows is what pulls its intercept back."""
-    X, y = mixed_table(400)
-    X, y = X[(y != y[0]) | (np.arange(400) % 8 == 0)], y[(y != y[0]) | (np.arange(400) % 8 == 0)]
-    model = FOREST(n_estimators=60, oob_score=True, random_state=0).fit(X, y)
+    X, y = mixed_table(2400)
+    kept = (y != y[0]) | (np.arange(2400) % 4 > 0)
+    X, y = X[kept], y[kept]
+    model = FOREST(n_estimators=30, oob_score=True, random_state=0).fit(X, y)
     forest, each = model.forest_, model.oob_decision_function_
     rows = np.array([(y == label).sum() for label in model.classes_])
+    assert rows.min() >= RARE
     np.testing.assert_allclose(rows - each.sum(axis=0), FEW * forest.intercept, atol=0.02)
     assert np.abs(forest.intercept).max() > 0.01
-    assert FOREST(n_estimators=5, power=1.0).fit(X, y).forest_.intercept is None
+    assert FOREST(n_estimators=5, power=1.0).fit(X[:99], y[:99]).forest_.intercept is None
+
+
+def test_intercepts_of_rare_classes_are_those_of_all_trees():
+    """Trees out of bag find a class of few rows rarer; others keep what these say of them."""
+    X, y = mixed_table(2400)
+    kept = (y != y[0]) | (np.arange(2400) % 16 == 0)
+    X, y = X[kept], y[kept]
+    model = FOREST(n_estimators=30, oob_score=True, random_state=0).fit(X, y)
+    rows = np.array([(y == label).sum() for label in model.classes_])
+    rare, missing = rows < RARE, rows - model.oob_decision_function_.sum(axis=0)
+    assert rare.sum() == 1
+    share = model.predict_proba(X).sum(axis=0)[rare]
+    assert share == pytest.approx(rows[rare], rel=1e-3)
+    assert abs(missing[rare] - FEW * model.forest_.intercept[rare]) > 0.1
 
 
 def test_missing_unseen_and_unknown_values_take_a_side():

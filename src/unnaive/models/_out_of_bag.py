@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibrate import SHIFT_RIDGE, Calibration, fit_calibration
 from unnaive.common.checks import check_values
-from unnaive.models._calibration import take_logs
+from unnaive.models._calibration import JudgedRows, has_rare, take_logs
+from unnaive.models._row_draw import RowDraw, class_weights
 from unnaive.table.storage import stretches
 
 OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
@@ -52,6 +53,20 @@ def out_of_bag_accuracy(
     return math.fsum(right) / whole if whole else math.nan
 
 
+def rows_of_all(
+    places: NDArray[np.int64], groups: NDArray[Any], totals: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Which rows all members judge together, so that rare classes are as probable as frequent: some
+    of a large table, drawn by their places; none where no class is rare.
+    """
+    drawn = np.full(len(groups), has_rare(totals))
+    draw = RowDraw.of(len(groups), len(totals), totals) if drawn.any() else None
+    if draw is not None:
+        drawn[:] = False
+        drawn[draw.places(places, groups)] = True
+    return drawn
+
+
 def fit_out_of_bag(
     shares: NDArray[np.float64],
     groups: NDArray[Any],
@@ -64,11 +79,37 @@ def fit_out_of_bag(
     A ``slope`` that is known leaves intercepts to be learned, which stay near 0 for classes of few
     rows.
     """
-    judged = ~np.isnan(shares[:, 0])
-    logs, ridge = shares[judged], SHIFT_RIDGE if slope is None else FEW
-    take_logs(logs)
-    given = (logs, groups[judged], weight[judged], n_jobs)
+    rows, ridge = _judged_rows(shares, groups, weight), SHIFT_RIDGE if slope is None else FEW
+    given = (rows.scores, rows.groups, rows.weight, n_jobs)
     return fit_calibration(*given, slope=slope, shift_ridge=ridge)
+
+
+def match_by_all(
+    calibration: Calibration,
+    shares: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    n_jobs: int | None = None,
+) -> Calibration:
+    """A calibration with intercepts such that rare classes, as ``totals`` says, are as probable as
+    they are frequent by what all members say of rows together; NaN of rows that are not drawn.
+    """
+    rows, of_class = (
+        _judged_rows(shares, groups, weight),
+        class_weights(groups, weight, len(totals)),
+    )
+    return rows.weigh_classes(of_class).match_rare(calibration, totals, n_jobs)
+
+
+def _judged_rows(
+    shares: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64]
+) -> JudgedRows:
+    """Log probabilities of the rows that are judged."""
+    judged = ~np.isnan(shares[:, 0])
+    logs = shares[judged]
+    take_logs(logs)
+    return JudgedRows(logs, groups[judged], weight[judged])
 
 
 def warn_of_unjudged(shares: NDArray[np.float64], where: str, stacklevel: int) -> None:

@@ -20,7 +20,9 @@ from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
     fit_out_of_bag,
+    match_by_all,
     out_of_bag_accuracy,
+    rows_of_all,
     warn_of_unjudged,
 )
 from unnaive.models._seeding import draw_seed
@@ -165,10 +167,10 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         root: Node = Pool(tuple(nodes), names, every, no_shift, "arithmetic")
         self._drop_out_of_bag()
         if self.bootstrap and (self.oob_score or self.calibration != "none"):
-            judged = self._judge(members, bags, nodes)
+            judged, by_all = self._judge(members, bags, nodes)
             if self.oob_score:
                 self._score(members, judged)
-            root = self._calibrate(root, members, judged)
+            root = self._calibrate(root, members, judged, by_all)
         self._learn_answer(Answer(summary.schema, classes, root))
         return self
 
@@ -199,18 +201,33 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         progress.finish()
         return nodes
 
-    def _judge(self, members: Members, bags: Bags, nodes: list[Node]) -> NDArray[np.float64]:
-        """Mean answer for each row of the members that have not drawn it; NaN where all have."""
+    def _judge(
+        self, members: Members, bags: Bags, nodes: list[Node]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean answer for each row of the members that have not drawn it, NaN where all have; and
+        that of all members, for rows that say how probable rare classes are.
+        """
         out = np.stack([_bag(members, bags, k) == 0.0 for k in range(len(nodes))])
-        return members.mean_answers(nodes, out, self.n_jobs)
+        totals = members.shared.summary.counts.totals
+        drawn = rows_of_all(members.shared.places, members.groups, totals)
+        every = np.broadcast_to(drawn & (self.calibration != "none"), out.shape)
+        judged, by_all = members.mean_answers(nodes, (out, every), self.n_jobs)
+        return judged, by_all
 
-    def _calibrate(self, root: Node, members: Members, judged: NDArray[np.float64]) -> Node:
+    def _calibrate(
+        self,
+        root: Node,
+        members: Members,
+        judged: NDArray[np.float64],
+        by_all: NDArray[np.float64],
+    ) -> Node:
         """The mean calibrated by the rows that some member has not drawn."""
         if self.calibration == "none" or np.isnan(judged[:, 0]).all():
             return root
         slope = None if self.calibration == "slope" else 1.0
-        rows = (judged, members.groups, members.weight)
-        return calibrated(root, fit_out_of_bag(*rows, slope, self.n_jobs))
+        rows, totals = (members.groups, members.weight), members.shared.summary.counts.totals
+        found = fit_out_of_bag(judged, *rows, slope, self.n_jobs)
+        return calibrated(root, match_by_all(found, by_all, *rows, totals, self.n_jobs))
 
     def _score(self, members: Members, judged: NDArray[np.float64]) -> None:
         """The share of rows that are judged rightly, and the answers in the order of the rows."""

@@ -24,12 +24,21 @@ from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
     fit_out_of_bag,
+    match_by_all,
     out_of_bag_accuracy,
+    rows_of_all,
     warn_of_unjudged,
 )
 from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import number_columns
-from unnaive.models.tree.forest import Bags, CodedTable, calibrate, code_table, grow_forest
+from unnaive.models.tree.forest import (
+    Bags,
+    CodedTable,
+    calibrate,
+    code_table,
+    grow_forest,
+    judged_by_all,
+)
 from unnaive.models.tree.forest_kernels import Limits
 from unnaive.table import Schema
 
@@ -201,7 +210,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         forest = grow_forest(table, coders, bags, limits, self.n_jobs, growing)
         growing.finish()
         self._drop_out_of_bag()
-        forest = self._calibrate(forest, table, bags)
+        forest = self._calibrate(forest, table, bags, summary.counts.totals)
         self._learn_answer(Answer(summary.schema, classes, forest))
         return self
 
@@ -212,7 +221,9 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         assert isinstance(forest, ClassForest)
         return forest
 
-    def _calibrate(self, forest: ClassForest, table: CodedTable, bags: Bags) -> ClassForest:
+    def _calibrate(
+        self, forest: ClassForest, table: CodedTable, bags: Bags, totals: NDArray[np.float64]
+    ) -> ClassForest:
         """The forest with its pseudo-rows, power and intercepts; rows judged out of bag are kept
         where that is asked for.
         """
@@ -231,13 +242,28 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
             judged = more if more.loss < judged.loss else judged
         forest = replace(forest, alpha=judged.alpha, power=judged.power)
         if power is None:
-            rows = (forest.calibrate(judged.shares), table.rows.groups, table.weight)
-            fitted = fit_out_of_bag(*rows, 1.0, self.n_jobs)
-            intercept = np.clip(fitted.intercept, -FARTHEST, FARTHEST)
+            intercept = self._intercepts(forest, table, forest.calibrate(judged.shares), totals)
             forest = replace(forest, intercept=intercept)
         if self.oob_score:
             self._judge(forest.calibrate(judged.shares), table)
         return forest
+
+    def _intercepts(
+        self,
+        forest: ClassForest,
+        table: CodedTable,
+        judged: NDArray[np.float64],
+        totals: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Intercepts by rows that are judged out of bag; of rare classes, as ``totals`` says, by
+        what the whole forest says of rows.
+        """
+        groups, weight = table.rows.groups, table.weight
+        found = fit_out_of_bag(judged, groups, weight, 1.0, self.n_jobs)
+        drawn = rows_of_all(np.arange(len(groups)), groups, totals)
+        by_all = judged_by_all(forest, table, drawn, self.n_jobs)
+        found = match_by_all(found, by_all, groups, weight, totals, self.n_jobs)
+        return np.clip(found.intercept, -FARTHEST, FARTHEST)
 
     def _judge(self, each: NDArray[np.float64], table: CodedTable) -> None:
         """Keep what trees say of rows that they have not drawn."""

@@ -15,7 +15,7 @@ from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import fold_probabilities, joint
 from unnaive.answer.predict import probabilities as probabilities_of
-from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_visited
+from unnaive.bayes.calibrate import Calibration, fit_visited
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.advice import silence
 from unnaive.common.sklearn_private import check_method_params
@@ -120,8 +120,7 @@ def calibrate_halves(
             model = clone(fitted).fit(learned.X, learned.pairs, **learned.params)
         judged.append(_judge_by(model, folded, other, n_jobs))
     slope = join_records(judged).fit(n_jobs).slope
-    all_rows = _judge_by(fitted, folded, rows, n_jobs)
-    return fit_calibration(all_rows.scores, all_rows.groups, all_rows.weight, n_jobs, slope)
+    return _judge_by(fitted, folded, rows, n_jobs).match_shares(n_jobs, slope)
 
 
 def _judge_by(model: Any, folded: Folded, rows: PairRows, n_jobs: int | None) -> JudgedRows:
