@@ -38,7 +38,8 @@ from unnaive.bayes.calibrate import (
 )
 from unnaive.estimator.registry import family
 from unnaive.models import _row_draw
-from unnaive.models._calibration import JudgedRows
+from unnaive.models._judged_rows import FEW, HELD, RARE, JudgedRows, match_rare
+from unnaive.table.records import MemoryRecords, whole_record
 
 FAMILY = family()
 MODELS = [
@@ -274,6 +275,52 @@ def test_base_rates_of_counted_rows_are_matched_by_the_definition():
     assert abs(single.intercept[0] - start.intercept[0]) < abs(
         part.intercept[0] - start.intercept[0]
     )
+
+
+def faint_rows(seed, n=3000):
+    """Scores of rows in most of which the two rare classes, of about 8 and 25 rows, are faint."""
+    rng = np.random.default_rng(seed)
+    groups = rng.choice(4, n, p=[8 / n, 25 / n, 0.4, 0.6 - 33 / n])
+    scores = rng.normal(0.0, 4.0, (n, 4)) - [12.0, 9.0, 0.0, 0.0]
+    scores[np.arange(n), groups] += 8.0
+    return JudgedRows(scores, groups, rng.integers(1, 3, n).astype(float))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_classes_are_matched_by_the_definition(seed):
+    """Though rows in which they are faint count as one, and farther ones not at all."""
+    rows = faint_rows(seed)
+    totals = np.bincount(rows.groups, rows.weight, 4)
+    rare, start = totals < RARE, Calibration(0.7, np.array([0.5, -0.5, 0.1, 0.2]))
+    assert rare.tolist() == [True, True, False, False]
+    z = start.slope * rows.scores + start.intercept
+    own = z[np.arange(len(z)), rows.groups]
+    ridge = HELD * np.maximum(FEW / totals[rare], 1.0) ** 3
+
+    def loss(shift):
+        moved = z + np.array([*shift, 0.0, 0.0])
+        gain = own + np.array([*shift, 0.0, 0.0])[rows.groups]
+        return rows.weight @ (logsumexp(moved, axis=1) - gain) + 0.5 * ridge @ shift**2
+
+    shift = minimize(loss, np.zeros(2), method="BFGS", options={"gtol": 1e-7}).x
+    found = rows.match_rare(start, totals)
+    np.testing.assert_allclose(found.intercept - start.intercept, [*shift, 0, 0], atol=1e-3)
+    shares = rows.weight @ softmax(start.slope * rows.scores + found.intercept, axis=1)
+    np.testing.assert_allclose(shares[:2], totals[:2], rtol=0.01)
+    kept = rows.rare_scores(start, totals)
+    assert len(kept.groups) < 0.5 * len(rows.groups)
+
+
+def test_rare_classes_know_neither_order_nor_parts_nor_threads():
+    rows = faint_rows(0)
+    totals = np.bincount(rows.groups, rows.weight, 4)
+    start, order = Calibration(0.7, np.zeros(4)), np.random.default_rng(0).permutation(3000)
+    whole = rows.match_rare(start, totals).intercept
+    for cuts in ([], [10, 1000]):
+        parts = [rows.take(part) for part in np.split(order, cuts)]
+        records = MemoryRecords(parts)
+        again = match_rare(records, whole_record, start, totals, n_jobs=2).intercept
+        np.testing.assert_array_equal(whole, again)
 
 
 @pytest.mark.parametrize("name", [*FAMILY])

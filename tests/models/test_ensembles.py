@@ -26,7 +26,9 @@ from unnaive import (
 )
 from unnaive.answer import Calibrated, Pool
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
-from unnaive.models._calibration import RARE
+from unnaive.models._judged_rows import (
+    RARE,
+)
 from unnaive.models._out_of_bag import FEW
 from unnaive.models.boosting import _as_fewer_rows
 from unnaive.models.ensemble.weights import GivenRows, RowWeights

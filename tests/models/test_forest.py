@@ -20,7 +20,9 @@ from unnaive.answer.class_forest import ClassForest
 from unnaive.encode import Bins
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import branch_seeds, draw_poisson, lane, value_keys
-from unnaive.models._calibration import RARE
+from unnaive.models._judged_rows import (
+    RARE,
+)
 from unnaive.models._out_of_bag import FEW
 from unnaive.table import open_table
 

@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibrate import SHIFT_RIDGE, Calibration, fit_calibration
 from unnaive.common.checks import check_values
-from unnaive.models._calibration import JudgedRows, has_rare, take_logs
+from unnaive.models._calibration import take_logs
+from unnaive.models._judged_rows import (
+    JudgedRows,
+    has_rare,
+)
 from unnaive.models._row_draw import RowDraw, class_weights
 from unnaive.table.storage import stretches
 

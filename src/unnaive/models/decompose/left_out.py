@@ -21,16 +21,15 @@ from unnaive.common.advice import silence
 from unnaive.common.sklearn_private import check_method_params
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._calibration import (
+from unnaive.models._calibration import replace_own, take_logs
+from unnaive.models._halves import draw_halves
+from unnaive.models._judged_rows import (
     CALIBRATING,
     JudgedRows,
     counted_rows,
     judged_visit,
     match_shares,
-    replace_own,
-    take_logs,
 )
-from unnaive.models._halves import draw_halves
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Block, Source
 from unnaive.table.picking import take_rows

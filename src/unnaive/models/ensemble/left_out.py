@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
 from unnaive.bayes.base_rates import mean_gradient
-from unnaive.bayes.calibrate import Calibration, Visit, fit_visited
+from unnaive.bayes.calibrate import Calibration, fit_visited
 from unnaive.bayes.calibrate_kernels import solve_positive
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
 from unnaive.counts.coded import CodedRows
-from unnaive.models._calibration import (
+from unnaive.models._calibration import replace_own, take_logs
+from unnaive.models._judged_rows import (
     CALIBRATING,
     JudgedRows,
     RowsOf,
     has_rare,
     judged_visit,
     match_rare,
-    replace_own,
+    match_shares,
     state_rows,
-    take_logs,
 )
 from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import class_scores, joined_logs
@@ -116,8 +116,8 @@ def judge_rounds(
     Each round is its scorer, the evidence for a row of each class that was not counted, and its
     vote. What rounds know of the rows is forgotten.
     """
-    visit = _visit_rounds(records, rounds, algorithm, n_jobs, draw)
-    return fit_visited(visit, len(rounds[0][0].log_prior), n_jobs)
+    rows_of = _judge_records(records, rounds, algorithm, n_jobs, draw)
+    return fit_visited(judged_visit(records, rows_of), len(rounds[0][0].log_prior), n_jobs)
 
 
 def match_votes(
@@ -136,32 +136,51 @@ def match_votes(
     if not has_rare(totals):
         given = (records, learning_rows, rounds[0][0], draws, n_jobs)
         return match_base_rates(calibration, *given)
-    visit = visit_counted(records, rounds, algorithm, n_jobs, draws[1])
-    return match_rare(visit, calibration, totals, n_jobs)
+    rows_of = judge_counted(records, rounds, algorithm, n_jobs, draws[1])
+    return match_rare(records, rows_of, calibration, totals, n_jobs)
 
 
-def visit_counted(
+def match_evidence(
+    records: Records[SplitRows],
+    scorer: Scorer,
+    draws: tuple[RowDraw | None, RowDraw | None],
+    totals: NDArray[np.float64],
+    n_jobs: int | None = None,
+) -> Calibration:
+    """Intercepts of evidence that is calibrated by the rows of the first draw: those of all classes
+    by rows of the second; where all rows calibrate, those of rare classes, as ``totals`` says.
+    """
+    as_it_is = Calibration(1.0, np.zeros(len(totals)))
+    if draws[0] is None and not has_rare(totals):
+        return as_it_is
+    rows_of = judge_counted(records, [(scorer, 1.0)], "real", n_jobs, draws[1])
+    if draws[0] is None:
+        return match_rare(records, rows_of, as_it_is, totals, n_jobs)
+    return match_shares(judged_visit(records, rows_of), 1.0, len(totals), n_jobs)
+
+
+def judge_counted(
     records: Records[SplitRows],
     rounds: Sequence[tuple[Scorer, float]],
     algorithm: str,
     n_jobs: int | None,
     draw: RowDraw | None,
-) -> Visit:
-    """How rows are visited that are judged by scorers and their votes that have counted them."""
+) -> RowsOf:
+    """The rows of records, judged by scorers and their votes that have counted them."""
     counted = [(scorer, scorer, vote) for scorer, vote in rounds]
-    return _visit_rounds(records, counted, algorithm, n_jobs, draw)
+    return _judge_records(records, counted, algorithm, n_jobs, draw)
 
 
-def _visit_rounds(
+def _judge_records(
     records: Records[SplitRows],
     rounds: Sequence[tuple[Scorer, Scorer, float]],
     algorithm: str,
     n_jobs: int | None,
     draw: RowDraw | None,
-) -> Visit:
+) -> RowsOf:
     step = partial(_judge, list(rounds), algorithm, records.storage, n_jobs, draw)
     drawn = records.advance(step, operator.add, CALIBRATING)
-    return judged_visit(records, partial(weigh_drawn, draw, drawn, state_rows))
+    return partial(weigh_drawn, draw, drawn, state_rows)
 
 
 def empty_rows(rows: CodedRows, n_classes: int, storage: Storage) -> JudgedRows:

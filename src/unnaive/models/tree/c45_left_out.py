@@ -21,12 +21,15 @@ from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.compile import kernel
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._calibration import JudgedRows, fit_away, take_logs
+from unnaive.models._calibration import fit_away, take_logs
 from unnaive.models._halves import (
     draw_halves,
     in_second_half,
     judge_by_other_half,
     n_half_models,
+)
+from unnaive.models._judged_rows import (
+    JudgedRows,
 )
 from unnaive.models.tree.c45 import C45Rules, grow_c45
 from unnaive.models.tree.classifier import Encoded, encode_block
