@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import SHIFT_RIDGE
+from unnaive.bayes.calibrate import SHIFT_RIDGE, find_doubts
 from unnaive.bayes.scoring import Scorer, TableTerm
 from unnaive.common.compile import kernel
 
@@ -47,8 +47,8 @@ def fit_values(
     Parameters
     ----------
     probable : array of shape (rows, classes)
-        Probabilities by a model that is calibrated by column and has not seen the row; overwritten
-        by what the shifts make of them.
+        Probabilities by a model that is calibrated by column and has not seen the row; they may be
+        overwritten.
     slots : array of shape (columns + 1, rows)
         0 in columns without evidence, and in the last line, which is for the prior.
     groups, weight : arrays of shape (rows,)
@@ -72,6 +72,9 @@ def fit_values(
     grain = 2.0 ** (math.frexp(1.1 * weight_of_all)[1] - _BITS)
     magic = (_MAGIC * min(grain, _COARSEST), _MAGIC * grain)
     starts = np.array([*first, 0], dtype=np.intp)
+    rows = find_doubts(probable, groups, weight)
+    probable, slots = probable[rows], np.take(slots, rows, axis=1)
+    groups, weight = groups[rows], weight[rows]
     given = (slots, groups, weight, starts, offsets, ridges, magic)
     for _ in range(_sweeps(probable.size * n_terms) if n_classes > 1 else 0):
         if improve_values(*given, probable, shifts) < CLOSE * weight_of_all:

@@ -38,6 +38,7 @@ from unnaive.table.kept import KeptBlock
 from unnaive.table.records import whole_record
 from unnaive.table.storage import join, join_records, stretches
 
+MOST = 2  # times so many rows than are taken are better read than left out
 PART = 1 << 19  # numbers of rows whose evidence is taken at a time: all at once would be held twice
 
 
@@ -100,10 +101,9 @@ def judge_left_out(
         return replace(join(source, judge, n_rows, CALIBRATING), storage=source.storage)
 
     def judge_some(block: Block) -> tuple[JudgedRows, NDArray[np.float64]]:
-        assert block.target is not None
-        groups = groups_of(labels, block.target)
-        weights = class_weights(groups, judge.weights(block, groups), n_classes)
-        return judge(block.take(draw.places(block.row_ids, groups))), weights
+        groups, weight = judge.known(block)
+        rows = draw.places(block.row_ids, groups)
+        return judge(block, rows), class_weights(groups, weight, n_classes)
 
     parts, weights = zip(*source.each(judge_some, CALIBRATING), strict=True)
     return join_records(parts).weigh_classes(np.sum(weights, axis=0))
@@ -143,10 +143,13 @@ class _Judge:
     n_jobs: int | None
     counted: bool
 
-    def weights(self, block: Block, groups: NDArray[Any]) -> NDArray[np.float64]:
+    def known(self, block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Classes and weights of the rows of a block."""
+        assert block.target is not None
+        groups = groups_of(self.labels, block.target)
         if self.weigh is not None:
-            return self.weigh(block)
-        return (1.0 if block.weight is None else block.weight) * self.factor[groups]
+            return groups, self.weigh(block)
+        return groups, (1.0 if block.weight is None else block.weight) * self.factor[groups]
 
     def _score(
         self, block: Block, groups: NDArray[Any], scores: NDArray[np.float64]
@@ -173,24 +176,37 @@ class _Judge:
                 counted = scores[every, :, groups] if self.by_column else scores.copy()
         return counted
 
-    def __call__(self, block: Block) -> JudgedRows:
-        assert block.target is not None
-        groups, n_outputs = groups_of(self.labels, block.target), self.node.n_outputs
-        weight = self.weights(block, groups)
+    def __call__(self, block: Block, rows: NDArray[np.intp] | None = None) -> JudgedRows:
+        """The rows of a block, or some of them."""
+        groups, weight = self.known(block)
         if self.weigh is not None and not weight.all():
-            return self(block.take(np.flatnonzero(weight)))
+            rows = np.flatnonzero(weight) if rows is None else rows[weight[rows] != 0.0]
+        if rows is not None:
+            groups, weight = groups[rows], weight[rows]
+        n_rows, n_outputs = len(groups), self.node.n_outputs
         shape = (_bars(self.node) // n_outputs, n_outputs) if self.by_column else (n_outputs,)
-        scores = np.empty((block.n_rows, *shape))
-        counted = np.empty((block.n_rows, shape[0])) if self.counted else None
-        for whole in stretches(block.n_rows):
-            kept = KeptBlock(block.slice(whole.start, whole.stop))  # columns are read once
+        scores = np.empty((n_rows, *shape))
+        counted = np.empty((n_rows, shape[0])) if self.counted else None
+        for whole in stretches(n_rows):
+            kept = _keep_columns(block, rows, whole)
             for part in stretches(kept.n_rows, max(PART // math.prod(shape), 1)):
-                rows = slice(whole.start + part.start, whole.start + part.stop)
+                here = slice(whole.start + part.start, whole.start + part.stop)
                 some = kept.slice(part.start, part.stop)
-                seen = self._score(some, groups[rows], scores[rows])
+                seen = self._score(some, groups[here], scores[here])
                 if counted is not None:
-                    counted[rows] = seen
+                    counted[here] = seen
         return JudgedRows(scores, groups, weight, counted=counted)
+
+
+def _keep_columns(block: Block, rows: NDArray[np.intp] | None, part: slice) -> KeptBlock:
+    """A part of the rows of a block, or of some of them, whose columns are read once."""
+    n_rows = part.stop - part.start
+    if rows is None:
+        whole = n_rows == block.n_rows
+        return KeptBlock(block if whole else block.slice(part.start, part.stop))
+    if MOST * n_rows > block.n_rows:
+        return KeptBlock(block).take(rows[part])
+    return KeptBlock(block.take(rows[part]))
 
 
 def _bars_of(
