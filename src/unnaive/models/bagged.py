@@ -264,8 +264,9 @@ max_categories, grid_limit :
             partial(weigh_drawn, draw, weights, rows_of)
             for rows_of in (judged_by_some, judged_by_all)
         )
-        slope = fit_visited(judged_visit(records, some), n_classes, self.n_jobs).slope
-        fitted = fit_visited(judged_visit(records, every), n_classes, self.n_jobs, slope)
+        found = fit_visited(judged_visit(records, some), n_classes, self.n_jobs)
+        given = (judged_visit(records, every), n_classes, self.n_jobs, found.slope)
+        fitted = fit_visited(*given, near=found)
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
         more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
         if has_rare(totals[0]):
