@@ -55,8 +55,9 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         Whether to judge each row by the members that have not drawn it.
     calibration : {"intercept", "slope", "none"}, default="intercept"
         How the mean is calibrated by rows, each judged by the members that have not drawn it: with
-        an intercept for every class, so that rare ones are as probable as they are frequent; or log
-        probabilities are multiplied by one factor as well. The members that have not drawn a row
+        an intercept for every class, so that rare ones are as probable as they are frequent (those
+        of fewer than 512 rows by all members); or log probabilities are multiplied by one factor as
+        well. The members that have not drawn a row
         are about four of ten, whose mean is less sure than that of all: around classifiers that are
         calibrated themselves, ``"intercept"`` has the lower log loss. Without ``bootstrap`` no row
         is left out, and ``"intercept"`` is as ``"none"``.

@@ -79,7 +79,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
     power : float or "oob", default="oob"
         Power that the mean of the leaves is raised to: more than 1 makes the forest surer. "oob" is
         as for ``alpha``, and gives every class an intercept, so that rare ones are as probable as
-        they are frequent.
+        they are frequent: by rows out of bag, and those of fewer than 512 rows by all trees.
     max_bins : int, default=256
         Most intervals of a number.
     class_weight : dict, "balanced" or None, default=None
