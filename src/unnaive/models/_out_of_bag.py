@@ -9,19 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import SHIFT_RIDGE, Calibration, fit_calibration
+from unnaive.bayes.calibrate import Calibration
 from unnaive.common.checks import check_values
 from unnaive.models._calibration import take_logs
-from unnaive.models._judged_rows import (
-    JudgedRows,
-    has_rare,
-)
+from unnaive.models._judged_rows import JudgedRows
 from unnaive.models._row_draw import RowDraw, class_weights
 from unnaive.table.storage import stretches
 
 OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
-FEW = 5.0  # weight, in rows, of a class's own share where intercepts alone are learned
 
 
 class OutOfBag:
@@ -57,53 +53,42 @@ def out_of_bag_accuracy(
     return math.fsum(right) / whole if whole else math.nan
 
 
+def slope_out_of_bag(
+    shares: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_jobs: int | None,
+) -> float:
+    """How sure to be, by probabilities of rows that members have not drawn; NaN where all have."""
+    return _judged_rows(shares, groups, weight).fit(n_jobs).slope
+
+
 def rows_of_all(
     places: NDArray[np.int64], groups: NDArray[Any], totals: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Which rows all members judge together, so that rare classes are as probable as frequent: some
-    of a large table, drawn by their places; none where no class is rare.
+    """Which rows all members judge together, to say how probable classes are: some of a large
+    table, drawn by their places.
     """
-    drawn = np.full(len(groups), has_rare(totals))
-    draw = RowDraw.of(len(groups), len(totals), totals) if drawn.any() else None
+    draw = RowDraw.of(len(groups), len(totals), totals)
+    drawn = np.full(len(groups), draw is None)
     if draw is not None:
-        drawn[:] = False
         drawn[draw.places(places, groups)] = True
     return drawn
 
 
-def fit_out_of_bag(
-    shares: NDArray[np.float64],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
-    slope: float | None,
-    n_jobs: int | None,
-) -> Calibration:
-    """The calibration by probabilities of the rows that are judged.
-
-    A ``slope`` that is known leaves intercepts to be learned, which stay near 0 for classes of few
-    rows.
-    """
-    rows, ridge = _judged_rows(shares, groups, weight), SHIFT_RIDGE if slope is None else FEW
-    given = (rows.scores, rows.groups, rows.weight, n_jobs)
-    return fit_calibration(*given, slope=slope, shift_ridge=ridge)
-
-
 def match_by_all(
-    calibration: Calibration,
+    slope: float,
     shares: NDArray[np.float64],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
-    totals: NDArray[np.float64],
     n_jobs: int | None = None,
 ) -> Calibration:
-    """A calibration with intercepts such that rare classes, as ``totals`` says, are as probable as
-    they are frequent by what all members say of rows together; NaN of rows that are not drawn.
+    """Intercepts, beside a slope, such that classes are as probable as they are frequent, by what
+    all members say of rows; NaN of rows that are not drawn.
     """
-    rows, of_class = (
-        _judged_rows(shares, groups, weight),
-        class_weights(groups, weight, len(totals)),
-    )
-    return rows.weigh_classes(of_class).match_rare(calibration, totals, n_jobs)
+    rows, n_classes = _judged_rows(shares, groups, weight), shares.shape[1]
+    rows = rows.weigh_classes(class_weights(groups, weight, n_classes))
+    return rows.match_shares(n_jobs, slope)
 
 
 def _judged_rows(

@@ -214,7 +214,8 @@ max_categories, grid_limit :
             return root
         bags = [self._bag(table, start) for table in drawn if table.totals.any()]
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
-        draw = RowDraw.of(n_rows, None, *totals) if calibrates else None
+        # Of fewer rows all say how probable classes are: naive Bayes may be too sure for its bags.
+        draw = RowDraw.of_large(n_rows, *totals) if calibrates else None
         judge = BagJudge(
             bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
             records.storage, self.n_jobs, None if self.oob_score else draw,

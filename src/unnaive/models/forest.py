@@ -23,7 +23,6 @@ from unnaive.models._base import TableClassifier
 from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
-    fit_out_of_bag,
     match_by_all,
     out_of_bag_accuracy,
     rows_of_all,
@@ -78,8 +77,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         is impossible; "oob" takes the one of least log loss on rows that trees have not drawn.
     power : float or "oob", default="oob"
         Power that the mean of the leaves is raised to: more than 1 makes the forest surer. "oob" is
-        as for ``alpha``, and gives every class an intercept, so that rare ones are as probable as
-        they are frequent: by rows out of bag, and those of fewer than 512 rows by all trees.
+        as for ``alpha``, and gives every class an intercept, so that classes are as probable over
+        the training rows as they are frequent.
     max_bins : int, default=256
         Most intervals of a number.
     class_weight : dict, "balanced" or None, default=None
@@ -242,28 +241,14 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
             judged = more if more.loss < judged.loss else judged
         forest = replace(forest, alpha=judged.alpha, power=judged.power)
         if power is None:
-            intercept = self._intercepts(forest, table, forest.calibrate(judged.shares), totals)
-            forest = replace(forest, intercept=intercept)
+            groups, weight = table.rows.groups, table.weight
+            drawn = rows_of_all(np.arange(len(groups)), groups, totals)
+            by_all = judged_by_all(forest, table, drawn, self.n_jobs)
+            found = match_by_all(1.0, by_all, groups, weight, self.n_jobs)
+            forest = replace(forest, intercept=np.clip(found.intercept, -FARTHEST, FARTHEST))
         if self.oob_score:
             self._judge(forest.calibrate(judged.shares), table)
         return forest
-
-    def _intercepts(
-        self,
-        forest: ClassForest,
-        table: CodedTable,
-        judged: NDArray[np.float64],
-        totals: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        """Intercepts by rows that are judged out of bag; of rare classes, as ``totals`` says, by
-        what the whole forest says of rows.
-        """
-        groups, weight = table.rows.groups, table.weight
-        found = fit_out_of_bag(judged, groups, weight, 1.0, self.n_jobs)
-        drawn = rows_of_all(np.arange(len(groups)), groups, totals)
-        by_all = judged_by_all(forest, table, drawn, self.n_jobs)
-        found = match_by_all(found, by_all, groups, weight, totals, self.n_jobs)
-        return np.clip(found.intercept, -FARTHEST, FARTHEST)
 
     def _judge(self, each: NDArray[np.float64], table: CodedTable) -> None:
         """Keep what trees say of rows that they have not drawn."""
