@@ -235,10 +235,10 @@ def test_so_they_have_where_some_rows_calibrate(model, monkeypatch):
     few |= {"FEW_ROWS": 256, "FEW_OF_CLASS": 8, "PER_PARAMETER": 4}
     for name, rows in few.items():
         monkeypatch.setattr(_row_draw, name, rows)
-    sizes = (3, 10, 40, 1200)
-    X, y = rare_table(0, sizes)
-    found = seeded(clone(model)).fit(X, y).predict_proba(X).sum(axis=0)
-    np.testing.assert_allclose(found, sizes, rtol=0.01)
+    for sizes in ((3, 10, 40, 1200), (520, 600, 800)):
+        X, y = rare_table(0, sizes)
+        found = seeded(clone(model)).fit(X, y).predict_proba(X).sum(axis=0)
+        np.testing.assert_allclose(found, sizes, rtol=0.01)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

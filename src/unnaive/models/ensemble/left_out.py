@@ -31,7 +31,7 @@ from unnaive.models._judged_rows import (
 )
 from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import class_scores, joined_logs
-from unnaive.models.ensemble.split import SplitRows, learning_rows
+from unnaive.models.ensemble.split import SplitRows
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage
 
@@ -130,14 +130,16 @@ def match_votes(
     totals: NDArray[np.float64],
 ) -> Calibration:
     """A calibration of rounds that vote, learned from the rows of the first draw, with intercepts
-    for those of the second: by naive Bayes, or, where classes are rare, as ``totals`` says, by the
-    votes themselves.
+    for those of the second: of all classes, or of those that are rare, as ``totals`` says.
     """
-    if not has_rare(totals):
-        given = (records, learning_rows, rounds[0][0], draws, n_jobs)
-        return match_base_rates(calibration, *given)
+    rare = has_rare(totals)
+    if draws[0] is None and not rare:
+        return calibration
     rows_of = judge_counted(records, rounds, algorithm, n_jobs, draws[1])
-    return match_rare(records, rows_of, calibration, totals, n_jobs)
+    if rare:
+        return match_rare(records, rows_of, calibration, totals, n_jobs)
+    visit = judged_visit(records, rows_of)
+    return match_shares(visit, calibration.slope, len(totals), n_jobs)
 
 
 def match_evidence(
