@@ -25,12 +25,10 @@ from unnaive.bayes.calibrate import (
     COLUMN_RIDGE,
     LEAST_SLOPE,
     SHIFT_RIDGE,
-    SURE,
-    find_doubts,
     fit_calibration,
     fit_columns,
 )
-from unnaive.bayes.calibrate_values import VALUE_RIDGE, fit_values
+from unnaive.bayes.calibrate_values import SURE, VALUE_RIDGE, find_doubts, fit_values
 from unnaive.explain.report.words import describe
 from unnaive.models import _row_draw
 
@@ -181,11 +179,11 @@ def test_rows_that_are_sure_change_nothing_and_base_rates_are_not_sure(monkeypat
     groups[0] = 2  # a rare one
     shares = np.bincount(groups, weight) / weight.sum()
     probable = np.tile(shares, (1000, 1))
-    assert len(find_doubts(probable, groups, weight)) == 1000
+    assert len(find_doubts(probable, groups, SURE * shares)) == 1000
     sure = rng.random(1000) < 0.7
     probable[sure] = 0.5 * SURE * shares
     probable[sure, groups[sure]] = 1.0 - 0.5 * SURE * (1.0 - shares[groups[sure]])
-    assert np.array_equal(find_doubts(probable, groups, weight), np.flatnonzero(~sure))
+    assert np.array_equal(find_doubts(probable, groups, SURE * shares), np.flatnonzero(~sure))
     slots = np.stack((rng.integers(1, 4, 1000), np.zeros(1000))).astype(np.uint16)
     kept = (probable[~sure], slots[:, ~sure], groups[~sure], weight[~sure])
     every = fit_values(probable.copy(), slots, groups, weight, [1], [5])

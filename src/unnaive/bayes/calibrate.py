@@ -25,11 +25,9 @@ from unnaive.bayes.calibrate_kernels import (
     add_sums_of_two,
     fill_products,
     fill_shares,
-    mark_doubts,
 )
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.newton import minimize
-from unnaive.bayes.scoring import LEAST_SHARE, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.table.storage import Storage, stretches
 
@@ -60,11 +58,6 @@ _BITS = 2.0**61
 # sums stay below 2**53 and are exact, for rows of no more than this weight. Evidence is rounded to
 # multiples of 1 / _FINE; the largest term is FARTHEST**2 / 2 < 2**17 times the row's weight.
 MANY, MOST_WEIGHT, _FINE = 6, 2.0**22, 2.0**10
-# Rows in which all classes but their own are less probable than so much of their shares say nothing
-# about factors and values, and no class can be off by more for it: within the training rows of 31
-# data sets log loss is that of all rows (naive Bayes 0.6032, boosting 0.5395, NBTree 0.5763 instead
-# of 0.5766, Flexible NBTree 0.5460 instead of 0.5459); of shuttle one row in ten is left.
-SURE = 0.01
 KNOWN = 1e18  # weight, in rows, of a slope that is not learned
 
 
@@ -314,32 +307,16 @@ def fit_columns(
     whole, base = base_shares(visit, n_classes)
     if base is None:
         return Calibration(1.0, np.zeros(n_classes), np.ones(n_factors - 1))
-    totals = _add_terms(logs, storage or Storage())
-    shared = fit_calibration(totals, groups, weight, n_jobs)
+    shared = fit_calibration(logs, groups, weight, n_jobs, storage=storage)
     factors = np.full(n_factors, shared.slope)
     if n_factors > min(MOST_FACTORS, whole):
         return replace(shared, columns=factors[1:])
-    totals *= shared.slope
-    totals += shared.intercept
-    rows = find_doubts(probabilities(totals, n_jobs), groups, weight)
-    visit = visit_arrays(logs[rows], groups[rows], weight[rows])
     centre = np.concatenate((factors, np.zeros(n_classes)))
     pull = np.concatenate((np.full(n_factors, COLUMN_RIDGE), np.full(n_classes, SHIFT_RIDGE)))
     start = np.concatenate((factors, shared.intercept - (1.0 - shared.slope) * base))
     point = Regression(visit, whole, base, centre, pull, n_jobs).solve(start)
     slope, columns, shifts = float(point[0]), point[1:n_factors], point[n_factors:]
     return Calibration(slope, (1.0 - slope) * base + shifts, columns)
-
-
-def find_doubts(
-    probable: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64]
-) -> NDArray[np.intp]:
-    """Places of rows that are not sure, by probabilities (rows x classes) of a calibrated model."""
-    totals, out = np.zeros(probable.shape[1]), np.empty(len(groups), dtype=bool)
-    for part in stretches(len(groups), PART):
-        totals += np.bincount(groups[part], weight[part], len(totals))
-    mark_doubts(probable, groups, SURE * totals / max(totals.sum(), LEAST_SHARE), out)
-    return np.flatnonzero(out)
 
 
 def _add_terms(scores: NDArray[np.float64], storage: Storage) -> NDArray[np.float64]:

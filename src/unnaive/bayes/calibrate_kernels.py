@@ -341,18 +341,3 @@ def solve_positive(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> N
         right[k] /= matrix[k, k]
         for i in range(k):
             right[i] -= matrix[k, i] * right[k]
-
-
-@kernel
-def mark_doubts(
-    probable: NDArray[np.float64],
-    groups: NDArray[Any],
-    least: NDArray[np.float64],
-    out: NDArray[np.bool_],
-) -> None:
-    """Whether another class than the row's own is more probable than its least (OUT)."""
-    for i in range(len(groups)):
-        above = False
-        for c in range(len(least)):
-            above |= probable[i, c] > least[c] and c != groups[i]
-        out[i] = above
