@@ -66,6 +66,7 @@ def works() -> dict[str, Callable[[], None]]:
     makers |= {name: cls for name, cls in estimators().items() if cls not in listed}
     others = {
         "many": _use_many,
+        "rare": _use_rare,
         "shapes": _use_shapes,
         "options": _use_options,
         "workers": _use_workers,
@@ -100,6 +101,17 @@ def _use_many() -> None:
     X[:, 2] = X[:, 2].round(2)  # numbers that come again and again have kernels of their own
     for numeric in ("mdl", "gaussian", "kernel"):
         NaiveBayesClassifier(numeric=numeric).fit(X, y).predict_proba(X)
+
+
+def _use_rare() -> None:
+    """A class of few rows among many that are sure of theirs."""
+    from unnaive import BaggedNaiveBayesClassifier, BoostedNaiveBayesClassifier
+
+    X = np.random.default_rng(0).normal(size=(9000, 6))
+    y = (X[:, :3].sum(axis=1) > 0).astype(int)
+    y[:5] = 2
+    for model in (BaggedNaiveBayesClassifier(random_state=0), BoostedNaiveBayesClassifier()):
+        model.fit(X, y)
 
 
 def _use_shapes() -> None:

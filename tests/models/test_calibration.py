@@ -15,7 +15,9 @@ from sklearn.metrics import log_loss
 from helpers import assert_same_model, mixed_table
 from registry import AROUND, CHOOSERS, CLASSIFIERS, META
 from unnaive import (
+    BaggedClassifier,
     BaggedNaiveBayesClassifier,
+    BoostedClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
     ClassDecompositionClassifier,
@@ -35,7 +37,9 @@ from unnaive.bayes.calibrate import (
     fit_columns,
 )
 from unnaive.estimator.registry import family
-from unnaive.models._calibration import JudgedRows
+from unnaive.models import _row_draw
+from unnaive.models._judged_rows import FEW, HELD, RARE, JudgedRows, match_rare
+from unnaive.table.records import MemoryRecords, whole_record
 
 FAMILY = family()
 MODELS = [
@@ -171,17 +175,78 @@ def test_rare_classes_are_as_probable_as_they_are_frequent(model):
     assert found[:, 1].mean() == pytest.approx(y.mean(), rel=0.03)
 
 
-@pytest.mark.parametrize(("n_rare", "near"), [(12, 0.01), (2, 0.05)])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_few_rows_of_a_class_have_their_share_of_the_training_rows(model, n_rare, near):
-    """Though rows that are left out find them rarer; one or two rows are held back a little."""
-    rng = np.random.default_rng(1)
-    y = np.repeat([0, 1, 2], [400, 200, n_rare])
-    X = pd.DataFrame({"a": rng.normal(size=len(y)) + y, "b": rng.integers(0, 4, len(y)) + 2 * y})
+SIZES = (3, 10, 40, 400)
+CALIBRATED = [
+    *(member.make() for member in FAMILY.values() if member.estimator is not NaiveBayesClassifier),
+    *(
+        NaiveBayesClassifier(numeric=numeric, calibration=way)
+        for numeric in ("mdl", "gaussian", "kernel")
+        for way in ("slope", "columns")
+    ),
+    *(BoostedNaiveBayesClassifier(algorithm=name) for name in ("probability", "m1", "samme")),
+    *(BoostedNaiveBayesClassifier(calibration=way) for way in ("slope", "columns")),
+    BaggedNaiveBayesClassifier(voting="hard"),
+    BaggedClassifier(C45Classifier(), calibration="slope"),
+    BoostedClassifier(C45Classifier()),
+    ClassDecompositionClassifier(C45Classifier()),
+    NBTreeClassifier(calibration="slope"),
+    HierarchicalMixtureClassifier(layers=(2, 2), training="batch"),
+]
+
+
+def seeded(model):
+    return model.set_params(random_state=0) if "random_state" in model.get_params() else model
+
+
+def rare_table(seed, sizes=SIZES):
+    """Classes of so many rows that overlap, in any order."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    X = pd.DataFrame({"a": rng.normal(size=len(y)) + y, "b": rng.integers(0, 4, len(y)) + y})
     X["c"] = pd.Series(rng.integers(0, 3, len(y)) + y).astype(str)
+    return X.assign(d=rng.normal(size=len(y))), y
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("model", CALIBRATED, ids=repr)
+def test_classes_of_few_rows_have_their_share_of_the_training_rows(model, seed):
+    """Though rows that are left out, or out of bag, find them rarer."""
+    X, y = rare_table(seed)
+    found = seeded(clone(model)).fit(X, y).predict_proba(X).sum(axis=0)
+    np.testing.assert_allclose(found, SIZES, rtol=0.01)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        NaiveBayesClassifier(calibration="columns"),
+        NaiveBayesClassifier(numeric="gaussian", calibration="slope"),
+        NBTreeClassifier(),
+        BoostedNaiveBayesClassifier(),
+        BoostedNaiveBayesClassifier(calibration="columns"),
+        BoostedNaiveBayesClassifier(algorithm="m1"),
+        BaggedNaiveBayesClassifier(),
+    ],
+    ids=repr,
+)
+def test_so_they_have_where_some_rows_calibrate(model, monkeypatch):
+    """Few rows have their evidence kept by column, or are asked of bags; all say base rates."""
+    few = {"MOST_NUMBERS": 1 << 13, "LEAST_ROWS": 256, "LEAST_OF_CLASS": 16}
+    few |= {"FEW_ROWS": 256, "FEW_OF_CLASS": 8, "PER_PARAMETER": 4}
+    for name, rows in few.items():
+        monkeypatch.setattr(_row_draw, name, rows)
+    for sizes in ((3, 10, 40, 1200), (520, 600, 800)):
+        X, y = rare_table(0, sizes)
+        found = seeded(clone(model)).fit(X, y).predict_proba(X).sum(axis=0)
+        np.testing.assert_allclose(found, sizes, rtol=0.01)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_one_or_two_rows_of_a_class_say_less(model):
+    X, y = rare_table(1, (2, 200, 400))
     found = clone(model).fit(X, y).predict_proba(X).sum(axis=0)
-    np.testing.assert_allclose(found[:2], [400, 200], rtol=0.01)
-    assert found[2] == pytest.approx(n_rare, rel=near)
+    assert found[0] == pytest.approx(2.0, rel=0.05)
+    np.testing.assert_allclose(found[1:], [200, 400], rtol=0.01)
 
 
 def test_base_rates_of_counted_rows_are_matched_by_the_definition():
@@ -212,24 +277,66 @@ def test_base_rates_of_counted_rows_are_matched_by_the_definition():
     )
 
 
+def faint_rows(seed, n=3000):
+    """Scores of rows in most of which the two rare classes, of about 8 and 25 rows, are faint."""
+    rng = np.random.default_rng(seed)
+    groups = rng.choice(4, n, p=[8 / n, 25 / n, 0.4, 0.6 - 33 / n])
+    scores = rng.normal(0.0, 4.0, (n, 4)) - [12.0, 9.0, 0.0, 0.0]
+    scores[np.arange(n), groups] += 8.0
+    return JudgedRows(scores, groups, rng.integers(1, 3, n).astype(float))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rare_classes_are_matched_by_the_definition(seed):
+    """Though rows in which they are faint count as one, and farther ones not at all."""
+    rows = faint_rows(seed)
+    totals = np.bincount(rows.groups, rows.weight, 4)
+    rare, start = totals < RARE, Calibration(0.7, np.array([0.5, -0.5, 0.1, 0.2]))
+    assert rare.tolist() == [True, True, False, False]
+    z = start.slope * rows.scores + start.intercept
+    own = z[np.arange(len(z)), rows.groups]
+    ridge = HELD * np.maximum(FEW / totals[rare], 1.0) ** 3
+
+    def loss(shift):
+        moved = z + np.array([*shift, 0.0, 0.0])
+        gain = own + np.array([*shift, 0.0, 0.0])[rows.groups]
+        return rows.weight @ (logsumexp(moved, axis=1) - gain) + 0.5 * ridge @ shift**2
+
+    shift = minimize(loss, np.zeros(2), method="BFGS", options={"gtol": 1e-7}).x
+    found = rows.match_rare(start, totals)
+    np.testing.assert_allclose(found.intercept - start.intercept, [*shift, 0, 0], atol=1e-3)
+    shares = rows.weight @ softmax(start.slope * rows.scores + found.intercept, axis=1)
+    np.testing.assert_allclose(shares[:2], totals[:2], rtol=0.01)
+    kept = rows.rare_scores(start, totals)
+    assert len(kept.groups) < 0.5 * len(rows.groups)
+
+
+def test_rare_classes_know_neither_order_nor_parts_nor_threads():
+    rows = faint_rows(0)
+    totals = np.bincount(rows.groups, rows.weight, 4)
+    start, order = Calibration(0.7, np.zeros(4)), np.random.default_rng(0).permutation(3000)
+    whole = rows.match_rare(start, totals).intercept
+    for cuts in ([], [10, 1000]):
+        parts = [rows.take(part) for part in np.split(order, cuts)]
+        records = MemoryRecords(parts)
+        again = match_rare(records, whole_record, start, totals, n_jobs=2).intercept
+        np.testing.assert_array_equal(whole, again)
+
+
 @pytest.mark.parametrize("name", [*FAMILY])
 @pytest.mark.parametrize("odds", [10, 100])
 def test_every_model_knows_more_than_the_prior(name, odds):
     """One informative normal column, before rows that the model has not seen."""
-    model = FAMILY[name].make()
+    model = seeded(FAMILY[name].make())
     if isinstance(model, NaiveBayesClassifier):
         model.set_params(calibration="slope")
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)
-    # Intercepts of forests and bags come from rows out of bag.
-    near = {"forest": 0.05, "bagged-nbtree": 0.03}.get(name, 0.01)
     rng = np.random.default_rng(odds)
     y = (np.arange(6000) % odds == 0).astype(int)
     X, new = (pd.DataFrame({"x": rng.normal(size=len(y)) + 1.5 * y}) for _ in range(2))
     found = model.fit(X, y).predict_proba(new)
     prior = log_loss(y, np.tile([1 - y.mean(), y.mean()], (len(y), 1)))
     assert log_loss(y, found) < prior
-    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=near)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.01)
 
 
 def test_each_row_is_judged_without_itself():

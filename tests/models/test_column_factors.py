@@ -28,7 +28,7 @@ from unnaive.bayes.calibrate import (
     fit_calibration,
     fit_columns,
 )
-from unnaive.bayes.calibrate_values import VALUE_RIDGE, fit_values
+from unnaive.bayes.calibrate_values import SURE, VALUE_RIDGE, find_doubts, fit_values
 from unnaive.explain.report.words import describe
 from unnaive.models import _row_draw
 
@@ -168,6 +168,28 @@ def test_values_are_shifted_to_where_classes_are_most_probable(n_classes, monkey
     assert not shifts[0][0].any()  # missing says nothing
     assert shifts[1][0].any()  # but where it is a value
     assert not shifts[0][-1].any()  # no row is in the slot of unseen values
+
+
+def test_rows_that_are_sure_change_nothing_and_base_rates_are_not_sure(monkeypatch):
+    """A class of one row in a thousand is in doubt where it has its share, small as that is."""
+    monkeypatch.setattr(calibrate_values, "CLOSE", 1e-12)
+    monkeypatch.setattr(calibrate_values, "SWEEPS", 1000)
+    rng = np.random.default_rng(0)
+    groups, weight = rng.integers(0, 2, 1000), rng.integers(1, 3, 1000).astype(float)
+    groups[0] = 2  # a rare one
+    shares = np.bincount(groups, weight) / weight.sum()
+    probable = np.tile(shares, (1000, 1))
+    assert len(find_doubts(probable, groups, SURE * shares)) == 1000
+    sure = rng.random(1000) < 0.7
+    probable[sure] = 0.5 * SURE * shares
+    probable[sure, groups[sure]] = 1.0 - 0.5 * SURE * (1.0 - shares[groups[sure]])
+    assert np.array_equal(find_doubts(probable, groups, SURE * shares), np.flatnonzero(~sure))
+    slots = np.stack((rng.integers(1, 4, 1000), np.zeros(1000))).astype(np.uint16)
+    kept = (probable[~sure], slots[:, ~sure], groups[~sure], weight[~sure])
+    every = fit_values(probable.copy(), slots, groups, weight, [1], [5])
+    some = fit_values(kept[0].copy(), *kept[1:], [1], [5])
+    for one, other in zip(every, some, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
 
 
 def test_shifts_know_no_order_and_weight_is_repetition():

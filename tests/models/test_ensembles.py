@@ -25,8 +25,8 @@ from unnaive import (
     explain_rows,
 )
 from unnaive.answer import Calibrated, Pool
+from unnaive.bayes.calibrate import fit_calibration
 from unnaive.encode.draws import branch_seed, branch_seeds, draw_poisson, lane
-from unnaive.models._out_of_bag import FEW
 from unnaive.models.boosting import _as_fewer_rows
 from unnaive.models.ensemble.weighing import GivenRows
 from unnaive.models.ensemble.weights import RowWeights
@@ -186,19 +186,27 @@ def test_rows_are_judged_by_the_members_that_have_not_drawn_them():
     assert len(members) == 8
 
 
-def test_bags_have_intercepts_by_rows_that_members_have_not_drawn():
-    """What is missing of a class's rows is what pulls its intercept back: few rows say little."""
+def test_bags_have_intercepts_by_all_members_and_a_slope_by_rows_that_they_have_not_drawn():
     X, y = mixed_table(300)
     X, y = X[(y != y[0]) | (np.arange(300) < 40)], y[(y != y[0]) | (np.arange(300) < 40)]
     model = BaggedClassifier(GAUSSIAN, n_estimators=12, oob_score=True, random_state=0).fit(X, y)
     node = model.answer_.root
     assert isinstance(node, Calibrated)
-    assert node.slope == pytest.approx(1.0, abs=1e-9)
-    each, rows = model.oob_decision_function_, np.array([(y == c).sum() for c in model.classes_])
-    missing = rows - softmax(np.log(each) + node.intercept, axis=1).sum(axis=0)
-    np.testing.assert_allclose(missing, FEW * node.intercept, atol=0.02)
+    assert node.slope == 1.0
+    rows = np.array([(y == c).sum() for c in model.classes_])
     plain = clone(model).set_params(calibration="none").fit(X, y)
     assert isinstance(plain.answer_.root, Pool)
+    sloped = clone(model).set_params(calibration="slope").fit(X, y)
+    judged = ~np.isnan(sloped.oob_decision_function_[:, 0])
+    groups = np.searchsorted(model.classes_, y[judged])
+    found = fit_calibration(np.log(sloped.oob_decision_function_[judged]), groups)
+    assert sloped.answer_.root.slope == pytest.approx(found.slope, rel=1e-6)
+    said = np.log(plain.predict_proba(X))
+    for one in (model, sloped):
+        shares = one.predict_proba(X)
+        np.testing.assert_allclose(shares.sum(axis=0), rows, rtol=1e-3)
+        expected = softmax(one.answer_.root.slope * said + one.answer_.root.intercept, axis=1)
+        np.testing.assert_allclose(shares, expected, atol=1e-9)
 
 
 def test_every_member_knows_every_class():

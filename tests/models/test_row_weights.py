@@ -110,6 +110,21 @@ def test_steep_votes_and_weights_beyond_exact_sums_end_with_a_mean_of_one(scale)
         assert np.isfinite(weights.effective_share())
 
 
+def test_heavy_rows_that_have_become_light_keep_what_they_weigh():
+    """Beside a light row that has become so heavy that they would be rounded away."""
+    rng = np.random.default_rng(3)
+    for given in (1e6, 1e13, 1e80):
+        every = np.full(1000, given)
+        every[0] = 1.0
+        gains = np.where(np.arange(1000) == 0, 0.0, 15.0)
+        logs = -gains
+        expected, _ = defined(logs, every)
+        for parts in ([np.arange(1000)], np.array_split(rng.permutation(1000), 3)):
+            steps = [(gains, gains > 0, 1.0, True)]
+            found, _, _ = weigh(rows_of(every, parts), every, steps)
+            np.testing.assert_allclose(found, expected[np.concatenate(parts)], rtol=1e-5)
+
+
 def test_sums_stay_exact_where_rows_are_billions():
     for given in (1.0, 1e6, 2.0**31, 1e10, 1e11):
         grain = module._grain(given)

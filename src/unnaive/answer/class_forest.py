@@ -183,11 +183,15 @@ class ClassForest:
 
         def answer(start: int) -> NDArray[np.float64]:
             slots = row_slots(block.slice(start, start + ROWS), self.coders)
-            judges = np.ones((self.n_trees, len(slots)), np.bool_)
-            return self.calibrate(mean_leaves(slots, [trees], self.prior, judges)[0])
+            return self.answer_slots(slots, trees)
 
         parts = list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
+
+    def answer_slots(self, slots: NDArray[np.uint16], trees: Trees) -> NDArray[np.float64]:
+        """Probabilities for rows (rows x columns) by arrays of `trees`."""
+        judges = np.ones((self.n_trees, len(slots)), np.bool_)
+        return self.calibrate(mean_leaves(slots, [trees], self.prior, judges)[0])
 
     def calibrate(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities by means of leaves (rows x classes)."""

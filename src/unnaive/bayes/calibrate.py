@@ -50,7 +50,7 @@ MATRIX = 1 << 14  # numbers of a matrix that stays in the cache
 CLOSE, CLOSE_BY_ROW, OF_SHARES = 1e-6, 1e-6, 1e-9
 # A Hessian serves as long as steps by it leave less than this share of what there is to gain; one
 # of many factors costs as much as many steps.
-SLOW, SLOW_OF_MANY = 0.03, 0.5
+SLOW, SLOW_OF_MANY = 0.2, 0.5
 # Terms of sums are whole multiples of a grain, so that rows may be added in any order. Their sum
 # has less than 62 bits.
 _BITS = 2.0**61
@@ -267,14 +267,21 @@ def fit_visited(
     n_jobs: int | None = None,
     slope: float | None = None,
     shift_ridge: float = SHIFT_RIDGE,
+    near: Calibration | None = None,
 ) -> Calibration:
-    """The same of rows (scores: rows x classes) that are elsewhere, and visited a few times."""
+    """The same of rows (scores: rows x classes) that are elsewhere, and visited a few times: fewer
+    where a calibration by one slope is known that is ``near``.
+    """
     whole, base = base_shares(visit, n_classes)
     if base is None:
         return Calibration(slope or 1.0, np.zeros(n_classes))
     centre, pull = np.zeros(1 + n_classes), np.full(1 + n_classes, shift_ridge)
     centre[0], pull[0] = (1.0, RIDGE) if slope is None else (slope, KNOWN)
-    point = Regression(visit, whole, base, centre, pull, n_jobs).solve(centre)
+    start = centre.copy()
+    if near is not None:
+        start[0] = near.slope if slope is None else slope
+        start[1:] = near.intercept - (1.0 - near.slope) * base
+    point = Regression(visit, whole, base, centre, pull, n_jobs).solve(start)
     factor = float(point[0]) if slope is None else slope
     return Calibration(factor, (1.0 - factor) * base + point[1:])
 

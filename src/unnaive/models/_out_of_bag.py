@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import SHIFT_RIDGE, Calibration, fit_calibration
+from unnaive.bayes.calibrate import Calibration
 from unnaive.common.checks import check_values
 from unnaive.models._calibration import take_logs
+from unnaive.models._judged_rows import JudgedRows
+from unnaive.models._row_draw import RowDraw, class_weights
 from unnaive.table.storage import stretches
 
 OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
 UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
-FEW = 5.0  # weight, in rows, of a class's own share where intercepts alone are learned
 
 
 class OutOfBag:
@@ -52,23 +53,52 @@ def out_of_bag_accuracy(
     return math.fsum(right) / whole if whole else math.nan
 
 
-def fit_out_of_bag(
+def slope_out_of_bag(
     shares: NDArray[np.float64],
     groups: NDArray[Any],
     weight: NDArray[np.float64],
-    slope: float | None,
     n_jobs: int | None,
-) -> Calibration:
-    """The calibration by probabilities of the rows that are judged.
+) -> float:
+    """How sure to be, by probabilities of rows that members have not drawn; NaN where all have."""
+    return _judged_rows(shares, groups, weight).fit(n_jobs).slope
 
-    A ``slope`` that is known leaves intercepts to be learned, which stay near 0 for classes of few
-    rows.
+
+def rows_of_all(
+    places: NDArray[np.int64], groups: NDArray[Any], totals: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Which rows all members judge together, to say how probable classes are: some of a large
+    table, drawn by their places.
     """
+    draw = RowDraw.of(len(groups), len(totals), totals)
+    drawn = np.full(len(groups), draw is None)
+    if draw is not None:
+        drawn[draw.places(places, groups)] = True
+    return drawn
+
+
+def match_by_all(
+    slope: float,
+    shares: NDArray[np.float64],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64],
+    n_jobs: int | None = None,
+) -> Calibration:
+    """Intercepts, beside a slope, such that classes are as probable as they are frequent, by what
+    all members say of rows; NaN of rows that are not drawn.
+    """
+    rows, n_classes = _judged_rows(shares, groups, weight), shares.shape[1]
+    rows = rows.weigh_classes(class_weights(groups, weight, n_classes))
+    return rows.match_shares(n_jobs, slope)
+
+
+def _judged_rows(
+    shares: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64]
+) -> JudgedRows:
+    """Log probabilities of the rows that are judged."""
     judged = ~np.isnan(shares[:, 0])
-    logs, ridge = shares[judged], SHIFT_RIDGE if slope is None else FEW
+    logs = shares[judged]
     take_logs(logs)
-    given = (logs, groups[judged], weight[judged], n_jobs)
-    return fit_calibration(*given, slope=slope, shift_ridge=ridge)
+    return JudgedRows(logs, groups[judged], weight[judged])
 
 
 def warn_of_unjudged(shares: NDArray[np.float64], where: str, stacklevel: int) -> None:

@@ -88,6 +88,13 @@ class RowDraw:
         shares = np.minimum(np.maximum(most / n_rows, least_of_class / of_class), 1.0)
         return cls(shares, totals if weights is None else weights)
 
+    @classmethod
+    def of_large(
+        cls, n_rows: int, totals: NDArray[np.float64], weights: NDArray[np.float64]
+    ) -> RowDraw | None:
+        """The draw of few rows of a large table; of a smaller one all calibrate."""
+        return None if n_rows <= LEAST_ROWS else cls.of(n_rows, None, totals, weights)
+
     def places_of(self, rows: CodedRows) -> NDArray[np.intp]:
         """Places of coded rows that are drawn; a few rows are looked at at a time."""
         parts = [

@@ -26,9 +26,9 @@ from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import (
+from unnaive.models._calibration import check_calibration
+from unnaive.models._judged_rows import (
     CALIBRATING,
-    check_calibration,
     has_rare,
     judged_visit,
     match_rare,
@@ -41,6 +41,7 @@ from unnaive.models.ensemble.bags import (
     count_bags,
     judged_by_all,
     judged_by_some,
+    rare_places,
     votes_as_logs,
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
@@ -213,7 +214,8 @@ max_categories, grid_limit :
             return root
         bags = [self._bag(table, start) for table in drawn if table.totals.any()]
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
-        draw = RowDraw.of(n_rows, None, *totals) if calibrates else None
+        # Of fewer rows all say how probable classes are: naive Bayes may be too sure for its bags.
+        draw = RowDraw.of_large(n_rows, *totals) if calibrates else None
         judge = BagJudge(
             bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
             records.storage, self.n_jobs, None if self.oob_score else draw,
@@ -260,20 +262,24 @@ max_categories, grid_limit :
         """
         n_classes = root.n_outputs
         some, every = (
-            judged_visit(records, partial(weigh_drawn, draw, weights, rows_of))
+            partial(weigh_drawn, draw, weights, rows_of)
             for rows_of in (judged_by_some, judged_by_all)
         )
-        slope = fit_visited(some, n_classes, self.n_jobs).slope
-        fitted = fit_visited(every, n_classes, self.n_jobs, slope)
+        found = fit_visited(judged_visit(records, some), n_classes, self.n_jobs)
+        given = (judged_visit(records, every), n_classes, self.n_jobs, found.slope)
+        fitted = fit_visited(*given, near=found)
         totals = (start.summary.counts.totals, start.coarse.counts.totals)
         more = RowDraw.of(start.summary.n_rows, n_classes, *totals)
         if has_rare(totals[0]):
             if draw is not None:
-                drawn = records.advance(replace(judge, draw=more), operator.add, "judging")
+                bag = self._bag(start.coarse.counts, start)
+                matters = partial(rare_places, bag, fitted, totals[0], self.n_jobs)
+                judge = replace(judge, draw=more, matters=matters)
+                drawn = records.advance(judge, operator.add, "judging")
                 as_logs = partial(votes_as_logs, records.storage, n_classes, None)
                 records.advance(as_logs, operator.add, CALIBRATING)
-                every = judged_visit(records, partial(weigh_drawn, more, drawn, judged_by_all))
-            return calibrated(root, match_rare(every, fitted, totals[0], self.n_jobs))
+                every = partial(weigh_drawn, more, drawn, judged_by_all)
+            return calibrated(root, match_rare(records, every, fitted, totals[0], self.n_jobs))
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
         return calibrated(root, match_base_rates(fitted, records, itself, bag, draws, self.n_jobs))
 

@@ -19,8 +19,10 @@ from unnaive.models._calibration import check_calibration
 from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
-    fit_out_of_bag,
+    match_by_all,
     out_of_bag_accuracy,
+    rows_of_all,
+    slope_out_of_bag,
     warn_of_unjudged,
 )
 from unnaive.models._seeding import draw_seed
@@ -52,12 +54,12 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
     oob_score : bool, default=False
         Whether to judge each row by the members that have not drawn it.
     calibration : {"intercept", "slope", "none"}, default="intercept"
-        How the mean is calibrated by rows, each judged by the members that have not drawn it: with
-        an intercept for every class, so that rare ones are as probable as they are frequent; or log
-        probabilities are multiplied by one factor as well. The members that have not drawn a row
+        How the mean is calibrated: with an intercept for every class, so that classes are as
+        probable over the training rows as they are frequent; or log probabilities are multiplied by
+        one factor as well, learned from rows judged by the members that have not drawn them. These
         are about four of ten, whose mean is less sure than that of all: around classifiers that are
-        calibrated themselves, ``"intercept"`` has the lower log loss. Without ``bootstrap`` no row
-        is left out, and ``"intercept"`` is as ``"none"``.
+        calibrated themselves, ``"intercept"`` has the lower log loss. Without ``bootstrap``
+        ``"intercept"`` is as ``"none"``.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws, and of the members where they have none.
     n_jobs : int or None, default=None
@@ -165,10 +167,10 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         root: Node = Pool(tuple(nodes), names, every, no_shift, "arithmetic")
         self._drop_out_of_bag()
         if self.bootstrap and (self.oob_score or self.calibration != "none"):
-            judged = self._judge(members, bags, nodes)
+            judged, by_all = self._judge(members, bags, nodes)
             if self.oob_score:
                 self._score(members, judged)
-            root = self._calibrate(root, members, judged)
+            root = self._calibrate(root, members, judged, by_all)
         self._learn_answer(Answer(summary.schema, classes, root))
         return self
 
@@ -199,18 +201,35 @@ class BaggedClassifier(OutOfBag, MemberEnsemble):
         progress.finish()
         return nodes
 
-    def _judge(self, members: Members, bags: Bags, nodes: list[Node]) -> NDArray[np.float64]:
-        """Mean answer for each row of the members that have not drawn it; NaN where all have."""
+    def _judge(
+        self, members: Members, bags: Bags, nodes: list[Node]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean answer for each row of the members that have not drawn it, NaN where all have; and
+        that of all members, for rows that say how probable classes are.
+        """
         out = np.stack([_bag(members, bags, k) == 0.0 for k in range(len(nodes))])
-        return members.mean_answers(nodes, out, self.n_jobs)
+        totals = members.shared.summary.counts.totals
+        drawn = rows_of_all(members.shared.places, members.groups, totals)
+        every = np.broadcast_to(drawn & (self.calibration != "none"), out.shape)
+        judged, by_all = members.mean_answers(nodes, (out, every), self.n_jobs)
+        return judged, by_all
 
-    def _calibrate(self, root: Node, members: Members, judged: NDArray[np.float64]) -> Node:
-        """The mean calibrated by the rows that some member has not drawn."""
+    def _calibrate(
+        self,
+        root: Node,
+        members: Members,
+        judged: NDArray[np.float64],
+        by_all: NDArray[np.float64],
+    ) -> Node:
+        """The mean, as sure as members are of rows that they have not drawn, with intercepts by
+        all members.
+        """
         if self.calibration == "none" or np.isnan(judged[:, 0]).all():
             return root
-        slope = None if self.calibration == "slope" else 1.0
-        rows = (judged, members.groups, members.weight)
-        return calibrated(root, fit_out_of_bag(*rows, slope, self.n_jobs))
+        slope, rows = 1.0, (members.groups, members.weight, self.n_jobs)
+        if self.calibration == "slope":
+            slope = slope_out_of_bag(judged, *rows)
+        return calibrated(root, match_by_all(slope, by_all, *rows))
 
     def _score(self, members: Members, judged: NDArray[np.float64]) -> None:
         """The share of rows that are judged rightly, and the answers in the order of the rows."""

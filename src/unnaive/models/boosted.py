@@ -14,7 +14,6 @@ from unnaive.answer import Answer, EvidenceTable, Vote
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.calibrate_values import shift_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.left_out import scorer_without_one
@@ -25,11 +24,11 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
-from unnaive.models._calibration import check_calibration, has_rare, match_rare, match_shares
+from unnaive.models._calibration import check_calibration
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import judge_rounds, match_votes, visit_counted
+from unnaive.models.ensemble.left_out import judge_rounds, match_evidence, match_votes
 from unnaive.models.ensemble.left_out_columns import judge_columns, places_to_watch
 from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, add_rounds, round_share
 from unnaive.models.ensemble.split import Split, split_rows
@@ -328,15 +327,10 @@ max_categories, grid_limit :
                 assert isinstance(node, EvidenceTable)
                 shifts = judged.fit_values(node.scorer, calibration, self.missing)
                 node = replace(node, scorer=shift_scorer(node.scorer, shifts))
-        if draw is None and not has_rare(totals):
-            return node
         assert isinstance(node, EvidenceTable)
-        rounds = [(node.scorer, 1.0)]
-        visit = visit_counted(booster.records, rounds, *given, self._draw_more(start))
-        if draw is None:
-            as_it_is = Calibration(1.0, np.zeros(len(totals)))
-            return calibrated(node, match_rare(visit, as_it_is, totals, self.n_jobs))
-        return calibrated(node, match_shares(visit, 1.0, len(totals), self.n_jobs))
+        draws = (draw, self._draw_more(start))
+        found = match_evidence(booster.records, node.scorer, draws, totals, self.n_jobs)
+        return calibrated(node, found)
 
     def _draw_more(self, start: Start) -> RowDraw | None:  # to say how probable classes are
         n_rows, rows = start.summary.n_rows, start.summary.counts.totals

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from unnaive.answer import Answer, Pool
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
-from unnaive.bayes.calibrate import fit_calibration
 from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import GRAIN
@@ -21,6 +20,9 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import take_logs
 from unnaive.models._halves import draw_halves, judge_by_other_half, n_half_models
+from unnaive.models._judged_rows import (
+    JudgedRows,
+)
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote
@@ -187,15 +189,15 @@ class BoostedClassifier(MemberEnsemble):
         else:
             judge_by_other_half(second, lambda k, rows: judged[k][rows], scores)
         take_logs(scores)
-        return fit_calibration(scores, groups, weight, self.n_jobs).slope
+        return JudgedRows(scores, groups, weight).fit(self.n_jobs).slope
 
     def _calibrate(
         self, root: Node, members: Members, said: NDArray[np.float64], slope: float
     ) -> Node:
         """The mean, so sure and with intercepts by what it says of all rows (IN, OUT)."""
         take_logs(said)
-        rows = (said, members.groups, members.weight, self.n_jobs)
-        return calibrated(root, fit_calibration(*rows, slope=slope))
+        rows = JudgedRows(said, members.groups, members.weight)
+        return calibrated(root, rows.match_shares(self.n_jobs, slope))
 
     def _boost(
         self, members: Members, start: NDArray[np.float64], hook: Any

@@ -23,13 +23,21 @@ from unnaive.models._base import TableClassifier
 from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
-    fit_out_of_bag,
+    match_by_all,
     out_of_bag_accuracy,
+    rows_of_all,
     warn_of_unjudged,
 )
 from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import number_columns
-from unnaive.models.tree.forest import Bags, CodedTable, calibrate, code_table, grow_forest
+from unnaive.models.tree.forest import (
+    Bags,
+    CodedTable,
+    calibrate,
+    code_table,
+    grow_forest,
+    judged_by_all,
+)
 from unnaive.models.tree.forest_kernels import Limits
 from unnaive.table import Schema
 
@@ -69,8 +77,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         is impossible; "oob" takes the one of least log loss on rows that trees have not drawn.
     power : float or "oob", default="oob"
         Power that the mean of the leaves is raised to: more than 1 makes the forest surer. "oob" is
-        as for ``alpha``, and gives every class an intercept, so that rare ones are as probable as
-        they are frequent.
+        as for ``alpha``, and gives every class an intercept, so that classes are as probable over
+        the training rows as they are frequent.
     max_bins : int, default=256
         Most intervals of a number.
     class_weight : dict, "balanced" or None, default=None
@@ -201,7 +209,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         forest = grow_forest(table, coders, bags, limits, self.n_jobs, growing)
         growing.finish()
         self._drop_out_of_bag()
-        forest = self._calibrate(forest, table, bags)
+        forest = self._calibrate(forest, table, bags, summary.counts.totals)
         self._learn_answer(Answer(summary.schema, classes, forest))
         return self
 
@@ -212,7 +220,9 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         assert isinstance(forest, ClassForest)
         return forest
 
-    def _calibrate(self, forest: ClassForest, table: CodedTable, bags: Bags) -> ClassForest:
+    def _calibrate(
+        self, forest: ClassForest, table: CodedTable, bags: Bags, totals: NDArray[np.float64]
+    ) -> ClassForest:
         """The forest with its pseudo-rows, power and intercepts; rows judged out of bag are kept
         where that is asked for.
         """
@@ -231,10 +241,11 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
             judged = more if more.loss < judged.loss else judged
         forest = replace(forest, alpha=judged.alpha, power=judged.power)
         if power is None:
-            rows = (forest.calibrate(judged.shares), table.rows.groups, table.weight)
-            fitted = fit_out_of_bag(*rows, 1.0, self.n_jobs)
-            intercept = np.clip(fitted.intercept, -FARTHEST, FARTHEST)
-            forest = replace(forest, intercept=intercept)
+            groups, weight = table.rows.groups, table.weight
+            drawn = rows_of_all(np.arange(len(groups)), groups, totals)
+            by_all = judged_by_all(forest, table, drawn, self.n_jobs)
+            found = match_by_all(1.0, by_all, groups, weight, self.n_jobs)
+            forest = replace(forest, intercept=np.clip(found.intercept, -FARTHEST, FARTHEST))
         if self.oob_score:
             self._judge(forest.calibrate(judged.shares), table)
         return forest

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, EvidenceTable
+from unnaive.answer.calibrated import calibrated
 from unnaive.answer.edits import join_edits
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
@@ -34,7 +36,7 @@ from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier, count_labelled
-from unnaive.models._calibration import calibrate_answer, check_calibration, judge_left_out
+from unnaive.models._calibration import calibrate_node, check_calibration, judge_left_out
 from unnaive.table import Schema, Source
 
 
@@ -238,20 +240,20 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
     def _calibrate(self, source: Source, n_rows: int, seen: bool) -> Self:
         sums, without = self._sums("calibrated"), self._without_one() if seen else None
         factor = class_factor(self.class_weight, self.classes_, self.class_count_)
-        given = (source, Labels(self.classes_), row_factor(sums, factor), n_rows, self.n_jobs)
-        columns = self.calibration == "columns"
+        judge = partial(
+            judge_left_out, source=source, labels=Labels(self.classes_),
+            factor=row_factor(sums, factor), n_rows=n_rows, n_jobs=self.n_jobs,
+            totals=self.class_count_ if seen else None,
+        )  # fmt: skip
         # One value far from its class says more than all other columns: a factor that they share
         # would have to nearly switch off all of them.
-        alone = np.array([isinstance(t, GaussianTerm) for t in self.scorer_.terms], dtype=bool)
-        by_column = columns or bool(alone.any())
-        totals = self.class_count_ if seen else None
-        judged = judge_left_out(
-            self.answer_.root, without, *given, by_column=by_column, totals=totals
-        )
-        shared = by_column and not columns
-        fitted = judged.fit_shared(alone, self.n_jobs) if shared else judged.fit(self.n_jobs)
-        fitted = judged.match(fitted, self.class_count_, self.n_jobs)
-        self.answer_ = calibrate_answer(self.answer_, self._aim(fitted))
+        normal = np.array([isinstance(t, GaussianTerm) for t in self.scorer_.terms], dtype=bool)
+        alone = normal if normal.any() else None
+        if self.calibration == "columns":
+            alone = np.ones_like(normal)
+        given = (alone, self.class_count_, n_rows, self.n_jobs)
+        root = calibrate_node(judge, self.answer_.root, without, *given)
+        self.answer_ = replace(self.answer_, root=calibrated(root, self._aim()))
         return self
 
     def _without_one(self) -> EvidenceTable:
@@ -261,13 +263,12 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         less, whole = (pooled_log_prior(totals[None], totals, one)[0] for one in (1.0, 0.0))
         return EvidenceTable(replace(scorer, log_prior=scorer.log_prior + (less - whole)))
 
-    def _aim(self, calibration: Calibration) -> Calibration:
+    def _aim(self) -> Calibration:
         """Priors that a user gives stay the priors: rows have told that of their own shares."""
-        priors = given_priors(self.priors, self.classes_)
-        if priors is None:
-            return calibration
-        shift = log_prior(priors, 0.0, None) - log_prior(self.counts_.totals, 0.0, None)
-        return replace(calibration, intercept=calibration.intercept + shift)
+        priors, shift = given_priors(self.priors, self.classes_), np.zeros(len(self.classes_))
+        if priors is not None:
+            shift = log_prior(priors, 0.0, None) - log_prior(self.counts_.totals, 0.0, None)
+        return Calibration(1.0, shift)
 
     @reports_progress
     def partial_fit(

@@ -15,22 +15,21 @@ from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import fold_probabilities, joint
 from unnaive.answer.predict import probabilities as probabilities_of
-from unnaive.bayes.calibrate import Calibration, fit_calibration, fit_visited
+from unnaive.bayes.calibrate import Calibration, fit_visited
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.advice import silence
 from unnaive.common.sklearn_private import check_method_params
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._calibration import (
+from unnaive.models._calibration import replace_own, take_logs
+from unnaive.models._halves import draw_halves
+from unnaive.models._judged_rows import (
     CALIBRATING,
     JudgedRows,
     counted_rows,
     judged_visit,
     match_shares,
-    replace_own,
-    take_logs,
 )
-from unnaive.models._halves import draw_halves
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Block, Source
 from unnaive.table.picking import take_rows
@@ -120,8 +119,7 @@ def calibrate_halves(
             model = clone(fitted).fit(learned.X, learned.pairs, **learned.params)
         judged.append(_judge_by(model, folded, other, n_jobs))
     slope = join_records(judged).fit(n_jobs).slope
-    all_rows = _judge_by(fitted, folded, rows, n_jobs)
-    return fit_calibration(all_rows.scores, all_rows.groups, all_rows.weight, n_jobs, slope)
+    return _judge_by(fitted, folded, rows, n_jobs).match_shares(n_jobs, slope)
 
 
 def _judge_by(model: Any, folded: Folded, rows: PairRows, n_jobs: int | None) -> JudgedRows:

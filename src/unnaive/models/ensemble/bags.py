@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from unnaive.answer.nodes import Cast, cast_votes
 from unnaive.bayes import Scorer
+from unnaive.bayes.base_rates import find_heard
+from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.coded import coded_scores
 from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
@@ -19,7 +21,11 @@ from unnaive.counts.coded import CodedRows, add_lanes, add_marginals
 from unnaive.encode.coding import AnyCoder, coder_sizes
 from unnaive.encode.draws import LANE_ROWS as ROWS
 from unnaive.encode.draws import draw_poisson, lane
-from unnaive.models._calibration import JudgedRows, take_logs
+from unnaive.models._calibration import take_logs
+from unnaive.models._judged_rows import (
+    RARE,
+    JudgedRows,
+)
 from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.left_out import draw_rows, empty_rows
 from unnaive.table.storage import Storage, stretches
@@ -87,8 +93,8 @@ class BagVotes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BagJudge:
-    """Bags that judge the rows they do not hold; ``all_too`` asks for the votes of all bags, and
-    ``draw`` says which rows are judged.
+    """Bags that judge the rows they do not hold; ``all_too`` asks for the votes of all bags,
+    ``draw`` says which rows are judged, and ``matters`` which of these.
     """
 
     bags: Sequence[Scorer]
@@ -100,9 +106,12 @@ class BagJudge:
     storage: Storage
     n_jobs: int | None
     draw: RowDraw | None = None
+    matters: Callable[[CodedRows], NDArray[np.intp]] | None = None
 
     def __call__(self, rows: CodedRows, _state: Any) -> tuple[BagVotes, NDArray[np.float64]]:
         rows, drawn = draw_rows(self.draw, rows, self.n_classes, self.storage)
+        if self.matters is not None:
+            rows = rows.take(self.matters(rows), self.storage)
         judged, everyone = empty_rows(rows, self.n_classes, self.storage), None
         if self.all_too:
             everyone = empty_rows(rows, self.n_classes, self.storage)
@@ -113,6 +122,20 @@ class BagJudge:
             None if everyone is None else everyone.scores,
         )  # fmt: skip
         return BagVotes(judged, everyone), drawn
+
+
+def rare_places(
+    scorer: Scorer,
+    calibration: Calibration,
+    totals: NDArray[np.float64],
+    n_jobs: int | None,
+    rows: CodedRows,
+) -> NDArray[np.intp]:
+    """Places of rows in which rare classes, as ``totals`` says, may have a say by naive Bayes: it
+    finds them nearly as likely as its bags do, and at once.
+    """
+    scores, shares = coded_scores(rows, scorer, n_jobs), totals / totals.sum()
+    return find_heard(scores, rows.groups, calibration, shares, totals < RARE)
 
 
 def votes_as_logs(

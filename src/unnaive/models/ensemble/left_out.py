@@ -6,33 +6,33 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
 from unnaive.bayes.base_rates import mean_gradient
-from unnaive.bayes.calibrate import Calibration, Visit, fit_visited, visit_arrays
+from unnaive.bayes.calibrate import Calibration, Visit, fit_visited
 from unnaive.bayes.calibrate_kernels import solve_positive
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
 from unnaive.counts.coded import CodedRows
-from unnaive.models._calibration import (
+from unnaive.models._calibration import replace_own, take_logs
+from unnaive.models._judged_rows import (
     CALIBRATING,
     JudgedRows,
     RowsOf,
     has_rare,
     judged_visit,
     match_rare,
-    replace_own,
+    match_shares,
     state_rows,
-    take_logs,
 )
 from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import class_scores, joined_logs
-from unnaive.models.ensemble.split import SplitRows, learning_rows
-from unnaive.table.records import Records
+from unnaive.models.ensemble.split import SplitRows
+from unnaive.table.records import MemoryRecords, Records, whole_record
 from unnaive.table.storage import Storage, join_records
 
 
@@ -58,18 +58,31 @@ def weigh_drawn(
     return replace(rows, weight=weigh_shares(rows.groups, rows.weight, drawn, draw.weights))
 
 
-def visit_here(
+class JudgedRecords(NamedTuple):
+    """Records whose rows are judged, or have been, and how to get these."""
+
+    records: Records[Any]
+    rows_of: RowsOf
+
+    @property
+    def visit(self) -> Visit:
+        """How a calibration visits the rows."""
+        return judged_visit(*self)
+
+
+def judged_here(
     records: Records[Any],
     judge: Callable[[Any, Any], tuple[JudgedRows, NDArray[np.float64]]],
     draw: RowDraw | None,
-) -> Visit:
-    """How judged rows are visited that are few enough to come here, in one pass; ``judge`` gives
-    those of a record, and what the rows of each class that are drawn weigh.
+) -> JudgedRecords:
+    """Judged rows that are few enough to come here, in one pass; ``judge`` gives those of a record,
+    and what the rows of each class that are drawn weigh.
     """
     parts, drawn = zip(*records.each(judge, CALIBRATING), strict=True)
     whole = sum(drawn[1:], start=drawn[0])
     rows = weigh_drawn(draw, whole, state_rows, None, join_records(parts, records.storage))
-    return visit_arrays(rows.scores, rows.groups, rows.weight)
+    here = MemoryRecords([rows], records.storage)
+    return JudgedRecords(here, whole_record)
 
 
 def match_base_rates(
@@ -89,7 +102,7 @@ def match_base_rates(
     both = []
     for draw in draws:
         step = partial(_judge_once, scorer, rows_of, records.storage, n_jobs, draw)
-        visit = visit_here(records, step, draw)
+        visit = judged_here(records, step, draw).visit
         both.append(mean_gradient(visit, calibration, n_jobs, curved=draw is draws[0]))
     (gradient, hessian), (other, _) = both
     assert hessian is not None
@@ -127,8 +140,8 @@ def judge_rounds(
     Each round is its scorer, the evidence for a row of each class that was not counted, and its
     vote. What rounds know of the rows is forgotten where all calibrate.
     """
-    visit = _visit_rounds(records, rounds, algorithm, n_jobs, draw)
-    return fit_visited(visit, len(rounds[0][0].log_prior), n_jobs)
+    judged = _judge_records(records, rounds, algorithm, n_jobs, draw)
+    return fit_visited(judged.visit, len(rounds[0][0].log_prior), n_jobs)
 
 
 def match_votes(
@@ -141,40 +154,60 @@ def match_votes(
     totals: NDArray[np.float64],
 ) -> Calibration:
     """A calibration of rounds that vote, learned from the rows of the first draw, with intercepts
-    for those of the second: by naive Bayes, or, where classes are rare, as ``totals`` says, by the
-    votes themselves.
+    for those of the second: of all classes, or of those that are rare, as ``totals`` says.
     """
-    if not has_rare(totals):
-        given = (records, learning_rows, rounds[0][0], draws, n_jobs)
-        return match_base_rates(calibration, *given)
-    visit = visit_counted(records, rounds, algorithm, n_jobs, draws[1])
-    return match_rare(visit, calibration, totals, n_jobs)
+    rare = has_rare(totals)
+    if draws[0] is None and not rare:
+        return calibration
+    judged = judge_counted(records, rounds, algorithm, n_jobs, draws[1])
+    if rare:
+        return match_rare(*judged, calibration, totals, n_jobs)
+    return match_shares(judged.visit, calibration.slope, len(totals), n_jobs)
 
 
-def visit_counted(
+def match_evidence(
+    records: Records[SplitRows],
+    scorer: Scorer,
+    draws: tuple[RowDraw | None, RowDraw | None],
+    totals: NDArray[np.float64],
+    n_jobs: int | None = None,
+) -> Calibration:
+    """Intercepts of evidence that is calibrated by the rows of the first draw: those of all classes
+    by rows of the second; where all rows calibrate, those of rare classes, as ``totals`` says.
+    """
+    as_it_is = Calibration(1.0, np.zeros(len(totals)))
+    if draws[0] is None and not has_rare(totals):
+        return as_it_is
+    judged = judge_counted(records, [(scorer, 1.0)], "real", n_jobs, draws[1])
+    if draws[0] is None:
+        return match_rare(*judged, as_it_is, totals, n_jobs)
+    return match_shares(judged.visit, 1.0, len(totals), n_jobs)
+
+
+def judge_counted(
     records: Records[SplitRows],
     rounds: Sequence[tuple[Scorer, float]],
     algorithm: str,
     n_jobs: int | None,
     draw: RowDraw | None,
-) -> Visit:
-    """How rows are visited that are judged by scorers and their votes that have counted them."""
+) -> JudgedRecords:
+    """The rows of records, judged by scorers and their votes that have counted them."""
     counted = [(scorer, scorer, vote) for scorer, vote in rounds]
-    return _visit_rounds(records, counted, algorithm, n_jobs, draw)
+    return _judge_records(records, counted, algorithm, n_jobs, draw)
 
 
-def _visit_rounds(
+def _judge_records(
     records: Records[SplitRows],
     rounds: Sequence[tuple[Scorer, Scorer, float]],
     algorithm: str,
     n_jobs: int | None,
     draw: RowDraw | None,
-) -> Visit:
+) -> JudgedRecords:
     step = partial(_judge, list(rounds), algorithm, records.storage, n_jobs, draw)
     if draw is not None:
-        return visit_here(records, step, draw)
+        return judged_here(records, step, draw)
     records.advance(step, operator.add, CALIBRATING)
-    return judged_visit(records)
+    return JudgedRecords(records, state_rows)
 
 
 def empty_rows(rows: CodedRows, n_classes: int, storage: Storage) -> JudgedRows:

@@ -23,7 +23,11 @@ from unnaive.bayes.left_out_kernels import (
 from unnaive.bayes.scoring import TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
-from unnaive.models._calibration import CALIBRATING, JudgedRows, state_rows
+from unnaive.models._judged_rows import (
+    CALIBRATING,
+    JudgedRows,
+    state_rows,
+)
 from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
 from unnaive.models.ensemble.rounds import Boosted
 from unnaive.models.ensemble.split import SplitRows, add_pairs

@@ -6,6 +6,7 @@ fit them, with the weights of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -177,23 +178,28 @@ class Members:
         return join(self.shared.source, judge, len(self.weight), JUDGING).each
 
     def mean_answers(
-        self, nodes: list[Node], judges: NDArray[np.bool_], n_jobs: int | None
-    ) -> NDArray[np.float64]:
+        self, nodes: list[Node], judges: Sequence[NDArray[np.bool_]], n_jobs: int | None
+    ) -> list[NDArray[np.float64]]:
         """Mean probabilities for all rows by the members that judge them (members x rows); NaN
-        where none does. One pass.
+        where none does. One pass for several choices of judges.
         """
-        places = self.shared.find_rows()
+        places, shape = self.shared.find_rows(), (len(judges), self.shared.n_classes)
 
         def judge(block: Block) -> _Answers:
             rows = places(block)
-            total = np.zeros((block.n_rows, self.shared.n_classes))
-            for node, judged in zip(nodes, judges, strict=True):
-                some = np.flatnonzero(judged[rows])
-                total[some] += probabilities(node, block.take(some), n_jobs)
-            n = judges[:, rows].sum(axis=0)[:, None]
-            return _Answers(np.where(n > 0, total, np.nan) / np.maximum(n, 1))
+            total, n = np.zeros((block.n_rows, *shape)), np.zeros((block.n_rows, len(judges), 1))
+            for k, node in enumerate(nodes):
+                judged = np.stack([each[k, rows] for each in judges], axis=1)
+                some = np.flatnonzero(judged.any(axis=1))
+                answers = probabilities(node, block.take(some), n_jobs)
+                for v in range(len(judges)):
+                    own = judged[some, v]
+                    total[some[own], v] += answers[own]
+                n[judged] += 1.0
+            return _Answers(np.where(n > 0.0, total, np.nan) / np.maximum(n, 1.0))
 
-        return join(self.shared.source, judge, len(self.weight), JUDGING).each
+        each = join(self.shared.source, judge, len(self.weight), JUDGING).each
+        return [each[:, v] for v in range(len(judges))]
 
     def with_all_classes(
         self, weight: NDArray[np.float64], instead: NDArray[np.float64]

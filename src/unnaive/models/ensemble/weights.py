@@ -158,14 +158,27 @@ class RowWeights:
         return self._unit + math.log(self.total / self.given)
 
     def _settle(self, sums: Sums | None, unit: float) -> None:
-        """Take what rows weigh in a unit, which is made another until their mean is about 1."""
+        """Take what rows weigh in a unit, which is made another until their mean is about 1.
+
+        Sums that are too large to be exact are at least known to be that, whatever the order of
+        the rows: nothing else follows from them.
+        """
+        low, high = -math.inf, math.inf  # units that are too small, and too large
         while sums is not None:
             self._unit = unit
             self._learn(sums)
             if LEAST_MEAN * self.given <= self.total <= MOST_MEAN * self.given:
                 return
+            if self.total > self.given:
+                low = unit
+            else:
+                high = unit
             is_exact = 0.0 < self.total < 2.0**53 * self._weigher.grain
-            unit = self._log_mean() if is_exact or unit == sums.top else sums.top
+            unit = self._log_mean() if is_exact else sums.top
+            if not low < unit < high:
+                unit = 0.5 * (low + high)
+            if not low < unit < high:  # both are infinite, or neighbours
+                return
             step = partial(weigh_again, self._weigher, unit)
             sums = self.records.advance(step, add_sums, "weighing rows")
 

@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Answer
 from unnaive.bayes.calibrate import fit_visited
-from unnaive.models._calibration import (
+from unnaive.models._calibration import calibrate_answer, take_logs
+from unnaive.models._judged_rows import (
     CALIBRATING,
     JudgedRows,
-    calibrate_answer,
     counted_rows,
     has_rare,
     judged_visit,
     match_rare,
-    take_logs,
 )
 from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, TrainingRows
 from unnaive.table.storage import Storage
@@ -39,8 +38,7 @@ def calibrate_mixture(
     rows.records.advance(judge, operator.add, CALIBRATING)
     found = fit_visited(judged_visit(rows.records), n_classes, n_jobs)
     if rare:
-        every = judged_visit(rows.records, counted_rows)
-        found = match_rare(every, found, totals, n_jobs)
+        found = match_rare(rows.records, counted_rows, found, totals, n_jobs)
     return calibrate_answer(answer, found)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, BayesTree
-from unnaive.answer.calibrated import calibrated, pool_priors, tree_without_one
+from unnaive.answer.calibrated import pool_priors, tree_without_one
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
 from unnaive.common.checks import check_number, check_word
@@ -22,7 +22,7 @@ from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds, why_together
 from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import check_calibration, judge_left_out
+from unnaive.models._calibration import calibrate_node, check_calibration, judge_left_out
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._seeding import draw_seed
 from unnaive.models.tree.away import AwayGrower, keep_coded
@@ -209,15 +209,9 @@ class FoldedTreeClassifier(TreeClassifier):
             judge_left_out, source=source, labels=labels, factor=weights, n_rows=n_rows,
             n_jobs=self.n_jobs, weigh=weigh, totals=summary.counts.totals,
         )  # fmt: skip
-        by_column = self.calibration == "columns"
-        judged = judge(pooled, without, by_column=by_column)
-        totals = summary.counts.totals
-        calibration = judged.match(judged.fit(self.n_jobs), totals, self.n_jobs)
-        node = calibrated(pooled, calibration)
-        if not by_column or len(judged.groups) == n_rows:
-            return node
-        # How probable classes are on the whole is a matter of more rows than are kept by column.
-        return calibrated(node, judge(node, None).match_shares(self.n_jobs))
+        alone = np.ones(len(tree.coders), dtype=bool) if self.calibration == "columns" else None
+        given = (alone, summary.counts.totals, n_rows, self.n_jobs)
+        return calibrate_node(judge, pooled, without, *given)
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):

@@ -202,6 +202,21 @@ def out_of_bag(
     return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
 
+def judged_by_all(
+    forest: ClassForest, table: CodedTable, drawn: NDArray[np.bool_], n_jobs: int | None
+) -> NDArray[np.float64]:
+    """What the whole forest says of rows that are drawn, NaN of others; in the order of a table."""
+    trees, places = forest.trees(), np.flatnonzero(drawn)
+    shares = np.full((len(drawn), forest.n_outputs), np.nan)
+
+    def answer(part: slice) -> None:
+        slots = np.ascontiguousarray(table.rows.codes[:, places[part]].T)
+        shares[places[part]] = forest.answer_slots(slots, trees)
+
+    list(in_threads(answer, list(stretches(len(places), ROWS)), n_jobs))
+    return shares
+
+
 class Judged(NamedTuple):
     """Out-of-bag shares of the classes, the pseudo-rows and power that suit them best, and the log
     loss of all rows with them.
