@@ -137,6 +137,7 @@ def measure(folder: Path) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "row": row,
         "task": task,
+        "shared": max(small["workers"] - row * SMALL - task * FEW, 0.0),
         "start": max(small["driver"] - message * FEW, 0.0),
         "message": message,
         "sent": large["sent"],
@@ -153,7 +154,8 @@ def predict(costs: dict[str, Any], n_rows: float, n_parts: int, workers: int) ->
     levels = math.ceil(math.log(max(n_parts, 2), FAN))
     each = math.ceil(n_parts / workers)
     return {
-        "rows": each * (n_rows / n_parts * costs["row"] + costs["task"]),
+        "rows": each * (n_rows / n_parts * costs["row"] + costs["task"])
+        + costs["shared"] / workers,
         "driver": costs["start"] + costs["message"] * n_parts,
         "sums": levels * FAN * (LATENCY + costs["table"] / NETWORK)
         + workers * costs["sent"] / NETWORK,
@@ -223,6 +225,7 @@ def page(costs: dict[str, Any]) -> str:
         long=ROUNDS[1],
         row=1e9 * costs["row"],
         task=1e3 * costs["task"],
+        shared=1e3 * costs["shared"],
         start=1e3 * costs["start"],
         message=1e3 * costs["message"],
         sent=costs["sent"] / 1e3,
