@@ -35,12 +35,13 @@ _ANY_ORDER = {"reassoc", "nsz"}
 
 
 @kernel(fastmath=_ANY_ORDER)
-def missed_weight(weight: NDArray[np.float64], hit: NDArray[np.bool_]) -> float:
-    """Weight of the rows that are not hit."""
-    total = 0.0
+def total_and_missed(weight: NDArray[np.float64], hit: NDArray[np.bool_]) -> tuple[float, float]:
+    """Weight of all rows, and of those that are not hit."""
+    total, missed = 0.0, 0.0
     for i in range(len(hit)):
-        total += weight[i] * np.float64(not hit[i])
-    return total
+        total += weight[i]
+        missed += weight[i] * np.float64(not hit[i])
+    return total, missed
 
 
 @kernel(fastmath=_ANY_ORDER)

@@ -1,7 +1,7 @@
 """What rounds do with the weights of the rows of a record, wherever it is.
 
-No weight is kept: logarithms are, and weights are made of them where they are needed, a piece of
-the rows at a time.
+Logarithms of weights are kept, and weights are made of them where they are needed, a piece of the
+rows at a time. Where there is room, which is not on workers, weights are kept as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from unnaive.table.storage import Storage, stretches
 T = TypeVar("T")
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 SQUARE_GRAIN = 2.0**-12
-PIECE = 1 << 13  # rows whose numbers stay in cache, and are too few to be given back to the system
+# Rows whose numbers a worker, which gives memory back to the system at once, keeps in cache; here
+# threads would wait for one another if they had as few.
+PIECE = 1 << 13
 LARGEST = 64.0  # logarithm of a weight: sums of such are never taken for exact ones
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
 
@@ -56,13 +58,14 @@ class RowState:
     """What rounds know of the rows of a record.
 
     ``logs`` are logarithms of weights, up to a constant of all rows; None before the first round.
-    ``said`` is what the last round says of the rows where its vote is not known yet: hits or gains
-    (see `Verdict`). ``outlook`` is what all rounds say of the rows held out. ``watched`` are the
-    places of rows whose weights are kept, if any are: ``units`` has those of each round so far,
-    relative to the rows' own.
+    ``weights`` are the weights themselves, if they are kept. ``said`` is what the last round says
+    of the rows where its vote is not known yet: hits or gains (see `Verdict`). ``outlook`` is what
+    all rounds say of the rows held out. ``watched`` are the places of rows whose weights are kept,
+    if any are: ``units`` has those of each round so far, relative to the rows' own.
     """
 
     logs: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] | None = None
     said: NDArray[Any] | None = None
     outlook: NDArray[np.float64] | None = None
     watched: NDArray[np.intp] | None = None
@@ -126,22 +129,40 @@ class Weigher:
             for part in rows.stretches():
                 kernels.lower_by_margin(logs[part], margins[part], 1.0, STEEPEST, logs[part])
         watched = None if self.watch is None else self.storage.copy(self.watch(record))
-        return self.watch_units(replace(state, logs=logs, watched=watched), unit)
+        new = self.with_room(replace(state, logs=logs, watched=watched))
+        if new.weights is not None:
+            for part in rows.stretches():
+                self.weights(logs[part], unit, _given(rows, part), new.weights[part])
+        return self.watch_units(new, unit)
+
+    def with_room(self, state: RowState) -> RowState:
+        """The state with room for weights, where they are kept."""
+        assert state.logs is not None
+        if not self.in_place or state.weights is not None:
+            return state
+        return replace(state, weights=self.storage.empty(len(state.logs), np.float64))
 
     def weights(
-        self, logs: NDArray[np.float64], unit: float, given: NDArray[np.float64]
+        self,
+        logs: NDArray[np.float64],
+        unit: float,
+        given: NDArray[np.float64],
+        out: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], float, float]:
         """Weights of rows, their sum, and that of the squares of relative ones."""
-        weight = np.subtract(logs, unit)
+        weight = np.subtract(logs, unit, out=out)
         np.minimum(weight, LARGEST, out=weight)
         np.exp(weight, out=weight)
         return weight, *kernels.round_weights(weight, self.grain, given, 1.0 / SQUARE_GRAIN)
 
     def weigh(
-        self, rows: Rows, logs: NDArray[np.float64], unit: float, part: slice, table: Any
+        self, rows: Rows, state: RowState, unit: float, part: slice, table: Any
     ) -> tuple[float, float, float]:
         """What some rows weigh (see `Sums`); they are added to joint counts (IN, OUT)."""
-        weight, total, squares = self.weights(logs[part], unit, _given(rows, part))
+        logs, kept = state.logs, state.weights
+        assert logs is not None
+        out = None if kept is None else kept[part]
+        weight, total, squares = self.weights(logs[part], unit, _given(rows, part), out)
         if self.counting is not None:
             assert isinstance(rows, CodedRows)
             rows.add_counts(part, self.counting[1], weight, table)
@@ -180,6 +201,8 @@ class Weigher:
             if self.counting is not None:
                 assert isinstance(rows, CodedRows)
                 table = rows.no_counts(self.counting[1])
+            if self.in_place:
+                return [fn(whole, table)], table
             starts = range(whole.start, whole.stop, PIECE)
             pieces = [slice(start, min(start + PIECE, whole.stop)) for start in starts]
             return [fn(piece, table) for piece in pieces], table
@@ -205,28 +228,32 @@ def judge_record(
     """``lower`` is the vote, and the unit of weights after it."""
     rows, judged = weigher.rows_of(record), say(record)
     new = weigher.begin(record, state, unit)
-    assert new.logs is not None
-    logs = new.logs
+    logs, kept = new.logs, new.weights
+    assert logs is not None
     lowered = logs if lower is None else weigher.room_for(logs)
+    new = replace(new, logs=lowered)
 
     def visit(part: slice, table: Any) -> tuple[float, Numbers, Any]:
-        weight, total, _ = weigher.weights(logs[part], unit, _given(rows, part))
+        if kept is None:
+            weight, *_ = weigher.weights(logs[part], unit, _given(rows, part))
+        else:
+            weight = kept[part]
         gains, hits = judged(part)
         if hits is None:
-            missed = exact_parts((weight * (1.0 - gains)).tolist())
+            total, missed = float(weight.sum()), exact_parts((weight * (1.0 - gains)).tolist())
         else:
-            missed = [kernels.missed_weight(weight, hits)]
+            total, *missed = kernels.total_and_missed(weight, hits)
         if lower is None:
             return total, missed, None if last else (gains if hits is None else hits)
         kernels.lower_by_margin(logs[part], gains, lower[0], STEEPEST, lowered[part])
-        return total, missed, weigher.weigh(rows, lowered, lower[1], part, table)
+        return total, missed, weigher.weigh(rows, new, lower[1], part, table)
 
     pieces, tables = weigher.each(rows, visit)
     totals = exact_parts([total for total, _, _ in pieces])
     missed = exact_parts([number for _, numbers, _ in pieces for number in numbers])
     found = [one for _, _, one in pieces]
     if lower is not None:
-        new = weigher.watch_units(replace(new, logs=lowered), lower[1])
+        new = weigher.watch_units(new, lower[1])
         return new, Judged(totals, missed, weigher.sums(rows, found, tables))
     if not last:
         new = replace(new, said=weigher.storage.copy(np.concatenate(found or [np.empty(0)])))
@@ -244,16 +271,17 @@ def lower_record(
     assert logs is not None
     assert said is not None
     rows, lowered = weigher.rows_of(record), weigher.room_for(logs)
+    new = replace(state, logs=lowered, said=None)
 
     def visit(part: slice, table: Any) -> Any:
         if said.dtype == np.bool_:
             kernels.lower_by_hit(logs[part], said[part], vote, lowered[part])
         else:
             kernels.lower_by_margin(logs[part], said[part], vote, STEEPEST, lowered[part])
-        return weigher.weigh(rows, lowered, unit, part, table)
+        return weigher.weigh(rows, new, unit, part, table)
 
     sums = weigher.sums(rows, *weigher.each(rows, visit))
-    return weigher.watch_units(replace(state, logs=lowered, said=None), unit), sums
+    return weigher.watch_units(new, unit), sums
 
 
 def refresh_record(
@@ -262,15 +290,14 @@ def refresh_record(
     rows, span = weigher.rows_of(record), FRESH_HIGH - FRESH_LOW
     logs = weigher.storage.empty(rows.n_rows, np.float64)
     logs[:] = np.log(FRESH_LOW + span * draw_uniform(seed, rows.row_ids))
-    new = replace(state or RowState(), logs=logs, said=None)
+    new = weigher.with_room(replace(state or RowState(), logs=logs, said=None))
     return new, weigh_record(weigher, 0.0, record, new)
 
 
 def weigh_record(weigher: Weigher, unit: float, record: Any, state: RowState | None) -> Sums:
     """What rows weigh in another unit."""
-    rows, logs = weigher.rows_of(record), weigher.begin(record, state, unit).logs
-    assert logs is not None
-    visit = partial(weigher.weigh, rows, logs, unit)
+    rows, begun = weigher.rows_of(record), weigher.begin(record, state, unit)
+    visit = partial(weigher.weigh, rows, begun, unit)
     return weigher.sums(rows, *weigher.each(rows, visit))
 
 
