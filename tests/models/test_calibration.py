@@ -303,11 +303,12 @@ def test_rare_classes_are_matched_by_the_definition(seed):
         return rows.weight @ (logsumexp(moved, axis=1) - gain) + 0.5 * ridge @ shift**2
 
     shift = minimize(loss, np.zeros(2), method="BFGS", options={"gtol": 1e-7}).x
-    found = rows.match_rare(start, totals)
+    records = MemoryRecords([rows])
+    found = match_rare(records, whole_record, start, totals)
     np.testing.assert_allclose(found.intercept - start.intercept, [*shift, 0, 0], atol=1e-3)
     shares = rows.weight @ softmax(start.slope * rows.scores + found.intercept, axis=1)
     np.testing.assert_allclose(shares[:2], totals[:2], rtol=0.01)
-    kept = rows.rare_scores(start, totals)
+    (kept,) = records.states  # rows in which rare classes have a say
     assert len(kept.groups) < 0.5 * len(rows.groups)
 
 
@@ -315,7 +316,7 @@ def test_rare_classes_know_neither_order_nor_parts_nor_threads():
     rows = faint_rows(0)
     totals = np.bincount(rows.groups, rows.weight, 4)
     start, order = Calibration(0.7, np.zeros(4)), np.random.default_rng(0).permutation(3000)
-    whole = rows.match_rare(start, totals).intercept
+    whole = match_rare(MemoryRecords([rows]), whole_record, start, totals).intercept
     for cuts in ([], [10, 1000]):
         parts = [rows.take(part) for part in np.split(order, cuts)]
         records = MemoryRecords(parts)

@@ -8,8 +8,9 @@ visited in turn, each by one step of Newton's method for every slot and class by
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,8 @@ def fit_values(
             rows = np.arange(len(groups))
         some, before = probable[rows], shifts.copy()
         given = (np.take(slots, rows, axis=1), groups[rows], weight[rows], starts, offsets, ridges)
-        while n_sweeps:
-            n_sweeps -= 1
-            if improve_values(*given, magic, some, shifts) < CLOSE * weight_of_all:
-                break
+        sweep = partial(improve_values, *given, magic, some, shifts)
+        n_sweeps = _sweep_until(sweep, CLOSE * weight_of_all, n_sweeps)
         if len(rows) == len(groups):
             break
         change_rows(slots, starts, offsets, np.exp(shifts - before), probable)
@@ -99,6 +98,14 @@ def fit_values(
             break
         rows = np.union1d(rows, more)
     return np.split(shifts, offsets[1:-1])
+
+
+def _sweep_until(sweep: Callable[[], float], least: float, most: int) -> int:
+    """Sweep at most so many times, until one gains less than the least; how many are left."""
+    for left in reversed(range(most)):
+        if sweep() < least:
+            return left
+    return 0
 
 
 def find_doubts(

@@ -23,23 +23,19 @@ from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
 from unnaive.answer.tree import BayesTree, Located
-from unnaive.bayes.calibrate import (
-    Calibration,
-    fit_visited,
-)
+from unnaive.bayes.calibrate import Calibration, fit_visited
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._judged_rows import CALIBRATING, JudgedRows, has_rare, judged_visit
+from unnaive.models._judged_rows import CALIBRATING, PART, JudgedRows, has_rare, judged_visit
 from unnaive.models._row_draw import RowDraw, class_weights
 from unnaive.table import Block, Source
 from unnaive.table.kept import KeptBlock
 from unnaive.table.records import whole_record
 from unnaive.table.storage import join, join_records, stretches
 
-MOST = 2  # times so many rows than are taken are better read than left out
-PART = 1 << 19  # numbers of rows whose evidence is taken at a time: all at once would be held twice
+MOST = 2  # a block of fewer rows than so many times those that are taken is read whole
 
 
 def check_calibration(model: Any, *more: str) -> None:

@@ -21,7 +21,7 @@ from unnaive.bayes.calibrate import (
     visit_arrays,
 )
 from unnaive.models._row_draw import class_weights, weigh_shares
-from unnaive.table.records import Records
+from unnaive.table.records import MemoryRecords, Records, whole_record
 from unnaive.table.storage import Storage, stretches, taken
 
 CALIBRATING = "calibrating"
@@ -33,7 +33,7 @@ CALIBRATING = "calibrating"
 # sets that costs boosting 0.0008 in log loss beside `FEW` of 10 and `HELD` of 0.02, mixtures 0.0004
 # and the others less, and no accuracy.
 RARE, FEW, HELD = 1 << 9, 3.0, 0.005
-PART = 1 << 19  # numbers of rows that are added up at a time
+PART = 1 << 19  # numbers of rows that are worked on at a time: of all, copies would be too large
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,22 +73,11 @@ class JudgedRows:
         scores = room.empty((len(self.groups), n_classes), np.float64)
         for part in stretches(len(scores), max(PART // n_classes, 1)):
             scores[part] = self._add_up(calibration, part)
-        rows, none = replace(self, scores=scores, counted=None), np.zeros(n_classes)
-        shift = rows.match_rare(Calibration(1.0, none), totals, n_jobs).intercept
+        rows: MemoryRecords[JudgedRows]
+        rows = MemoryRecords([replace(self, scores=scores, counted=None)], room)
+        as_it_is = Calibration(1.0, np.zeros(n_classes))
+        shift = match_rare(rows, whole_record, as_it_is, totals, n_jobs).intercept
         return replace(calibration, intercept=calibration.intercept + shift)
-
-    def match_rare(
-        self, calibration: Calibration, totals: NDArray[np.float64], n_jobs: int | None = None
-    ) -> Calibration:
-        """The same by scores of a model that has counted these rows."""
-        rows = self.rare_scores(calibration, totals)
-        visit = visit_arrays(rows.scores, rows.groups, rows.weight)
-        return _match_rare(visit, rows.faint, calibration, totals, n_jobs)
-
-    def rare_scores(self, calibration: Calibration, totals: NDArray[np.float64]) -> MovingScores:
-        """The rows in which rare classes have a say."""
-        given = (self.scores, self.groups, self.weight, calibration, totals < RARE)
-        return MovingScores.of(*given)
 
     def match_shares(self, n_jobs: int | None = None, slope: float = 1.0) -> Calibration:
         """Intercepts such that classes are as probable by the scores as they are frequent."""
@@ -145,20 +134,14 @@ def match_shares(
     return fit_visited(visit, n_classes, n_jobs, slope, HELD)
 
 
-def _match_rare(
-    visit: Visit,
-    faint: NDArray[np.int64],
-    calibration: Calibration,
-    totals: NDArray[np.float64],
-    n_jobs: int | None,
-) -> Calibration:
-    ridge = HELD * np.maximum(FEW / np.maximum(totals, 1.0), 1.0) ** 3
-    return move_intercepts(visit, calibration, totals < RARE, faint, ridge, n_jobs)
+def rare_classes(totals: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which classes have few rows."""
+    return totals < RARE
 
 
 def has_rare(totals: NDArray[np.float64]) -> bool:
     """Whether some class has few rows."""
-    return bool(totals.min(initial=RARE) < RARE)
+    return bool(rare_classes(totals).any())
 
 
 AnyRows = TypeVar("AnyRows")
@@ -206,11 +189,14 @@ def match_rare(
     """
     keep = partial(_keep_rare, rows_of, calibration, totals)
     faint = records.advance(keep, operator.add, CALIBRATING)
-    return _match_rare(judged_visit(records), faint, calibration, totals, n_jobs)
+    ridge = HELD * np.maximum(FEW / np.maximum(totals, 1.0), 1.0) ** 3
+    given = (calibration, rare_classes(totals), faint, ridge, n_jobs)
+    return move_intercepts(judged_visit(records), *given)
 
 
 def _keep_rare(
     rows_of: RowsOf, calibration: Calibration, totals: NDArray[np.float64], record: Any, state: Any
 ) -> tuple[MovingScores, NDArray[np.int64]]:
-    rows = rows_of(record, state).rare_scores(calibration, totals)
-    return rows, rows.faint
+    rows, rare = rows_of(record, state), rare_classes(totals)
+    moving = MovingScores.of(rows.scores, rows.groups, rows.weight, calibration, rare)
+    return moving, moving.faint

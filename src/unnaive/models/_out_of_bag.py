@@ -60,7 +60,7 @@ def slope_out_of_bag(
     n_jobs: int | None,
 ) -> float:
     """How sure to be, by probabilities of rows that members have not drawn; NaN where all have."""
-    return _judged_rows(shares, groups, weight).fit(n_jobs).slope
+    return _log_rows(shares, groups, weight).fit(n_jobs).slope
 
 
 def rows_of_all(
@@ -86,12 +86,12 @@ def match_by_all(
     """Intercepts, beside a slope, such that classes are as probable as they are frequent, by what
     all members say of rows; NaN of rows that are not drawn.
     """
-    rows, n_classes = _judged_rows(shares, groups, weight), shares.shape[1]
+    rows, n_classes = _log_rows(shares, groups, weight), shares.shape[1]
     rows = rows.weigh_classes(class_weights(groups, weight, n_classes))
     return rows.match_shares(n_jobs, slope)
 
 
-def _judged_rows(
+def _log_rows(
     shares: NDArray[np.float64], groups: NDArray[Any], weight: NDArray[np.float64]
 ) -> JudgedRows:
     """Log probabilities of the rows that are judged."""

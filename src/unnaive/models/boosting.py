@@ -20,9 +20,7 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import take_logs
 from unnaive.models._halves import draw_halves, judge_by_other_half, n_half_models
-from unnaive.models._judged_rows import (
-    JudgedRows,
-)
+from unnaive.models._judged_rows import JudgedRows
 from unnaive.models._seeding import draw_seed
 from unnaive.models.ensemble.members import MemberEnsemble, Members
 from unnaive.models.ensemble.rounds import chance, round_vote

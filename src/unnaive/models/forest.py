@@ -33,10 +33,10 @@ from unnaive.models.boost.coding import number_columns
 from unnaive.models.tree.forest import (
     Bags,
     CodedTable,
+    answer_drawn,
     calibrate,
     code_table,
     grow_forest,
-    judged_by_all,
 )
 from unnaive.models.tree.forest_kernels import Limits
 from unnaive.table import Schema
@@ -243,7 +243,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         if power is None:
             groups, weight = table.rows.groups, table.weight
             drawn = rows_of_all(np.arange(len(groups)), groups, totals)
-            by_all = judged_by_all(forest, table, drawn, self.n_jobs)
+            by_all = answer_drawn(forest, table, drawn, self.n_jobs)
             found = match_by_all(1.0, by_all, groups, weight, self.n_jobs)
             forest = replace(forest, intercept=np.clip(found.intercept, -FARTHEST, FARTHEST))
         if self.oob_score:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.table.passes import CODING, WorkerHook, WorkerPass
-from unnaive.table.storage import Storage, join, join_records, stored, taken
+from unnaive.table.storage import STRETCH, Storage, join, join_records, stored, taken
 
 if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
@@ -68,6 +68,9 @@ class Records(Protocol[R_co]):
 
     in_place: bool
     """Whether `advance` may change arrays of a state: nobody will ask for the old one again."""
+
+    piece: int
+    """Rows that a pass had best work on at a time, where it makes copies of what they have."""
 
     def reduce(
         self, fn: Callable[[R_co, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
@@ -111,6 +114,7 @@ class Releasing:
 
     n_passes = 0
     in_place = False
+    piece = STRETCH  # of fewer rows threads would wait for one another
 
     def release(self) -> None:
         raise NotImplementedError
@@ -174,6 +178,7 @@ class AwayRecords(Releasing):
     """Base of records on workers: their passes are numbered, logged and told to a hook."""
 
     storage = Storage()  # workers have room of their own
+    piece = 1 << 13  # they give memory back to the system at once, unless it is little
     hook: WorkerHook | None = None
 
     @contextmanager

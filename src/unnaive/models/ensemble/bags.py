@@ -22,10 +22,7 @@ from unnaive.encode.coding import AnyCoder, coder_sizes
 from unnaive.encode.draws import LANE_ROWS as ROWS
 from unnaive.encode.draws import draw_poisson, lane
 from unnaive.models._calibration import take_logs
-from unnaive.models._judged_rows import (
-    RARE,
-    JudgedRows,
-)
+from unnaive.models._judged_rows import JudgedRows, rare_classes
 from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.left_out import draw_rows, empty_rows
 from unnaive.table.storage import Storage, stretches
@@ -135,7 +132,7 @@ def rare_places(
     finds them nearly as likely as its bags do, and at once.
     """
     scores, shares = coded_scores(rows, scorer, n_jobs), totals / totals.sum()
-    return find_heard(scores, rows.groups, calibration, shares, totals < RARE)
+    return find_heard(scores, rows.groups, calibration, shares, rare_classes(totals))
 
 
 def votes_as_logs(

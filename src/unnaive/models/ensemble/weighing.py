@@ -27,9 +27,6 @@ from unnaive.table.storage import Storage, stretches
 T = TypeVar("T")
 FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
 SQUARE_GRAIN = 2.0**-12
-# Rows whose numbers a worker, which gives memory back to the system at once, keeps in cache; here
-# threads would wait for one another if they had as few.
-PIECE = 1 << 13
 LARGEST = 64.0  # logarithm of a weight: sums of such are never taken for exact ones
 STEEPEST = 36.0  # a probability below 2**-52 moves a weight no further
 
@@ -114,6 +111,7 @@ class Weigher:
     counting: tuple[Sequence[AnyCoder], int] | None
     grain: float
     in_place: bool
+    piece: int
     storage: Storage
     n_jobs: int | None
 
@@ -201,10 +199,8 @@ class Weigher:
             if self.counting is not None:
                 assert isinstance(rows, CodedRows)
                 table = rows.no_counts(self.counting[1])
-            if self.in_place:
-                return [fn(whole, table)], table
-            starts = range(whole.start, whole.stop, PIECE)
-            pieces = [slice(start, min(start + PIECE, whole.stop)) for start in starts]
+            starts = range(whole.start, whole.stop, self.piece)
+            pieces = [slice(start, min(start + self.piece, whole.stop)) for start in starts]
             return [fn(piece, table) for piece in pieces], table
 
         done = list(in_threads(task, rows.stretches(), self.n_jobs))

@@ -78,9 +78,8 @@ class RowWeights:
         counting: tuple[Sequence[AnyCoder], int] | None = None,
     ) -> None:
         self.records, self.given, self.total = records, given, given
-        self._weigher = Weigher(
-            rows_of, None, watch, counting, _grain(given), records.in_place, records.storage, n_jobs
-        )
+        place = (records.in_place, records.piece, records.storage)
+        self._weigher = Weigher(rows_of, None, watch, counting, _grain(given), *place, n_jobs)
         self._unit = 0.0  # the logarithm of what counts as weight 1
         self._squares = given / SQUARE_GRAIN
         self._table: CountTable | None = None  # of rows as they weigh

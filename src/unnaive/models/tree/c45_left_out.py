@@ -28,9 +28,7 @@ from unnaive.models._halves import (
     judge_by_other_half,
     n_half_models,
 )
-from unnaive.models._judged_rows import (
-    JudgedRows,
-)
+from unnaive.models._judged_rows import JudgedRows
 from unnaive.models.tree.c45 import C45Rules, grow_c45
 from unnaive.models.tree.classifier import Encoded, encode_block
 from unnaive.table import Block, Source

@@ -202,7 +202,7 @@ def out_of_bag(
     return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
 
-def judged_by_all(
+def answer_drawn(
     forest: ClassForest, table: CodedTable, drawn: NDArray[np.bool_], n_jobs: int | None
 ) -> NDArray[np.float64]:
     """What the whole forest says of rows that are drawn, NaN of others; in the order of a table."""
