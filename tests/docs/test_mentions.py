@@ -26,27 +26,6 @@ TEXTS = {
 }
 
 
-def test_architecture_names_every_module_in_its_room_and_no_other():
-    rooms = dict(
-        re.findall(r"^\| `([\w/]+)/` [A-Z ]+\|[^|]*\|(.*)\|$", TEXTS["ARCHITECTURE.md"], re.M)
-    )
-    assert {room.split("/")[0] for room in rooms} == {
-        path.parent.name for path in SOURCE.glob("*/__init__.py")
-    }
-    for room, told in rooms.items():
-        there = {
-            path
-            for path in (SOURCE / room).rglob("*.*")
-            if path.suffix in (".py", ".toml", ".js") and path.name != "__init__.py"
-        }
-        there -= {path for other in rooms if other.startswith(f"{room}/")
-                  for path in (SOURCE / other).rglob("*")}  # fmt: skip
-        named = set(re.findall(r"`(\w+\.(?:py|toml|js))`", told))
-        assert named <= {path.name for path in there}, room
-        modules = {path.name for path in there if path.suffix == ".py"}
-        assert modules <= named, room
-
-
 def anchors(text):
     """As GitHub and MyST make them of headings."""
     heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)

@@ -22,7 +22,6 @@ from registry import (
     CLASSIFIERS,
     ESTIMATORS,
     META,
-    ORDERLESS,
 )
 from unnaive import NaiveBayesClassifier, merge
 from unnaive.answer import Calibrated
@@ -59,7 +58,7 @@ LAW = settings(max_examples=15, deadline=None, suppress_health_check=list(Health
 every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS, *AROUND], ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
-orderless = pytest.mark.parametrize("estimator", ORDERLESS, ids=repr)
+
 ADDING_UP = [c for c in CLASSIFIERS if hasattr(c, "predict_joint_log_proba")]
 LIMITS = st.sampled_from([8, 65_534])  # cells of a grid
 
@@ -81,7 +80,7 @@ def test_chunks_and_merged_parts_equal_the_whole(estimator, limit, data, cuts):
     assert_same_model(whole, merge([*models[1:], models[0]]))
 
 
-@orderless
+@additive
 @LAW
 @given(data=tables(), limit=LIMITS, seed=st.integers(0, 1000))
 def test_the_order_of_rows_does_not_matter(estimator, limit, data, seed):
@@ -91,7 +90,7 @@ def test_the_order_of_rows_does_not_matter(estimator, limit, data, seed):
     assert_same_model(a, limited(estimator, limit).fit(X.iloc[order], y[order]))
 
 
-@orderless
+@additive
 @LAW
 @given(
     data=tables(),
