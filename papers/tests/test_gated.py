@@ -7,9 +7,9 @@ import pandas as pd
 from sklearn.datasets import load_iris
 from sklearn.neighbors import KNeighborsClassifier
 
-from unnaive.datasets import make_xor
 from unnaive.models import C45Classifier
 from unnaive.papers import configuration
+from unnaive_papers.generators import make_xor
 from unnaive_papers.wiering.gated import GatedExperts, GatedRounds, Neighbors
 
 

@@ -13,7 +13,8 @@ from unnaive import (
     NaiveBayesClassifier,
     NBTreeClassifier,
 )
-from unnaive.datasets import load_german_credit, make_led, make_waveform
+from unnaive.datasets import load_german_credit
+from unnaive_papers.generators import make_led, make_waveform
 
 BINS, SEED = 6, {"random_state": 0}
 MODELS = {

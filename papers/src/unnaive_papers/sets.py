@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.datasets import load_german_credit, make_led, make_monks, make_waveform
+from unnaive.datasets import load_german_credit
+from unnaive_papers.generators import make_led, make_monks, make_waveform
 
 
 @dataclass(frozen=True, slots=True, eq=False)

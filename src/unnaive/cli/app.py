@@ -20,11 +20,9 @@ from unnaive.cli.forget import forget
 from unnaive.cli.help import Command, Group, ModelCommand
 from unnaive.cli.merge import merge
 from unnaive.cli.options import flag
-from unnaive.cli.plan import plan
 from unnaive.cli.predict import predict
 from unnaive.cli.show import show
 from unnaive.cli.sql import sql
-from unnaive.cli.summarize import summarize
 from unnaive.cli.update import update
 
 app = typer.Typer(
@@ -39,8 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    fit, compare, evaluate, predict, explain, show, update, forget, edit, merge, plan, summarize,
-    drift, sql, data,
+    fit, compare, evaluate, predict, explain, show, update, forget, edit, merge, drift, sql, data,
 )  # fmt: skip
 for command in COMMANDS:
     # Lines of a docstring are shorter than terminals: paragraphs flow.

@@ -13,13 +13,6 @@ SAMPLES = {
     "loans": "generated loans: numbers, text, dates, missing values; classes repaid and defaulted",
     "electricity": "half-hours of an electricity market; classes up and down",
     "flights": "flights in the order of departure; classes delayed and on time",
-    "led": "digits on a display with faulty segments, and 17 irrelevant columns",
-    "waveform": "three classes of noisy waves, 40 numbers",
-    "monk1": "robots: head and body alike, or a red jacket",
-    "monk2": "robots: exactly two attributes have their first value",
-    "monk3": "robots: jacket, holding and body, with 5 % wrong labels",
-    "xor": "exclusive or in the plane",
-    "parity": "whether an odd number of 4 bits is set",
 }
 
 
@@ -78,9 +71,6 @@ def make(name: str, rows: int | None, seed: int) -> tuple[Any, str]:
             raise ValueError("credit has 1,000 rows; --rows is for generated tables.")
         X, y = datasets.load_german_credit()
         X = X.astype(dict.fromkeys(X.columns[X.dtypes == "category"], str))
-    elif name.startswith("monk"):
-        problem = int(name[-1])
-        X, y = datasets.make_monks(problem, noise=0.05 * (problem == 3), **params)
     else:
         X, y = getattr(datasets, f"make_{name}")(**params)
     table = pa.Table.from_pandas(X.assign(**{str(y.name): y}), preserve_index=False)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from unnaive.cli.console import say, show_table
@@ -16,7 +14,6 @@ if TYPE_CHECKING:
     from unnaive.explain.evidence import PartEvidence
 
 LONGEST = 40  # characters of a name or value
-SMALL = 1 << 20  # bytes of a file whose evidence is there before Numba could be imported
 
 
 def show(
@@ -32,14 +29,6 @@ def show(
 
     [bold]Example:[/] unnaive show loans.unv --columns 5
     """
-    from unnaive.common.compile import interpreted
-
-    small = model.is_file() and model.stat().st_size < SMALL
-    with interpreted() if small else nullcontext():
-        _show(model, columns, depth)
-
-
-def _show(model: Path, columns: int, depth: int | None) -> None:
     from unnaive.answer import Pool
     from unnaive.cli.models import load_model
     from unnaive.explain.attributes import BY_ROW

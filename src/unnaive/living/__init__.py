@@ -5,16 +5,12 @@ from unnaive.living.display import DriftDisplay
 from unnaive.living.editing import edit, edits_of, flatten, make_monotone, undo
 from unnaive.living.facts import Drift
 from unnaive.living.following import DriftOverTime, follow_drift
-from unnaive.living.plan import Plan
-from unnaive.living.private import Privacy, private, total_privacy
 from unnaive.living.timeline import Timeline
 
 __all__ = [
     "Drift",
     "DriftDisplay",
     "DriftOverTime",
-    "Plan",
-    "Privacy",
     "Timeline",
     "compare_periods",
     "drift",
@@ -23,7 +19,5 @@ __all__ = [
     "flatten",
     "follow_drift",
     "make_monotone",
-    "private",
-    "total_privacy",
     "undo",
 ]

@@ -33,7 +33,7 @@ from unnaive.pack.limits import (
 from unnaive.pack.values import Aside, Stored, decode, encode
 
 # How to raise it: readers of this version refuse the next one, so only when the layout below
-# changes. Keep reading the old one, and leave a file of it in tests/store/files.
+# changes.
 LAYOUT = 1
 MAGIC = b"\x89UNV\r\n\x1a\n"  # as PNG's: shows files that were copied as text
 PREAMBLE = struct.Struct(

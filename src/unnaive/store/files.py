@@ -17,12 +17,8 @@ from unnaive.pack import PackError, read_pack, write_pack
 from unnaive.pack.container import AnyFile, write_parts
 from unnaive.pack.release import release
 from unnaive.store.models import MODELS
-from unnaive.store.upgrade import upgrade
 
 KIND = "unnaive model"
-# How to raise it, when what is learned changes its form (pack/objects.py says when): turn the
-# content of older versions into the new form in `load`, before `unpack`, and add files of the new
-# version with `python -m store.make_files`. Files of released versions stay for ever.
 FORMAT = 2
 # What wrong content ends in, wherever it is noticed.
 WRONG = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
@@ -136,8 +132,9 @@ def _read(path: AnyFile, max_bytes: int | None) -> Any:
     if not isinstance(content, dict) or content.keys() - {"about"} != {"unnaive", "model"}:
         raise PackError("the file holds no model.")
     about = MODELS.unpack(content["about"], About, "about") if "about" in content else About()
-    node = upgrade(content["model"]) if version < FORMAT else content["model"]
-    model = MODELS.unpack(node, BaseEstimator, "model")
+    if version < FORMAT:
+        raise PackError(f"version {version} of the format was never released.")
+    model = MODELS.unpack(content["model"], BaseEstimator, "model")
     check_is_fitted(model)
     if about != About():
         model._about = about

@@ -11,6 +11,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.model_selection import (
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    TimeSeriesSplit,
+)
 
 from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
 from unnaive.answer.clusters import ClassClusters
@@ -19,15 +26,20 @@ from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.mixture_shape import Shape
 from unnaive.answer.nodes import Calibrated, Folded, GatedMixture, Pool, Vote
 from unnaive.bayes.calibrate import Calibration
+from unnaive.common.checks import MOST
 from unnaive.estimator.about import About
 from unnaive.estimator.registry import estimators
 from unnaive.pack import Objects, PackError
 from unnaive.pack.known import LEARNED
 from unnaive.pack.objects import NAME, checked
 from unnaive.pack.values import Aside, encode
-from unnaive.store.splitters import is_splitter, pack_splitter, unpack_splitter
 
 PARTS = (NAME, "parameters", "estimators", "splitters", "output", "learned")
+# Cross-validation splitters that are kept, with numbers as their parameters.
+SPLITTERS = {
+    cls.__name__: cls
+    for cls in (KFold, StratifiedKFold, ShuffleSplit, StratifiedShuffleSplit, TimeSeriesSplit)
+}
 MOST_JOBS = 4096
 OUTPUTS = ("default", "pandas", "polars")
 
@@ -56,6 +68,35 @@ def _are_named(value: Any) -> bool:
         and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
         and all(type(name) is str and isinstance(model, BaseEstimator) for name, model in value)
     )
+
+
+def _pack_splitter(splitter: Any, where: str) -> list[Any]:
+    name = type(splitter).__name__
+    if type(splitter) is not SPLITTERS.get(name):
+        raise PackError(
+            f"{where} is a {name}; model files hold {', '.join(SPLITTERS)}. Call set_params with "
+            "another one, or with a number, before saving."
+        )
+    names = inspect.signature(type(splitter)).parameters
+    given = {key: getattr(splitter, key) for key in names}
+    _unpack_splitter([name, given], where)
+    return [name, given]
+
+
+def _unpack_splitter(node: Any, where: str) -> Any:
+    if not (isinstance(node, list) and len(node) == 2 and node[0] in SPLITTERS):
+        raise PackError(f"{where} is {node!r:.60}, not a splitter.")
+    if not isinstance(node[1], dict):
+        raise PackError(f"{where} has no parameters.")
+    for key, value in node[1].items():
+        if type(value) not in (int, float, bool, type(None)):
+            raise PackError(f"{where}.{key} is {value!r:.60}; model files hold only numbers there.")
+        if key == "n_splits" and value > MOST["cv"]:
+            raise PackError(f"{where}.n_splits is {value!r:.60}; at most {MOST['cv']:,} are read.")
+    try:
+        return SPLITTERS[node[0]](**node[1])
+    except (TypeError, ValueError) as error:
+        raise PackError(f"{where}: {error}") from error
 
 
 class Models(Objects):
@@ -102,8 +143,8 @@ class Models(Objects):
                 (label, self._pack_object(estimator, BaseEstimator, f"{where}[{label!r}]"))
                 for label, estimator in value
             ]
-        elif is_splitter(value):
-            node["splitters"][name] = pack_splitter(value, where)
+        elif hasattr(value, "split") and hasattr(value, "get_n_splits"):
+            node["splitters"][name] = _pack_splitter(value, where)
         elif isinstance(value, np.random.RandomState):
             raise PackError(
                 f"{where} is a RandomState, whose state is not kept in model files; call "
@@ -168,7 +209,7 @@ class Models(Objects):
                 elif part == "estimators":
                     parameters[name] = self.unpack(value, BaseEstimator, at)
                 else:
-                    parameters[name] = unpack_splitter(value, at) if part == "splitters" else value
+                    parameters[name] = _unpack_splitter(value, at) if part == "splitters" else value
         return parameters
 
     def _unpack_named(self, pair: Any, where: str) -> tuple[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.datasets import make_parity
 from unnaive.models import C45Classifier, HierarchicalMixtureClassifier, NBTreeClassifier
 from unnaive.papers import CONFIGURATIONS as EXACT
 from unnaive.papers import MIXTURE
+from unnaive_papers.generators import make_parity
 from unnaive_papers.measures import NOTHING, by_set
 from unnaive_papers.numbers import Around
 from unnaive_papers.protocol import halves, held_out

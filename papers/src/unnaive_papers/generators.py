@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from unnaive.datasets._table import as_table, check_count, check_share
+from unnaive.datasets.generators import as_table, check_count, check_share
 
 # Which of the seven lights show each digit, from 0 to 9.
 SEGMENTS = ("top", "upper_left", "upper_right", "middle", "lower_left", "lower_right", "bottom")
@@ -65,7 +65,7 @@ def make_led(
 
     Examples
     --------
-    >>> from unnaive.datasets import make_led
+    >>> from unnaive_papers.generators import make_led
     >>> X, y = make_led(100, random_state=0)
     >>> X.shape
     (100, 24)
@@ -108,7 +108,7 @@ def make_waveform(
 
     Examples
     --------
-    >>> from unnaive.datasets import make_waveform
+    >>> from unnaive_papers.generators import make_waveform
     >>> X, y = make_waveform(100, random_state=0)
     >>> X.shape
     (100, 40)
@@ -159,7 +159,7 @@ def make_monks(
 
     Examples
     --------
-    >>> from unnaive.datasets import make_monks
+    >>> from unnaive_papers.generators import make_monks
     >>> X, y = make_monks(1)
     >>> len(X), int(y.sum())
     (432, 216)
@@ -210,7 +210,7 @@ def make_xor(
 
     Examples
     --------
-    >>> from unnaive.datasets import make_xor
+    >>> from unnaive_papers.generators import make_xor
     >>> X, y = make_xor(100, random_state=0)
     >>> list(X)
     ['a', 'b']
@@ -251,7 +251,7 @@ def make_parity(
 
     Examples
     --------
-    >>> from unnaive.datasets import make_parity
+    >>> from unnaive_papers.generators import make_parity
     >>> X, y = make_parity(3)
     >>> len(X), int(y.sum())
     (8, 4)
