@@ -21,9 +21,7 @@ from unnaive import (
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
     NBTreeClassifier,
-    UnnaiveBayesClassifier,
 )
-from unnaive.models.boost import away, coding
 from unnaive.models.tree import away as tree_away
 from unnaive.models.tree import c45_away
 
@@ -53,8 +51,6 @@ ON_WORKERS = [
     LatentClassClusterer(cv=3, max_clusters=3, n_init=2, max_iter=4, random_state=0, n_jobs=2),
     ClassDecompositionClassifier(clusterer=_FEW_STEPS, min_rows=30, random_state=0),
 ]
-# A model that learns from samples of rows that stay on workers, where `few_are_many`.
-SAMPLED = UnnaiveBayesClassifier(max_rounds=15, n_bags=3, random_state=0)
 # Trees that grow on workers, with many nodes where `few_are_many`.
 GROWN_C45 = C45Classifier()
 QUICK_C45 = C45Classifier(calibration="none", max_depth=4)
@@ -74,25 +70,18 @@ GROWN = [
     ),
 ]  # fmt: skip
 # Models that lose a worker in a later pass: in the third of boosting; in the second step of EM,
-# which comes after a look at the rows and two centres; in the third that brings samples; in the
+# which comes after a look at the rows and two centres; in the
 # third level of a tree; when a tree's questions are judged in the middle of a level.
 KILLED = [
     (QUICK[0], "advance", 3),
     (QUICK[3], "reduce", 5),
-    (SAMPLED, "reduce", 3),
     (QUICK_C45, "reduce", 3),
     (GROWN[1], "reduce", 6),
 ]
 
 
 def few_are_many(monkeypatch: Any) -> None:
-    """Have few rows parted into many stripes, of which a dozen are here at a time, and nodes of 60
-    rows large, whose questions take several passes.
-    """
-    for name, value in (("MANY_ROWS", 200), ("STRIPE", 8), ("SAMPLE", 12)):
-        monkeypatch.setattr(coding, name, value)
-    monkeypatch.setattr(away, "ROOM", 6_000)
-    monkeypatch.setattr(away, "BIN_ROWS", 8)
+    """Have nodes of 60 rows large, whose questions take several passes."""
     monkeypatch.setattr(c45_away, "FEW", (90, 0, 0))
     monkeypatch.setattr(tree_away, "SMALL", 900)
     monkeypatch.setattr(tree_away, "CELLS", 100_000)

@@ -25,7 +25,6 @@ from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
     NBTreeClassifier,
-    UnnaiveBayesClassifier,
     scan,
 )
 
@@ -40,7 +39,6 @@ SPARK = {
 }
 MODELS: dict[str, Callable[[], Any]] = {
     "boosted": lambda: BoostedNaiveBayesClassifier(n_estimators=10, random_state=0, n_jobs=WORKERS),
-    "flagship": lambda: UnnaiveBayesClassifier(random_state=0, n_jobs=WORKERS),
     "nbtree": lambda: NBTreeClassifier(calibration="slope", random_state=0, n_jobs=WORKERS),
     "c45": lambda: C45Classifier(n_jobs=WORKERS),
 }

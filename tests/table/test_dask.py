@@ -25,7 +25,6 @@ from clusters import (
     PARTS,
     QUICK,
     QUICK_C45,
-    SAMPLED,
     awkward_table,
     dies_once,
     features,
@@ -52,7 +51,7 @@ from unnaive import (
     quality_of,
     scan,
 )
-from unnaive.models import _row_draw, unnaive_bayes
+from unnaive.models import _row_draw
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
 from unnaive.models.tree import away as tree_away
@@ -133,10 +132,10 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
     [
         *(
             (estimator, n_parts)
-            for estimator in (QUICK[0], *QUICK[2:], SAMPLED, QUICK_C45)
+            for estimator in (QUICK[0], *QUICK[2:], QUICK_C45)
             for n_parts in (1, 3)
         ),
-        *((estimator, 17) for estimator in (*ON_WORKERS, SAMPLED, GROWN_C45)),
+        *((estimator, 17) for estimator in (*ON_WORKERS, GROWN_C45)),
         *((GROWN[k], n_parts) for k, n_parts in ((0, 1), (0, 17), (1, 3), (2, 3))),
     ],
     ids=repr,
@@ -148,17 +147,6 @@ def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_pa
     frame = parted(as_pandas(table), MANY[n_parts])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
-
-
-def test_equal_rows_in_another_order_make_the_same_samples_on_workers(monkeypatch):
-    few_are_many(monkeypatch)
-    table = awkward_table(seed=2).select(["kind", "member", "label"])  # ten different rows
-    order = np.random.default_rng(0).permutation(400)
-    model = clone(SAMPLED).set_params(class_weight={"yes": 2.0})
-    memory = clone(model).fit(table.drop_columns("label"), table["label"])
-    frame = parted(as_pandas(table.take(order)), MANY[3])
-    with dask.config.set(scheduler="threads"):
-        assert_same_model(memory, clone(model).fit(scan(frame, "label", where="workers")))
 
 
 def test_a_tree_of_rows_in_another_order_is_the_same_on_workers(monkeypatch, caplog):
@@ -260,7 +248,6 @@ def _largest_tasks(least, dask_scheduler):
     [
         (ON_WORKERS[0], RowWeights, "count"),
         (QUICK[3], Search, "_run"),
-        (SAMPLED, unnaive_bayes, "learn"),
         (GROWN_C45, c45_away.AwayTrees, "finish_small"),
         (GROWN[0], AwayGrower, "_settle"),
     ],
@@ -389,7 +376,7 @@ def test_answers_are_lazy_tables():
     assert (clusters.predict(frame).compute() == clusters.labels_).all()
 
 
-@pytest.mark.parametrize("estimator", [SAMPLED, TREES[0], QUICK[1]], ids=repr)
+@pytest.mark.parametrize("estimator", [TREES[0], QUICK[1]], ids=repr)
 def test_evidence_and_explanations_are_lazy_tables(estimator):
     table = awkward_table()
     X, pandas = features(table), as_pandas(table)

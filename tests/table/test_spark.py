@@ -16,10 +16,9 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from clusters import KILLED as ALL_KILLED
 from clusters import (
+    KILLED,
     QUICK,
-    SAMPLED,
     awkward_table,
     dies_once,
     features,
@@ -62,7 +61,6 @@ FAMILIES = [
 
 
 # Models that lose a Python worker on Spark, whose pass it is, and which one of its kind.
-KILLED = [case for case in ALL_KILLED if case[0] is not SAMPLED]
 KILLED_IDS = ["third pass of boosting", "step of EM", "level of C4.5", "middle of a level"]
 # Models whose files are all removed before a pass: of boosting with states, of EM with rows that
 # have moved.

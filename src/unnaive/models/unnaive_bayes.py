@@ -18,11 +18,10 @@ from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
-from unnaive.models.boost.away import keep_stripes
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
-    LocalStripes,
     Numbering,
+    Stripes,
     code_rows,
     number_columns,
 )
@@ -95,8 +94,12 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         Weights of the classes' rows.
     categorical_features, max_categories, grid_limit :
         As in `NaiveBayesClassifier`.
+    max_rows : int, default=5_000_000
+        Largest number of rows that boosting reads: of a larger table, a random sample of about this
+        size. Priors, intervals and counts always come from all rows. The sample is held as coded
+        rows in this process, also when the table is on a cluster.
     random_state : int, RandomState instance or None, default=None
-        Seed of the rows that bags hold out.
+        Seed of the rows that are sampled and that bags hold out.
     n_jobs : int or None, default=None
         Threads; the model never depends on it.
 
@@ -132,10 +135,10 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
     evidence, which is that of an average row; so have missing ones with ``missing="skip"``.
 
     Gradients are whole multiples of a power of two, so that their sums do not depend on the order
-    of rows; rows are held out by their values. The model is the same, bit for bit, for any
-    ``n_jobs``, order of rows, and partition of the data. From 40,000 rows on, a round looks at a
-    sample of about 32,768 of them, another one each time, and boosting starts from no evidence
-    only.
+    of summation. Rows are held out and sampled by a hash of the seed and the row number: the model
+    is the same for any ``n_jobs`` and any partition of the data, but depends on the order of the
+    rows. From 40,000 rows on, a round reads a sample of about 32,768 of them, another one each
+    time, and boosting starts from no evidence only.
 
     See Also
     --------
@@ -166,6 +169,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
     pairs_: list[tuple[int, int]]
     validation_loss_: NDArray[np.float64]
     _n_passes = 2
+    _brings_rows = "every round of boosting reads some of them"
     _keeps_checkpoint = True
 
     def __init__(
@@ -187,6 +191,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         categorical_features: Any = "from_dtype",
         max_categories: int | None = None,
         grid_limit: int = GRID_LIMIT,
+        max_rows: int = 5_000_000,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -206,6 +211,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         self.categorical_features = categorical_features
         self.max_categories = max_categories
         self.grid_limit = grid_limit
+        self.max_rows = max_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -264,7 +270,21 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         )
         n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
         seed = kept.seed(self.random_state)
-        given = (source, numbering, summary.labels, factor, summary.n_rows, n_folds, seed)
+        if self.oob_score and summary.n_rows > self.max_rows:
+            raise ValueError(
+                f"oob_score=True needs max_rows of at least the number of rows: there are "
+                f"{summary.n_rows:,}, and max_rows is {self.max_rows:,}."
+            )
+        stripes = code_rows(
+            source,
+            numbering,
+            summary.labels,
+            factor,
+            summary.n_rows,
+            n_folds,
+            seed,
+            self.max_rows,
+        )
         prior = log_prior(numbering.counts.totals, 0.0, None)
         if len(classes) < 3:  # the log odds of the second class; one class has no rival
             prior = prior[-1:] - prior[:1]
@@ -275,28 +295,25 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         stopping = Stopping(self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol)
         alone = make_terms(numbering, numbering.varying, [], directions)
         self._drop_out_of_bag()
-        # Rows out of bag are wanted here one by one.
-        with (None if self.oob_score else keep_stripes(*given)) or code_rows(*given) as stripes:
-            rule = step_rule(stripes.heaviest, self.learning_rate, self.missing)
-            booster = Booster(
-                stripes, prior, rule, stopping, self.n_bags, self.n_jobs, progress, alone,
-                Resumed(kept),
-            )  # fmt: skip
-            learned = learn(booster, numbering, interactions, directions, n_folds)
-            progress.finish()
-            if isinstance(stripes, LocalStripes) and self.oob_score:
-                self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
+        rule = step_rule(stripes.heaviest, self.learning_rate, self.missing)
+        booster = Booster(
+            stripes,
+            prior,
+            rule,
+            stopping,
+            self.n_bags,
+            self.n_jobs,
+            progress,
+            alone,
+            Resumed(kept),
+        )
+        learned = learn(booster, numbering, interactions, directions, n_folds)
+        progress.finish()
+        if self.oob_score:
+            self._judge(held_out_shares(booster, stripes, len(classes)), stripes)
         return learned
 
-    @property
-    def _brings_rows(self) -> str | None:  # type: ignore[override]
-        if self.oob_score:
-            return "oob_score=True asks for an answer for each of them"
-        if not self.early_stopping:
-            return "without early_stopping every round looks at all of them"
-        return None
-
-    def _judge(self, shares: NDArray[np.float64], stripes: LocalStripes) -> None:
+    def _judge(self, shares: NDArray[np.float64], stripes: Stripes) -> None:
         """Keep what bags say of the rows that they hold out."""
         groups = np.concatenate([rows.groups for rows in stripes.rows])
         weight = np.concatenate([rows.weight for rows in stripes.rows])
@@ -324,6 +341,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         check_number(self, "n_iter_no_change", 1, whole=True)
         check_number(self, "tol", 0)
         check_number(self, "max_bins", 2, GRID_LIMIT, whole=True)
+        check_number(self, "max_rows", 1, whole=True)
         if self.max_interaction_bins is not None:
             check_number(self, "max_interaction_bins", 2, MOST_PAIR_SLOTS, whole=True)
         check_word(self, "missing", "skip", "value")

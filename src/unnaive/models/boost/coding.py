@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,12 @@ from unnaive.discretize.cuts import between
 from unnaive.discretize.rules import ColumnSums, Frequency
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.coding import coder_sizes, column_slots
-from unnaive.encode.draws import deal_folds, row_bits, value_keys
+from unnaive.encode.draws import deal_folds, draw_order, draw_uniform
 from unnaive.encode.labels import groups_of
 from unnaive.models.boost import kernels
 from unnaive.models.boost.state import Rows, Terms
 from unnaive.table import Block, Source
-from unnaive.table.storage import Storage, join, stretches
+from unnaive.table.storage import Storage, join, join_records, keep, stretches, taken
 
 MANY_ROWS = 40_000  # from so many on, a round looks at a sample of them
 SAMPLE = 1 << 15  # rows of a sample, about: so many stripes
@@ -148,17 +148,17 @@ def _pair_categories(coder: Categories, counts: NDArray[np.float64], most: int) 
 class Coded:
     """Rows of one block."""
 
-    PER_ROW: ClassVar = {"slots": 1, "groups": 0, "weight": 0}
+    PER_ROW: ClassVar = {"slots": 1, "groups": 0, "weight": 0, "row_ids": 0}
 
     slots: NDArray[np.uint16]
     groups: NDArray[np.uint16]
     weight: NDArray[np.float64] | None
+    row_ids: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalStripes:
-    """Coded rows that are here: all of them, or where there are many, stripes that part them at
-    random.
+class Stripes:
+    """Coded rows: all of them in one stripe, or where there are many, random parts of them.
 
     ``order`` has the position in the table of each row, stripe after stripe; it is empty where one
     stripe has them all as they come.
@@ -174,12 +174,6 @@ class LocalStripes:
     def __getitem__(self, k: int) -> Rows:
         return self.rows[k]
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """There is nothing to release."""
-
     @property
     def longest(self) -> int:
         """Rows of the longest stripe."""
@@ -190,14 +184,11 @@ class LocalStripes:
         """The largest weight of a row, at least 1."""
         return max(float(rows.weight.max(initial=1.0)) for rows in self.rows)
 
-    def bring(self, now: Iterable[int], later: Iterable[int]) -> None:
-        """Have some stripes here: they are."""
-
-    def weigh(self, terms: Terms) -> NDArray[np.float64]:
-        """Weight of all rows in every cell."""
+    def weigh(self, terms: Terms, bag: int = kernels.NOBODY) -> NDArray[np.float64]:
+        """Return the weight in every cell of the rows that a bag does not hold out."""
         total, part = np.zeros(terms.start[-1]), np.empty(terms.start[-1])
         for rows in self.rows:
-            kernels.weigh_terms(rows, terms, kernels.NOBODY, part)
+            kernels.weigh_terms(rows, terms, bag, part)
             total += part
         return total
 
@@ -240,7 +231,7 @@ def code_block(
     slots = np.empty((len(numbering.coders), block.n_rows), np.uint16)
     for j, coder in enumerate(numbering.coders):
         slots[j] = column_slots(block, j, coder)
-    return Coded(slots, groups, weigh_classes(block.weight, groups, factor))
+    return Coded(slots, groups, weigh_classes(block.weight, groups, factor), block.row_ids)
 
 
 def slots_of_pairs(slots: NDArray[Any], places: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
@@ -251,14 +242,6 @@ def slots_of_pairs(slots: NDArray[Any], places: list[NDArray[np.uint8]]) -> NDAr
     return out
 
 
-def row_keys(
-    slots: NDArray[Any], weight: NDArray[np.float64], storage: Storage | None = None
-) -> NDArray[np.int64]:
-    """A number for each row from its values; ``weight`` is empty where all weights are 1."""
-    columns: Sequence[NDArray[Any]] = [*slots, *([weight] if len(weight) else [])]
-    return value_keys(columns, slots.shape[1], storage).view(np.int64)
-
-
 def code_rows(
     source: Source,
     numbering: Numbering,
@@ -267,48 +250,45 @@ def code_rows(
     n_rows: int,
     n_folds: int,
     seed: int,
-) -> LocalStripes:
-    """All rows, coded in one pass, and the fold that holds each of them out (none: no folds).
+    max_rows: int,
+) -> Stripes:
+    """Code the rows in one pass, and assign each to the fold that holds it out (none: no folds).
 
-    Folds are dealt by the rows' values, class by class: equal rows take each other's place, so that
-    the order of rows does not matter. Many rows come in stripes, each a sample of them, of which
-    every fold holds one out.
+    Of more than ``max_rows`` rows, a random sample of about that size is coded. Sampling and folds
+    depend on the seed and the row number. Few rows are dealt to the folds class by class; many rows
+    are shuffled and cut into stripes, of which every fold holds one out.
     """
-    coded = join(source, lambda block: code_block(numbering, labels, factor, block), n_rows)
+    share = max_rows / n_rows
+
+    def code(block: Block) -> Coded:
+        coded = code_block(numbering, labels, factor, block)
+        if share >= 1:
+            return coded
+        return taken(coded, np.flatnonzero(draw_uniform(seed, block.row_ids) < share))
+
     room = source.storage
+    coded = join(source, code, n_rows) if share >= 1 else join_records(keep(source, code), room)
+    n_rows = len(coded.groups)
     pair_slots = room.empty(coded.slots.shape, np.uint8)
     for part in stretches(n_rows):
         pair_slots[:, part] = slots_of_pairs(coded.slots[:, part], numbering.places)
     weight = np.empty(0) if coded.weight is None else coded.weight
     folds = np.empty(0, np.uint8)
-    if n_folds:
-        keys = row_keys(coded.slots, weight, room)
-        if n_rows >= MANY_ROWS:
-            order = room.argsort(coded.groups)  # among rows of equal values, class by class
-            bits = room.take(row_bits(seed, keys, room), order)
-            order = room.take(order, room.argsort(bits))
-            whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-            return LocalStripes(_part(whole, order, n_folds), order, room)
-        folds = deal_folds(seed, keys, coded.groups, n_folds).astype(np.uint8)
+    if n_folds and n_rows < MANY_ROWS:
+        folds = deal_folds(seed, coded.row_ids, coded.groups, n_folds).astype(np.uint8)
     whole = Rows(coded.slots, pair_slots, coded.groups, weight, folds)
-    return LocalStripes([whole], np.empty(0, np.intp), room)
-
-
-def stripe_edges(n_rows: int, n_folds: int) -> NDArray[np.intp]:
-    """Where each stripe of many rows begins in their random order; the first ones are folds."""
-    n_stripes = max(n_folds + LEAST_LEARNING, n_rows // STRIPE)
-    return np.linspace(0, n_rows, n_stripes + 1).astype(np.intp)
-
-
-def stripe_folds(k: int, n_rows: int, n_folds: int) -> NDArray[np.uint8]:
-    """Which bag holds out the rows of a stripe: no bag has the number n_folds."""
-    return np.full(n_rows, min(k, n_folds), np.uint8)
+    if n_folds and n_rows >= MANY_ROWS:
+        order = draw_order(seed, coded.row_ids, room)
+        return Stripes(_part(whole, order, n_folds), order, room)
+    return Stripes([whole], np.empty(0, np.intp), room)
 
 
 def _part(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
-    """The rows in this order, in stripes."""
+    """Return the rows in this order, cut into stripes; the first ``n_folds`` of them are folds."""
+    n_stripes = max(n_folds + LEAST_LEARNING, len(order) // STRIPE)
+    edges = np.linspace(0, len(order), n_stripes + 1).astype(np.intp)
     stripes: list[Rows] = []
-    for k, (first, last) in enumerate(pairwise(stripe_edges(len(order), n_folds))):
+    for k, (first, last) in enumerate(pairwise(edges)):
         chosen = order[first:last]
         stripes.append(
             Rows(
@@ -316,7 +296,7 @@ def _part(rows: Rows, order: NDArray[np.intp], n_folds: int) -> list[Rows]:
                 np.take(rows.pair_slots, chosen, axis=1),
                 rows.groups[chosen],
                 rows.weight[chosen] if len(rows.weight) else rows.weight,
-                stripe_folds(k, len(chosen), n_folds),
+                np.full(len(chosen), min(k, n_folds), np.uint8),
             )
         )
     return stripes

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibrate import fit_visited
 from unnaive.bayes.scoring import log_probabilities
-from unnaive.models.boost.coding import LocalStripes
+from unnaive.models.boost.coding import Stripes
 from unnaive.models.boost.rounds import Booster
 from unnaive.models.boost.state import Terms
 
 
-def held_out_shares(booster: Booster, stripes: LocalStripes, n_classes: int) -> NDArray[np.float64]:
+def held_out_shares(booster: Booster, stripes: Stripes, n_classes: int) -> NDArray[np.float64]:
     """Probabilities of all rows in the order of the table, each by the bag that held it out.
 
     NaN for rows that every bag has learned from.

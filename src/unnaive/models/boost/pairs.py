@@ -46,7 +46,6 @@ def strongest_pairs(
         )
         return gains
 
-    booster.bring(0, 1)
     rows = {bag.number: booster.learning(bag, 0) for bag in booster.bags}
     scores = {bag.number: booster.score(bag, rows[bag.number]) for bag in booster.bags}
     tasks = [(bag, part) for bag in booster.bags for part in parts]

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import Visit
 from unnaive.common.threads import in_threads
 from unnaive.encode import Bins
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.boost import kernels
-from unnaive.models.boost.coding import Numbering, join_stripes, sample_stripes, score_rows
+from unnaive.models.boost.coding import (
+    Numbering,
+    Stripes,
+    join_stripes,
+    sample_stripes,
+    score_rows,
+)
 from unnaive.models.boost.resume import Resumed
-from unnaive.models.boost.state import Rows, Rule, Terms, unite
-from unnaive.table.storage import Storage
+from unnaive.models.boost.state import Rows, Rule, Terms
 
 LOOK = 5  # rounds at full pace between two looks at the held-out rows
 # The share of the learning rate that rounds begin with. There are many pairs, most of them noise
@@ -126,30 +129,6 @@ def make_terms(
     )
 
 
-class Stripes(Protocol):
-    """Coded rows in stripes, wherever they are: what boosting asks of them."""
-
-    @property
-    def storage(self) -> Storage: ...
-    @property
-    def longest(self) -> int:
-        """Rows of the longest stripe."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, k: int) -> Rows: ...
-
-    def bring(self, now: Iterable[int], later: Iterable[int]) -> None:
-        """Have some stripes here, and if there is room those of later rounds."""
-
-    def weigh(self, terms: Terms) -> NDArray[np.float64]:
-        """Weight of all rows in every cell."""
-
-    def judge(
-        self, terms: Terms, tables: NDArray[np.float64], prior: NDArray[np.float64], n_classes: int
-    ) -> Visit:
-        """All rows with their scores by tables of evidence, as a calibration visits them."""
-
-
 class Booster:
     """Bags, the rows they learn from, and how."""
 
@@ -185,7 +164,6 @@ class Booster:
         ]
         self.held_weight = self.base_loss = 0.0
         if stopping.early:
-            self.bring(0, 1)
             self.held_weight = math.fsum(
                 math.fsum(rows.weight[held]) if len(rows.weight) else np.count_nonzero(held)
                 for rows in map(stripes.__getitem__, {self.held_out_stripe(b) for b in self.bags})
@@ -270,40 +248,17 @@ class Booster:
         """Rows that a bag learns from in round n: the next few stripes, but for its own."""
         if len(self.stripes) == 1:
             return self.stripes[0]
-        return join_stripes([self.stripes[k] for k in self._chosen(bag, n)])
-
-    def _chosen(self, bag: Bag, n: int) -> list[int]:
-        """The stripes that a bag learns from in round n, of several."""
         after = self.n_sampled * n + np.arange(self.n_sampled)
         chosen = (bag.number + 1 + after % (len(self.stripes) - 1)) % len(self.stripes)
-        return [int(k) for k in chosen]
-
-    def bring(self, n: int, n_rounds: int) -> None:
-        """Have all rows here that rounds from n on look at, and those that bags hold out."""
-        if len(self.stripes) > 1:
-
-            def look(first: int, last: int) -> Iterator[int]:
-                for r in range(first, last):
-                    for bag in self.bags:
-                        yield from self._chosen(bag, r)
-
-            held, ahead = map(self.held_out_stripe, self.bags), n + n_rounds
-            self.stripes.bring([*held, *look(n, ahead)], look(ahead, ahead + len(self.stripes)))
+        return join_stripes([self.stripes[k] for k in chosen])
 
     def prepare(self) -> None:
         """Bring the bags' weights and scores up to their tables."""
-        apart = len(self.stripes) > 1  # each bag holds out one of several stripes
-        if apart:  # all rows are visited once, for the terms of all bags
-            every = unite([bag.terms for bag in self.bags])
-            weights = every.apart(self.stripes.weigh(every))
 
         def prepare(bag: Bag) -> None:
-            rows, weight = self.held_out(bag), np.empty(bag.terms.start[-1])
-            kernels.weigh_terms(rows, bag.terms, kernels.NOBODY if apart else bag.number, weight)
-            for name, cells in bag.terms.apart(weight).items() if apart else ():
-                np.subtract(weights[name], cells, out=cells)
+            weight = self.stripes.weigh(bag.terms, bag.number)
             bag.cell_weight = self.n_sampled / len(self.stripes) * weight
-            self.score(bag, rows)
+            self.score(bag, self.held_out(bag))
 
         list(in_threads(prepare, self.bags, self.n_jobs))
 
@@ -332,7 +287,6 @@ class Booster:
         rule = self.rule._replace(rate=self.rule.rate * pace)
         rule = rule._replace(block=together(rule.rate))
         each = n_rounds if len(self.stripes) == 1 else 1
-        self.bring(self.bags[0].n_rounds, n_rounds)
 
         def advance(bag: Bag) -> None:
             for _ in range(0, n_rounds, each):

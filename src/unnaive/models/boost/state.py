@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-Term: TypeAlias = tuple[int, int]  # the columns of a term; of a single column, it and -1
 
 
 class Rows(NamedTuple):
@@ -60,28 +56,6 @@ class Terms(NamedTuple):
     sorted_first: NDArray[np.bool_]
     sorted_second: NDArray[np.bool_]
     direction: NDArray[np.int8]
-
-    def apart(self, cells: NDArray[np.float64]) -> dict[Term, NDArray[np.float64]]:
-        """The cells of each term."""
-        return {
-            name: cells[a:b] for name, (a, b) in zip(self.names, pairwise(self.start), strict=True)
-        }
-
-    @property
-    def names(self) -> list[Term]:
-        return list(zip(self.first.tolist(), self.second.tolist(), strict=True))
-
-
-def unite(each: Sequence[Terms]) -> Terms:
-    """All terms of several models of the same columns, each once."""
-    every = Terms(*(np.concatenate(fields) for fields in zip(*each, strict=True)))
-    first_place: dict[Term, int] = {}
-    for place, name in enumerate(every.names):
-        first_place.setdefault(name, place)
-    places = np.array(list(first_place.values()), np.intp)
-    once = {name: getattr(every, name)[places] for name in Terms._fields if name != "start"}
-    start = np.cumsum(np.append(0, once["width"] * once["height"]), dtype=np.intp)
-    return Terms(**once, start=start)
 
 
 class Rule(NamedTuple):
