@@ -17,7 +17,7 @@ from unnaive.answer.predict import joint, pooled_logs, share_rows
 from unnaive.answer.predict import probabilities as predict_probabilities
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
-from unnaive.bayes.evidence import add_bars
+from unnaive.bayes.evidence import add_bars, weigh
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.facts import SHOWN, Columns, Facts
 from unnaive.table import Block
@@ -49,6 +49,11 @@ class Evidence(Facts):
         Of members of a vote, and of gates and experts of a mixture: their bars by column.
     shares : array of shape (rows, parts)
         Share of each part in the answer for a row: its weight in the vote, its responsibility.
+    part_names : tuple of str
+    n_gates : int
+        How many of the parts, the first ones, are gates.
+    owner : array of shape (pairs,) or None
+        Class number of each of the ``classes``, where these are (class, cluster) pairs.
     """
 
     PER_ROW: ClassVar = {"baseline": 0, "bars": 0, "shares": 0}
@@ -60,6 +65,9 @@ class Evidence(Facts):
     scale: Literal["log", "probability"]
     parts: tuple[Evidence, ...]
     shares: NDArray[np.float64]
+    part_names: tuple[str, ...] = ()
+    n_gates: int = 0
+    owner: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self.bars)
@@ -71,6 +79,44 @@ class Evidence(Facts):
         On the log scale this is `predict_joint_log_proba`, bit for bit.
         """
         return add_bars(self.baseline, self.bars)
+
+    @property
+    def outputs(self) -> NDArray[np.float64]:
+        """Probabilities of ``classes`` that the bars add up to: rows x classes."""
+        return probabilities(self.total) if self.scale == "log" else self.total
+
+    def weights(self) -> tuple[list[Any], NDArray[np.float64]]:
+        """Return the weight of evidence of columns, pairs and members without columns.
+
+        A weight is log P(value | class) - log P(value | the other classes); of members, the mean
+        by their shares. On the probability scale (trees of classes) it is the bar itself. Of
+        (class, cluster) pairs, a class has the weights of its most probable cluster.
+
+        Returns
+        -------
+        names : list
+            As ``names``, of columns and pairs.
+        weights : array of shape (rows, names, classes)
+        """
+        if not self.parts:
+            log = self.scale == "log"
+            bars = weigh(self.bars, self.baseline[:, None]) if log else self.bars
+            return self.names, self._best_clusters(bars)
+        members = [part.weights() for part in self.parts[self.n_gates :]]
+        shares = self.shares[:, self.n_gates :]
+        shares = shares / shares.sum(axis=1, keepdims=True)
+        names = list(dict.fromkeys(name for own, _ in members for name in own))
+        mean = np.zeros((len(self), len(names), members[0][1].shape[2]))
+        for (own, weights), share in zip(members, shares.T, strict=True):
+            mean[:, [names.index(name) for name in own]] += share[:, None, None] * weights
+        return names, self._best_clusters(mean)
+
+    def _best_clusters(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.owner is None:
+            return weights
+        own = self.owner[:, None] == np.arange(self.owner[-1] + 1)
+        best = np.where(own, self.outputs[:, :, None], -1.0).argmax(axis=1)
+        return np.take_along_axis(weights, best[:, None], axis=2)
 
     @property
     def _bar_names(self) -> list[str]:
@@ -194,7 +240,7 @@ def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None
     shares = np.tile(node.shares, (block.n_rows, 1))
     names = [f"{node.member} {k}" for k in range(n)]
     baseline = np.zeros((block.n_rows, outputs))
-    return Evidence(baseline, votes, names, classes, scale, parts, shares)
+    return Evidence(baseline, votes, names, classes, scale, parts, shares, tuple(names))
 
 
 @evidence.register
@@ -215,13 +261,16 @@ def _(
     votes = [weight[:, e, None] * probabilities(part.total) for e, part in enumerate(experts)]
     bars, names = np.stack(votes, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
     baseline = np.zeros((block.n_rows, shape.n_classes))
-    return Evidence(baseline, bars, names, classes, "probability", parts, shares)
+    every = tuple(shape.name(k) for k in range(shape.n_gates + shape.n_experts))
+    members = (parts, shares, every, shape.n_gates)
+    return Evidence(baseline, bars, names, classes, "probability", *members)
 
 
 @evidence.register
 def _(node: Folded, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
     """The bars of every (class, cluster) pair."""
-    return evidence(node.inner, block, as_objects(node.pairs(classes)), n_jobs)
+    why = evidence(node.inner, block, as_objects(node.pairs(classes)), n_jobs)
+    return replace(why, owner=node.owner if why.owner is None else node.owner[why.owner])
 
 
 @evidence.register
@@ -235,8 +284,8 @@ def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None
         bars = node.shares[:, None] * np.stack(answers, axis=1)
         baseline = np.zeros((block.n_rows, node.n_outputs))
         parts = tuple(evidence(member, block, classes, n_jobs) for member in node.members)
-        shares, names = np.tile(node.shares, (block.n_rows, 1)), list(node.names)
-        return Evidence(baseline, bars, names, classes, "probability", parts, shares)
+        members = (parts, np.tile(node.shares, (block.n_rows, 1)), node.names)
+        return Evidence(baseline, bars, list(node.names), classes, "probability", *members)
     names, extra = block.schema.names, node.extra_bars
     n = len(names)
     bars = np.zeros((block.n_rows, n + len(extra), node.n_outputs))
