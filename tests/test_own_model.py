@@ -51,7 +51,7 @@ def test_it_is_complement_naive_bayes(own):
 def test_it_predicts_and_shows_its_evidence(own):
     model = own().fit(X, Y)
     why = model.evidence(ROWS)
-    assert (why.total == model.predict_joint_log_proba(ROWS)).all()
+    assert (why.total() == model.predict_joint_log_proba(ROWS)).all()
     rows = explain_rows(model, ROWS)
     joined = np.stack([row.answer() for row in rows])
     np.testing.assert_allclose(joined, model.predict_proba(ROWS), atol=1e-12)

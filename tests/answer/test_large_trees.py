@@ -79,7 +79,7 @@ def test_changes_by_column_are_those_on_the_way(levels):
     model = chain(levels)
     rows = pd.DataFrame({"x": [*np.linspace(-1, levels + 1, 9), np.nan]})
     expected = changes_walked(model.tree_, model._open(rows).block)
-    np.testing.assert_allclose(model.evidence(rows).bars, expected, atol=1e-12)
+    np.testing.assert_allclose(model.evidence(rows).contributions, expected, atol=1e-12)
 
 
 def test_a_chain_of_30_000_levels_is_explained_within_memory():
@@ -92,7 +92,7 @@ def test_a_chain_of_30_000_levels_is_explained_within_memory():
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 50e6  # 60,001 nodes; a matrix of them would be 29 GB
-    np.testing.assert_allclose(why.baseline + why.bars.sum(axis=1), model.predict_proba(rows))
+    np.testing.assert_allclose(why.total(), model.predict_proba(rows))
     assert path.sum(axis=1).tolist()[:2] == [2, levels + 1]
 
 

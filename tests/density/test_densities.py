@@ -198,8 +198,8 @@ def test_a_class_without_a_value_in_the_column_looks_like_all_together():
     y = [0, 0, 1, 1, 2, 2]
     model = NaiveBayesClassifier(numeric="kernel", bandwidth=0.5).fit(X, y)
     everyone = NaiveBayesClassifier(numeric="kernel", bandwidth=0.5).fit(X[:4], [0] * 4)
-    bars = model.evidence(X).bars[:4, 0, 2]
-    np.testing.assert_allclose(bars, everyone.evidence(X[:4]).bars[:, 0, 0], atol=1e-9)
+    bars = model.evidence(X).contributions[:4, 0, 2]
+    np.testing.assert_allclose(bars, everyone.evidence(X[:4]).contributions[:, 0, 0], atol=1e-9)
 
 
 def test_huge_tiny_and_constant_columns():

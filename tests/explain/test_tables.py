@@ -151,7 +151,7 @@ def test_reasons_do_not_depend_on_stretches_or_threads(monkeypatch):
 
 def test_reasons_of_trees_of_classes_are_changes_of_the_probability():
     model = C45Classifier().fit(X, Y)
-    reasons, bars = explain_rows(model, ROWS, top=9), model.evidence(ROWS).bars
+    reasons, bars = explain_rows(model, ROWS, top=9), model.evidence(ROWS).contributions
     for i, c in enumerate(model.predict_proba(ROWS).argmax(axis=1)):
         kept = reasons.bars[i] >= 0
         assert (bars[i, :, c] > 0).sum() == kept.sum()

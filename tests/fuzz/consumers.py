@@ -44,7 +44,7 @@ def use(model: Any, sample: Any) -> None:
 def ask_evidence(model: Any, sample: Any) -> None:
     if hasattr(model, "evidence"):
         why = model.evidence(sample.rows)
-        assert not np.isnan(why.bars).any(), "evidence that is not a number"
+        assert not np.isnan(why.contributions).any(), "evidence that is not a number"
 
 
 def explain(model: Any, sample: Any) -> None:

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.special import softmax
 from sklearn.base import clone
 
 from helpers import assert_same_model, mixed_table
@@ -24,8 +23,6 @@ from registry import (
     META,
 )
 from unnaive import NaiveBayesClassifier, merge
-from unnaive.answer import Calibrated
-from unnaive.answer.predict import outer_probabilities
 
 # Non-dyadic decimals, ties, huge and tiny numbers, both zeros, gaps.
 NUMBERS = st.one_of(
@@ -123,8 +120,8 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
     model = clone(estimator).fit(X, y)
     evidence = model.evidence(X)
     n_bars = 3 + len(getattr(model, "pairs_", []))
-    assert evidence.bars.shape == (len(X), n_bars, len(model.classes_))
-    assert (evidence.total == model.predict_joint_log_proba(X)).all()
+    assert evidence.contributions.shape == (len(X), n_bars, len(model.classes_))
+    assert (evidence.total() == model.predict_joint_log_proba(X)).all()
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *AROUND], ids=repr)
@@ -134,16 +131,13 @@ def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, da
     X, y = data
     model = clone(estimator).fit(X, y)
     why = model.evidence(X)
-    assert why.bars.shape == (len(X), len(why.names), len(why.classes))
-    total = softmax(why.total, axis=1) if why.scale == "log" else why.total
-    for node in reversed(list(model.answer_.nodes())[:-1]):
-        votes = node.inner is model.answer_.core and why.scale == "log"  # their bars are scaled
-        scaled = votes and isinstance(node, Calibrated)
-        total = total if scaled else outer_probabilities(node, total)
-    np.testing.assert_allclose(total, model.predict_proba(X), atol=1e-12)
-    assert why.shares.shape == (len(X), len(why.parts))
-    for part in why.parts:  # members, gates and experts have one bar per column
-        assert part.bars.shape == (len(X), X.shape[1], len(part.classes))
+    assert why.contributions.shape == (len(X), len(why.terms), len(why.classes))
+    np.testing.assert_allclose(why.probabilities(), model.predict_proba(X), atol=1e-12)
+    if why.members:
+        assert why.member_weights.shape == (len(X), len(why.members))
+    terms, weights = why.weights()
+    assert weights.shape == (len(X), len(terms), len(model.classes_))
+    assert terms[: X.shape[1]] == list(X.columns)
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS, *AROUND], ids=repr)

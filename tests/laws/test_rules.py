@@ -115,8 +115,8 @@ def test_one_expert_one_batch_sweep_no_noise_is_naive_bayes(rule, options):
     model = Mixture(numeric=rule, **once, **options)
     evidence, expected = model.fit(X, y).evidence(X), plain.evidence(X)
     close = {"rtol": 0, "atol": 0 if exact else 1e-5}
-    expert = evidence.parts[-1]
-    np.testing.assert_allclose(expert.bars, expected.bars, **close)
+    expert = evidence.members[-1]
+    np.testing.assert_allclose(expert.contributions, expected.contributions, **close)
     np.testing.assert_allclose(expert.baseline, expected.baseline, **close)
     np.testing.assert_allclose(
         model.predict_proba(X), plain.predict_proba(X), atol=1e-14 if exact else 1e-5

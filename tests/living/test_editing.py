@@ -55,7 +55,7 @@ def corrected(model):
 def says(model, column, rows):
     """Evidence for the second class, of one column."""
     j = list(X.columns).index(column)
-    bars = model.evidence(rows).bars[:, j]
+    bars = model.evidence(rows).contributions[:, j]
     return bars[:, 1] - bars[:, 0]
 
 
@@ -105,7 +105,7 @@ def test_monotone_evidence_rises_with_the_values_as_isotonic_regression_does():
     values = np.unique(x)
 
     def bars(m):
-        b = m.evidence(values[:, None]).bars[:, 0]
+        b = m.evidence(values[:, None]).contributions[:, 0]
         return b[:, 1] - b[:, 0]
 
     expected = IsotonicRegression().fit_transform(

@@ -334,7 +334,7 @@ def test_labels_of_columns_that_are_not_text_are_used():
     model = NB(numeric={10: "gaussian"}).fit(X, [0, 0, 1, 1])
     assert (model.predict_proba(X[[7, 10]]) == model.predict_proba(X)).all()
     assert not hasattr(model, "feature_names_in_")
-    assert model.evidence(X).names == [10, 7]
+    assert model.evidence(X).terms == [10, 7]
 
 
 def test_columns_whose_names_are_tuples_can_be_named():

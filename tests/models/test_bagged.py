@@ -85,7 +85,7 @@ def test_out_of_bag_rows_are_judged_by_the_other_bags(voting):
     X, y = mixed_table(120)
     model = BAGGED(n_estimators=30, voting=voting, oob_score=True, random_state=0).fit(X, y)
     drawn = np.array(draws_of(model, len(y)))
-    votes = model.evidence(X).bars * 30
+    votes = model.evidence(X).contributions * 30
     expected = np.stack([votes[i][drawn[:, i] == 0].mean(axis=0) for i in range(len(y))])
     np.testing.assert_allclose(model.oob_decision_function_, expected, atol=1e-12)
     right = model.classes_[expected.argmax(axis=1)] == y

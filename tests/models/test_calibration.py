@@ -351,7 +351,7 @@ def test_each_row_is_judged_without_itself():
     for i in range(len(y)):
         others = np.arange(len(y)) != i
         alone = NaiveBayesClassifier().fit(X[others], y[others])
-        expected = alone.evidence(X[i : i + 1]).bars[0, :, y[i]]
+        expected = alone.evidence(X[i : i + 1]).contributions[0, :, y[i]]
         if set(X["a"]) == set(X["a"][others]):
             np.testing.assert_allclose(bars[i, :, y[i]], expected, rtol=1e-12)
 

@@ -269,7 +269,7 @@ def test_bars_with_factors_add_up_and_everything_reads_them(model, tmp_path):
     assert (root.columns >= LEAST_SLOPE).all()
     assert root.is_calibrated
     assert "a factor for each attribute" in describe(root)
-    total = model.evidence(X).total
+    total = model.evidence(X).total()
     assert (total == model.predict_joint_log_proba(X)).all()
     unnaive.save(model, tmp_path / "model.unb")
     assert_same_model(model, unnaive.load(tmp_path / "model.unb"))
@@ -284,7 +284,10 @@ def test_factors_multiply_the_evidence_of_the_model_without_them(model):
     calibrated = clone(model).fit(X, y)
     boosted = isinstance(model, BoostedNaiveBayesClassifier)  # without any, it has other rounds
     plain = clone(model).set_params(calibration="slope" if boosted else "none").fit(X, y)
-    bars, before = calibrated.evidence(X).bars, plain.evidence(X).bars / plain.answer_.root.slope
+    bars, before = (
+        calibrated.evidence(X).contributions,
+        plain.evidence(X).contributions / plain.answer_.root.slope,
+    )
     factors = calibrated.answer_.root.columns
     np.testing.assert_allclose(bars, factors[:, None] * before, rtol=1e-9, atol=1e-9)
 

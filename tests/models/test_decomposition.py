@@ -82,7 +82,7 @@ def test_theorem_1_the_product_is_near_a_peaked_distribution(n, counts, peak, ma
     weight[peak % len(cells)] += mass
     X = pd.DataFrame(cells).astype(str).rename(columns=str)
     model = NaiveBayesClassifier(alpha=0).fit(X, np.zeros(len(cells)), sample_weight=weight)
-    product = np.exp(model.evidence(X).bars[:, :, 0].sum(axis=1))
+    product = np.exp(model.evidence(X).contributions[:, :, 0].sum(axis=1))
     seen = np.array(
         [all((X[c][weight > 0] == v).any() for c, v in r.items()) for _, r in X.iterrows()]
     )
@@ -132,12 +132,16 @@ def test_classes_fold_from_their_pairs(fold):
         assert (model.predict(X) == best).all()
 
 
-def test_evidence_is_that_of_pairs_and_adds_up():
+def test_evidence_is_that_of_clusters_and_adds_up():
     X, y = dispersed(200)
-    model = ClassDecompositionClassifier(random_state=0).fit(X, y)
+    model = ClassDecompositionClassifier(calibration="none", random_state=0).fit(X, y)
     evidence = model.evidence(X)
-    assert list(evidence.classes) == model.pairs_
-    assert (evidence.total == model.estimator_.predict_joint_log_proba(X)).all()
+    assert evidence.terms == model.pairs_
+    np.testing.assert_allclose(evidence.total(), model.predict_proba(X), atol=1e-12)
+    (clusters,) = evidence.members
+    np.testing.assert_allclose(
+        clusters.total(), model.estimator_.predict_joint_log_proba(X), atol=1e-12
+    )
 
 
 # Any clusterer, any classifier --------------------------------------------------------------

@@ -242,8 +242,8 @@ def test_members_of_all_kinds_answer_together(member):
         )
         np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
         why = model.evidence(X)
-        assert why.names == list(pool.names)
-        np.testing.assert_allclose(why.total, mean, atol=1e-12)
+        assert why.terms == list(pool.names)
+        np.testing.assert_allclose(why.total(), mean, atol=1e-12)
 
 
 def test_ten_trees_are_more_often_right_than_one():

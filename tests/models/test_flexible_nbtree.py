@@ -87,7 +87,7 @@ def test_a_number_that_is_constant_in_a_node_says_nothing_there():
     X = pd.DataFrame({"t": t, "x": np.where(t == "p", 1.0, rng.normal(size=400)), "z": z})
     model = FlexibleNBTreeClassifier(select="utility", random_state=0).fit(X, y)
     assert model.tree_.attribute[0] == 0
-    bars = model.evidence(X.assign(x=5.0)).bars
+    bars = model.evidence(X.assign(x=5.0)).contributions
     assert (bars[t == "p", 1] == 0).all()
 
 
@@ -136,7 +136,7 @@ def test_evidence_of_the_leaf_adds_up_and_gaps_stop_at_their_node():
     X, y, _ = interactions(5)
     model = FlexibleNBTreeClassifier(random_state=0, select="utility").fit(X, y)
     evidence = model.evidence(X)
-    assert (evidence.total == model.predict_joint_log_proba(X)).all()
+    assert (evidence.total() == model.predict_joint_log_proba(X)).all()
     tree = model.tree_
     assert tree.n_nodes > 1
     asked = X.columns[tree.attribute[0]]

@@ -190,9 +190,9 @@ def test_evidence_of_a_forest_is_one_bar_per_column_on_the_log_scale():
     X, y = mixed_table(150)
     model = FOREST(n_estimators=10, random_state=0).fit(X, y)
     why = model.evidence(X)
-    assert why.scale == "log"
-    assert why.names == list(X.columns)
-    total = np.exp(why.total - why.total.max(axis=1, keepdims=True))
+    assert why.link == "softmax"
+    assert why.terms == list(X.columns)
+    total = np.exp(why.total() - why.total().max(axis=1, keepdims=True))
     np.testing.assert_allclose(
         total / total.sum(axis=1, keepdims=True), model.predict_proba(X), atol=1e-12
     )

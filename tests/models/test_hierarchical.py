@@ -92,8 +92,8 @@ def test_one_expert_one_sweep_no_noise_is_naive_bayes(training):
     model = MIXTURE(layers=(1,), n_sweeps=1, noise=0, training=training).fit(X, y)
     plain = NaiveBayesClassifier(numeric="best", alpha=0.5, prior_alpha=0.5).fit(X, y)
     evidence, expected = model.evidence(X), plain.evidence(X)
-    expert = evidence.parts[-1]
-    np.testing.assert_array_equal(expert.bars, expected.bars)
+    expert = evidence.members[-1]
+    np.testing.assert_array_equal(expert.contributions, expected.contributions)
     np.testing.assert_array_equal(expert.baseline, expected.baseline)
     np.testing.assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-14)
 
@@ -176,18 +176,18 @@ def test_evidence_is_joined_by_log_sum_exp():
     X, y = mixed_table(150)
     model = MIXTURE(layers=(2, 3), random_state=0).fit(X, y)
     why = model.evidence(X)
-    gates, experts = why.parts[:3], why.parts[3:]
-    assert [part.bars.shape for part in gates] == [(150, 6, 2), (150, 6, 3), (150, 6, 3)]
-    assert [part.bars.shape for part in experts] == [(150, 6, 3)] * 6
-    root = softmax(gates[0].total, axis=1)
-    below = np.stack([softmax(gate.total, axis=1) for gate in gates[1:]], axis=1)
+    gates, experts = why.members[:3], why.members[3:]
+    assert [part.contributions.shape for part in gates] == [(150, 6, 2), (150, 6, 3), (150, 6, 3)]
+    assert [part.contributions.shape for part in experts] == [(150, 6, 3)] * 6
+    root = softmax(gates[0].total(), axis=1)
+    below = np.stack([softmax(gate.total(), axis=1) for gate in gates[1:]], axis=1)
     trust = (root[:, :, None] * below).reshape(150, 6)
-    np.testing.assert_allclose(why.shares[:, 3:], trust, atol=1e-12)
+    np.testing.assert_allclose(why.member_weights[:, 3:], trust, atol=1e-12)
     np.testing.assert_allclose(model.responsibilities(X), trust, atol=1e-12)
-    scores = np.stack([expert.total for expert in experts], axis=1)
+    scores = np.stack([expert.total() for expert in experts], axis=1)
     logs = scores - logsumexp(scores, axis=2, keepdims=True)
     joined = logsumexp(np.log(trust)[:, :, None] + logs, axis=1)
-    np.testing.assert_allclose(np.log(why.total), joined, atol=1e-9)
+    np.testing.assert_allclose(np.log(why.total()), joined, atol=1e-9)
     np.testing.assert_allclose(model.predict_log_proba(X), joined, atol=1e-9)
 
 

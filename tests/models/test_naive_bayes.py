@@ -88,7 +88,7 @@ def test_unseen_values_add_no_evidence():
     X, y = mixed_table(200)
     model = NaiveBayesClassifier().fit(X, y)
     new = X.head(5).assign(city="Atlantis")
-    bars = model.evidence(new).bars
+    bars = model.evidence(new).contributions
     assert (bars[:, list(X.columns).index("city")] == 0).all()
     absent = model.predict_proba(X.head(5).assign(city=None))
     assert (model.predict_proba(new) == absent).all()
@@ -101,7 +101,7 @@ def test_constant_and_empty_columns_carry_no_evidence(numeric, missing):
     model = NaiveBayesClassifier(numeric=numeric, missing=missing).fit(X, y)
     useless = {"c": 5.0, "k": "same", "n": np.nan, "o": None, "b": True}
     wider = NaiveBayesClassifier(numeric=numeric, missing=missing).fit(X.assign(**useless), y)
-    bars = wider.evidence(X.assign(**useless)).bars[:, -5:]
+    bars = wider.evidence(X.assign(**useless)).contributions[:, -5:]
     assert (bars == 0).all()
     assert (wider.predict_proba(X.assign(**useless)) == model.predict_proba(X)).all()
 
@@ -211,7 +211,7 @@ def test_two_class_scores_are_a_logistic_regression():
     X, y = mixed_table(300, classes=2)
     model = NaiveBayesClassifier().fit(X, y)
     evidence = model.evidence(X)
-    weights = evidence.bars[..., 1] - evidence.bars[..., 0]
+    weights = evidence.contributions[..., 1] - evidence.contributions[..., 0]
     bias = model.class_log_prior_[1] - model.class_log_prior_[0]
     expected = 1 / (1 + np.exp(-(weights.sum(axis=1) + bias)))
     np.testing.assert_allclose(model.predict_proba(X)[:, 1], expected, rtol=1e-12)

@@ -148,8 +148,8 @@ def test_evidence_of_the_leaf_adds_up():
     X, y, _ = interactions(2)
     model = NBTreeClassifier(random_state=0).fit(X, y)
     evidence = model.evidence(X)
-    assert (evidence.total == model.predict_joint_log_proba(X)).all()
-    assert evidence.names == list(X.columns)
+    assert (evidence.total() == model.predict_joint_log_proba(X)).all()
+    assert evidence.terms == list(X.columns)
 
 
 def test_text_shows_every_leaf():

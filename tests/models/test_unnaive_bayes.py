@@ -115,12 +115,12 @@ def test_bars_add_up_bit_for_bit(missing, classes):
     X, y = mixed_table(300, classes=classes)
     model = clone(PLAIN).set_params(interactions=5, missing=missing).fit(X, y)
     evidence = model.evidence(X)
-    assert evidence.bars.shape == (300, X.shape[1] + 5, classes)
-    assert evidence.names[: X.shape[1]] == list(X.columns)
+    assert evidence.contributions.shape == (300, X.shape[1] + 5, classes)
+    assert evidence.terms[: X.shape[1]] == list(X.columns)
     a, b = model.pairs_[0]
-    assert evidence.names[X.shape[1]] == (X.columns[a], X.columns[b])
-    assert (evidence.total == model.predict_joint_log_proba(X)).all()
-    np.testing.assert_allclose(evidence.bars.sum(axis=2), 0, atol=1e-12)
+    assert evidence.terms[X.shape[1]] == (X.columns[a], X.columns[b])
+    assert (evidence.total() == model.predict_joint_log_proba(X)).all()
+    np.testing.assert_allclose(evidence.contributions.sum(axis=2), 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", ["value", "skip"])
@@ -256,7 +256,7 @@ def test_constant_empty_and_all_missing_columns_say_nothing():
     X, y = parity(200)
     X = X.assign(same=1.0, word="x", gone=np.nan, none=pd.Series([None] * 200, dtype=object))
     model = UNNAIVE(random_state=0, max_rounds=20).fit(X, y)
-    bars = model.evidence(X).bars
+    bars = model.evidence(X).contributions
     assert not bars[:, 3:7].any()
     assert set(np.ravel(model.pairs_)) <= {0, 1, 2}
 
@@ -273,11 +273,11 @@ def test_unseen_categories_have_no_evidence():
     model = clone(PLAIN).set_params(interactions=15).fit(X, y)
     rows = X.head(5).assign(city="Paris")
     evidence = model.evidence(rows)
-    of_city = [k for k, name in enumerate(evidence.names)
+    of_city = [k for k, name in enumerate(evidence.terms)
                if name == "city" or (isinstance(name, tuple) and "city" in name)]  # fmt: skip
     assert len(of_city) == 6
-    assert not evidence.bars[:, of_city].any()
-    assert evidence.bars[:, len(X.columns) :].any()
+    assert not evidence.contributions[:, of_city].any()
+    assert evidence.contributions[:, len(X.columns) :].any()
 
 
 def test_many_categories_are_grouped_in_pairs():

@@ -389,7 +389,7 @@ def test_evidence_and_explanations_are_lazy_tables(estimator):
         bars, reasons, lines = dask.compute(bars, reasons, lines)
     evidence, top, each = model.evidence(X), explain_rows(model, X, top=3), explain_rows(model, X)
     assert bars.to_dict("list").keys() == evidence.lines().columns.keys()
-    both = np.concatenate((evidence.baseline[:, None], evidence.bars), axis=1)
+    both = np.concatenate((evidence.baseline[:, None], evidence.contributions), axis=1)
     assert (bars.to_numpy() == both.reshape(400, -1)).all()
     for k in range(3):
         assert (reasons[f"reason_{k + 1}"] == top.words[:, k]).all()

@@ -98,7 +98,7 @@ def test_every_rule_takes_ordered_categories_as_their_places(numeric):
     if shown.form == "density":
         assert shown.values == ("missing", *SIZES)[: len(shown.values)]
         table = pd.DataFrame({"other": np.nan, "size": shown.raw[1:], "city": None})
-        assert np.allclose(ordered.evidence(table).bars[:, 1], shown.logs[1:])
+        assert np.allclose(ordered.evidence(table).contributions[:, 1], shown.logs[1:])
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "pandas with arrow"])
@@ -168,7 +168,7 @@ def test_trees_rows_reasons_and_discretizers_name_levels():
     assert cut["size"].tolist() == ["(small, large]"]
     assert explain.vary(model, row, "size").raw == (None, "small", "large", "huge")
     better = unnaive.edit(model, "size", "huge", evidence=0.0, by="Ann")
-    bars = better.evidence(pd.DataFrame({"size": ["huge", "large"]})).bars[:, 0]
+    bars = better.evidence(pd.DataFrame({"size": ["huge", "large"]})).contributions[:, 0]
     assert bars[0, 0] == bars[0, 1]
     assert bars[1, 0] != bars[1, 1]
     with pytest.raises(ValueError, match="no category 'giant' that the model knows.*'tiny', 'sm"):

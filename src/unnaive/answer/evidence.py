@@ -1,10 +1,11 @@
-"""Evidence for predictions: bars that add up, in one form for every answer."""
+"""Evidence for predictions: contributions that add up, in one form for every answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from unnaive.answer.class_forest import ClassForest
 from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Calibrated, Folded, GatedMixture, Pool, Vote
-from unnaive.answer.predict import joint, pooled_logs, share_rows
+from unnaive.answer.predict import first_pairs, pooled_logs, share_rows
 from unnaive.answer.predict import probabilities as predict_probabilities
 from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
@@ -25,131 +26,167 @@ from unnaive.table.answers import Lines
 from unnaive.table.codes import as_objects
 from unnaive.table.schema import refuse_duplicates
 
+Link: TypeAlias = Literal["softmax", "identity"]
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Evidence(Facts):
-    """Why each row is predicted as it is: a baseline and bars that add up.
+    """Evidence for the predictions of rows: a baseline and contributions that add up.
+
+    Contributions are those of columns and pairs of columns, or those of members: then the evidence
+    of each member by itself is among ``members``.
 
     Attributes
     ----------
     baseline : array of shape (rows, classes)
-        Before any bar is added.
-    bars : array of shape (rows, bars, classes)
-        One bar for each column, then one for each pair of columns that the model knows; for models
-        that vote, one for each member.
-    names : list
-        Names (or positions) of the columns, tuples of two for pairs; names of the members of a
-        vote or a mixture.
+        Scores before any contribution is added.
+    contributions : array of shape (rows, terms, classes)
+    terms : list
+        Names (or positions) of the columns, tuples of two for pairs, names of members; (class,
+        cluster) pairs of a class decomposition.
     classes : array
-        What is predicted: classes, or the (class, cluster) pairs of a decomposition.
-    scale : {"log", "probability"}
-        What the bars add up to: joint log probabilities, whose softmax are the probabilities, or
-        the probabilities themselves.
-    parts : tuple of Evidence
-        Of members of a vote, and of gates and experts of a mixture: their bars by column.
-    shares : array of shape (rows, parts)
-        Share of each part in the answer for a row: its weight in the vote, its responsibility.
-    part_names : tuple of str
+    link : {"softmax", "identity"}
+        What the sum is: scores, whose softmax are the probabilities, or the probabilities.
+    members : tuple of Evidence
+        Evidence of the members of an ensemble, of the gates and experts of a mixture, or of the
+        clusters of a class decomposition.
+    member_names : tuple of str
+    member_weights : array of shape (rows, members) or None
+        Weight of each member in an ensemble, responsibility of a gate or an expert for the row.
     n_gates : int
-        How many of the parts, the first ones, are gates.
-    owner : array of shape (pairs,) or None
-        Class number of each of the ``classes``, where these are (class, cluster) pairs.
+        How many of the members, the first ones, are gates, which have no contribution.
+    class_index : array of shape (outputs,) or None
+        Class number of each output of the members, where these are clusters of classes.
+    node : array of shape (rows,) or None
+        Node of a tree where each row stops.
     """
 
-    PER_ROW: ClassVar = {"baseline": 0, "bars": 0, "shares": 0}
+    PER_ROW: ClassVar = {"baseline": 0, "contributions": 0, "member_weights": 0, "node": 0}
 
     baseline: NDArray[np.float64]
-    bars: NDArray[np.float64]
-    names: list[Any]
+    contributions: NDArray[np.float64]
+    terms: list[Any]
     classes: NDArray[Any]
-    scale: Literal["log", "probability"]
-    parts: tuple[Evidence, ...]
-    shares: NDArray[np.float64]
-    part_names: tuple[str, ...] = ()
+    link: Link = "softmax"
+    members: tuple[Evidence, ...] = ()
+    member_names: tuple[str, ...] = ()
+    member_weights: NDArray[np.float64] | None = None
     n_gates: int = 0
-    owner: NDArray[np.intp] | None = None
+    class_index: NDArray[np.intp] | None = None
+    node: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
-        return len(self.bars)
+        return len(self.contributions)
 
-    @property
     def total(self) -> NDArray[np.float64]:
-        """The baseline plus all bars, in their order: rows x classes.
+        """Return the baseline plus all contributions, in their order: rows x classes."""
+        return add_bars(self.baseline, self.contributions)
 
-        On the log scale this is `predict_joint_log_proba`, bit for bit.
-        """
-        return add_bars(self.baseline, self.bars)
+    def probabilities(self) -> NDArray[np.float64]:
+        """Return the probabilities that the evidence adds up to: rows x classes."""
+        return probabilities(self.total()) if self.link == "softmax" else self.total()
 
-    @property
-    def outputs(self) -> NDArray[np.float64]:
-        """Probabilities of ``classes`` that the bars add up to: rows x classes."""
-        return probabilities(self.total) if self.scale == "log" else self.total
+    # Weights of evidence ----------------------------------------------------------------------
 
     def weights(self) -> tuple[list[Any], NDArray[np.float64]]:
-        """Return the weight of evidence of columns, pairs and members without columns.
+        """Return the weights of evidence of columns, pairs, and members without columns.
 
-        A weight is log P(value | class) - log P(value | the other classes); of members, the mean
-        by their shares. On the probability scale (trees of classes) it is the bar itself. Of
-        (class, cluster) pairs, a class has the weights of its most probable cluster.
+        A weight is log P(value | class) - log P(value | the other classes), averaged over members
+        by their weight in the answer for the row. Trees with class shares have changes of
+        probabilities instead. Of the clusters of a class, the most probable one is taken.
 
         Returns
         -------
-        names : list
-            As ``names``, of columns and pairs.
-        weights : array of shape (rows, names, classes)
+        terms : list
+        weights : array of shape (rows, terms, classes)
         """
-        if not self.parts:
-            log = self.scale == "log"
-            bars = weigh(self.bars, self.baseline[:, None]) if log else self.bars
-            return self.names, self._best_clusters(bars)
-        members = [part.weights() for part in self.parts[self.n_gates :]]
-        shares = self.shares[:, self.n_gates :]
-        shares = shares / shares.sum(axis=1, keepdims=True)
-        names = list(dict.fromkeys(name for own, _ in members for name in own))
-        mean = np.zeros((len(self), len(names), members[0][1].shape[2]))
-        for (own, weights), share in zip(members, shares.T, strict=True):
-            mean[:, [names.index(name) for name in own]] += share[:, None, None] * weights
-        return names, self._best_clusters(mean)
+        if not self.members:
+            if self.link == "identity":
+                return self.terms, self.contributions
+            return self.terms, weigh(self.contributions, self.baseline[:, None])
+        members = self.members[self.n_gates :]
+        each = [member.weights() for member in members]
+        terms = list(dict.fromkeys(term for own, _ in each for term in own))
+        out = np.zeros((len(self), len(terms), len(self.classes)))
+        assert self.member_weights is not None
+        shares = np.abs(self.member_weights[:, self.n_gates :])
+        shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-300)
+        for member, (own, of_member), share in zip(members, each, shares.T, strict=True):
+            weights = of_member
+            if self.class_index is not None:
+                weights = _most_probable(of_member, member.total(), self.class_index)
+            out[:, [terms.index(term) for term in own]] += share[:, None, None] * weights
+        return terms, out
 
-    def _best_clusters(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.owner is None:
-            return weights
-        own = self.owner[:, None] == np.arange(self.owner[-1] + 1)
-        best = np.where(own, self.outputs[:, :, None], -1.0).argmax(axis=1)
-        return np.take_along_axis(weights, best[:, None], axis=2)
+    def top(
+        self, n: int, target_class: int | NDArray[np.intp] | None = None
+    ) -> tuple[list[Any], NDArray[np.intp], NDArray[np.float64]]:
+        """Return the n terms with the strongest weights of evidence about a class, for every row.
+
+        Parameters
+        ----------
+        n : int
+        target_class : int, array of shape (rows,) or None, default=None
+            Number of the class; None is the most probable one of each row.
+
+        Returns
+        -------
+        terms : list
+            The terms of `weights`.
+        order : array of shape (rows, n)
+            Positions of the strongest terms, the strongest first.
+        weights : array of shape (rows, n)
+            Their weights.
+        """
+        chosen = self.total().argmax(axis=1) if target_class is None else target_class
+        chosen = np.broadcast_to(chosen, len(self))[:, None, None]
+        terms, every = self.weights()
+        weights = np.take_along_axis(every, chosen, axis=2)[:, :, 0]
+        order = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :n]
+        return terms, order, np.take_along_axis(weights, order, axis=1)
+
+    # Tables -------------------------------------------------------------------------------------
 
     @property
-    def _bar_names(self) -> list[str]:
-        return [" x ".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in self.names]
+    def _term_names(self) -> list[str]:
+        return [" x ".join(map(str, t)) if isinstance(t, tuple) else str(t) for t in self.terms]
 
     def lines(self) -> Lines:
-        """A line for each row: ``baseline_<class>``, then ``evidence_<name>_<class>`` of each bar.
-
-        The bars of parts are left out.
-        """
-        names = ["baseline", *(f"evidence_{name}" for name in self._bar_names)]
+        """Return a line for each row: ``baseline_<class>``, then ``evidence_<term>_<class>``."""
+        names = ["baseline", *(f"evidence_{name}" for name in self._term_names)]
         columns = [f"{name}_{label}" for name in names for label in self.classes]
         refuse_duplicates(columns)
-        every = np.concatenate((self.baseline[:, None], self.bars), axis=1)
+        every = np.concatenate((self.baseline[:, None], self.contributions), axis=1)
         values = every.reshape(len(every), len(columns)).T.copy()
         return Lines(dict(zip(columns, values, strict=True)))
 
     def _columns(self) -> Columns:
-        rows, n_bars, n_classes = self.bars.shape
+        rows, n_terms, n_classes = self.contributions.shape
         return {
-            "row": np.repeat(np.arange(rows), n_bars * n_classes),
-            "name": [name for name in self._bar_names for _ in range(n_classes)] * rows,
-            "class": [str(label) for label in self.classes] * (rows * n_bars),
-            "bar": self.bars.ravel(),
+            "row": np.repeat(np.arange(rows), n_terms * n_classes),
+            "term": [name for name in self._term_names for _ in range(n_classes)] * rows,
+            "class": [str(label) for label in self.classes] * (rows * n_terms),
+            "contribution": self.contributions.ravel(),
         }
 
     def _preview(self) -> tuple[Columns, int]:
-        first = replace(self, bars=self.bars[:SHOWN])
-        return first._columns(), self.bars.size
+        first = replace(self, contributions=self.contributions[:SHOWN])
+        return first._columns(), self.contributions.size
 
     def _title(self) -> str:
-        rows, bars, classes = self.bars.shape
-        return f"Evidence: {bars} bars for {classes} classes in {rows} rows, {self.scale} scale"
+        rows, terms, classes = self.contributions.shape
+        return f"Evidence: {terms} terms for {classes} classes in {rows} rows, {self.link} link"
+
+
+def _most_probable(
+    weights: NDArray[np.float64], scores: NDArray[np.float64], class_index: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the weights of each class's most probable cluster: rows x terms x classes."""
+    best = [
+        np.where(class_index == c, scores, -np.inf).argmax(axis=1)
+        for c in range(class_index.max() + 1)
+    ]
+    return np.take_along_axis(weights, np.stack(best, axis=1)[:, None], axis=2)
 
 
 @singledispatch
@@ -159,38 +196,49 @@ def evidence(
     classes: NDArray[Any],  # noqa: ARG001
     n_jobs: int | None = None,  # noqa: ARG001
 ) -> Evidence:
-    """The bars of some rows by a node."""
+    """Return the evidence of some rows by a node."""
     name = type(getattr(node, "estimator", node)).__name__
     raise TypeError(f"{name} has no evidence: it is not made of naive Bayes classifiers.")
 
 
-def bars_of(
+def scorer_evidence(
     scorer: Scorer, block: Block, classes: NDArray[Any], n_jobs: int | None = None
 ) -> Evidence:
-    """The bars of one naive Bayes."""
+    """Return the evidence of one naive Bayes."""
+    names = block.schema.names
+    terms = [*names, *((names[pair.first], names[pair.second]) for pair in scorer.pairs)]
     baseline = np.tile(scorer.log_prior, (block.n_rows, 1))
-    why = _by_column(baseline, scorer.evidence(block, n_jobs), block, classes)
-    names = why.names
-    pairs = [(names[pair.first], names[pair.second]) for pair in scorer.pairs]
-    return replace(why, names=[*names, *pairs]) if pairs else why
+    return Evidence(baseline, scorer.evidence(block, n_jobs), terms, classes)
 
 
-def _by_column(
-    baseline: NDArray[np.float64],
-    bars: NDArray[np.float64],
-    block: Block,
+def member_evidence(
+    contributions: NDArray[np.float64],
+    terms: Sequence[Any],
     classes: NDArray[Any],
-    scale: Literal["log", "probability"] = "log",
+    link: Link,
+    members: Sequence[Evidence],
+    weights: NDArray[np.float64],
+    baseline: NDArray[np.float64] | None = None,
 ) -> Evidence:
-    shares = np.empty((block.n_rows, 0))
-    return Evidence(baseline, bars, block.schema.names, classes, scale, (), shares)
+    """Return evidence with one contribution of each member; weights may be those of all rows."""
+    rows, _, n_classes = contributions.shape
+    return Evidence(
+        np.zeros((rows, n_classes)) if baseline is None else baseline,
+        contributions,
+        list(terms),
+        classes,
+        link,
+        tuple(members),
+        tuple(map(str, terms)),
+        np.array(np.broadcast_to(weights, (rows, len(members)))),
+    )
 
 
 @evidence.register
 def _(
     node: EvidenceTable, block: Block, classes: NDArray[Any], n_jobs: int | None = None
 ) -> Evidence:
-    return bars_of(node.scorer, block, classes, n_jobs)
+    return scorer_evidence(node.scorer, block, classes, n_jobs)
 
 
 @evidence.register
@@ -200,8 +248,10 @@ def _(
     classes: NDArray[Any],
     n_jobs: int | None = None,  # noqa: ARG001
 ) -> Evidence:
-    """The bars of the naive Bayes where a row stops."""
-    return _by_column(*node.evidence(block), block, classes)
+    """Return the evidence of the naive Bayes where each row stops."""
+    located = node.locate(block)
+    baseline, contributions = node.evidence(block, located)
+    return Evidence(baseline, contributions, block.schema.names, classes, node=located[1])
 
 
 @evidence.register
@@ -209,83 +259,92 @@ def _(
     node: ClassTree,
     block: Block,
     classes: NDArray[Any],
-    n_jobs: int | None = None,  # noqa: ARG001
+    n_jobs: int | None = None,
 ) -> Evidence:
-    """Change of the class shares by the tests on each column, along the row's path."""
-    bars = node.contributions(block)
-    return _by_column(
-        np.tile(node.answer[0], (block.n_rows, 1)), bars, block, classes, "probability"
-    )
+    """Return the change of the class shares by the tests on each column, along each row's path."""
+    baseline = np.tile(node.answer[0], (block.n_rows, 1))
+    changes, stops = node.contributions(block), node.apply(block, n_jobs)
+    return Evidence(baseline, changes, block.schema.names, classes, "identity", node=stops)
 
 
 @evidence.register
 def _(
     node: ClassForest, block: Block, classes: NDArray[Any], n_jobs: int | None = None
 ) -> Evidence:
-    """What the tests on each column add to the log probabilities, along the row's paths."""
-    baseline, bars = node.evidence(block, n_jobs)
-    return _by_column(np.tile(baseline, (block.n_rows, 1)), bars, block, classes)
+    """Return what the tests on each column add to the log probabilities, along the paths."""
+    baseline, contributions = node.evidence(block, n_jobs)
+    baseline = np.tile(baseline, (block.n_rows, 1))
+    return Evidence(baseline, contributions, block.schema.names, classes)
 
 
 @evidence.register
 def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
     n, outputs = node.weights.size, node.n_outputs
-    both = bars_of(node.scorer, block, classes, n_jobs)
-    votes = node.votes(both.total)
-    parts = tuple(
-        replace(both, baseline=both.baseline[:, member], bars=both.bars[:, :, member])
-        for member in (slice(k * outputs, (k + 1) * outputs) for k in range(n))
-    )
-    scale: Literal["log", "probability"] = "log" if node.join == "softmax" else "probability"
-    shares = np.tile(node.shares, (block.n_rows, 1))
+    both = scorer_evidence(node.scorer, block, classes, n_jobs)
+    votes = node.votes(both.total())
+    units = [slice(k * outputs, (k + 1) * outputs) for k in range(n)]
+    members = [_select(both, unit, classes) for unit in units]
+    link: Link = "softmax" if node.join == "softmax" else "identity"
     names = [f"{node.member} {k}" for k in range(n)]
-    baseline = np.zeros((block.n_rows, outputs))
-    return Evidence(baseline, votes, names, classes, scale, parts, shares, tuple(names))
+    return member_evidence(votes, names, classes, link, members, node.shares)
+
+
+def _select(both: Evidence, units: Any, classes: NDArray[Any]) -> Evidence:
+    """Return the evidence of one of several models that are scored together."""
+    bars = both.contributions[:, :, units]
+    return replace(both, baseline=both.baseline[:, units], contributions=bars, classes=classes)
 
 
 @evidence.register
 def _(
     node: GatedMixture, block: Block, classes: NDArray[Any], n_jobs: int | None = None
 ) -> Evidence:
-    """What each expert adds to the probabilities; gates come before experts among the parts."""
-    shape, both = node.shape, bars_of(node.scorer, block, classes, n_jobs)
+    """Return what each expert adds to the probabilities; gates come first among the members."""
+    shape, both = node.shape, scorer_evidence(node.scorer, block, classes, n_jobs)
     weight = np.exp(share_rows(node, block, n_jobs)[0])
     labels = [as_objects(shape.children(g)) for g in range(shape.n_gates)]
     labels += [classes] * shape.n_experts
-    parts = tuple(
-        replace(both, baseline=both.baseline[:, units], bars=both.bars[:, :, units], classes=names)
-        for units, names in zip(shape.models(), labels, strict=True)
-    )
+    members = [_select(both, *each) for each in zip(shape.models(), labels, strict=True)]
     shares = np.stack([weight[:, below].sum(axis=1) for below in shape.experts_below()], axis=1)
-    experts = parts[shape.n_gates :]
-    votes = [weight[:, e, None] * probabilities(part.total) for e, part in enumerate(experts)]
-    bars, names = np.stack(votes, axis=1), [f"expert {e}" for e in range(shape.n_experts)]
-    baseline = np.zeros((block.n_rows, shape.n_classes))
-    every = tuple(shape.name(k) for k in range(shape.n_gates + shape.n_experts))
-    members = (parts, shares, every, shape.n_gates)
-    return Evidence(baseline, bars, names, classes, "probability", *members)
+    experts = [member.probabilities() for member in members[shape.n_gates :]]
+    votes = weight[:, :, None] * np.stack(experts, axis=1)
+    names = [shape.name(k) for k in range(len(members))]
+    terms = names[shape.n_gates :]
+    why = member_evidence(votes, terms, classes, "identity", members, shares)
+    return replace(why, member_names=tuple(names), n_gates=shape.n_gates)
 
 
 @evidence.register
 def _(node: Folded, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-    """The bars of every (class, cluster) pair."""
-    why = evidence(node.inner, block, as_objects(node.pairs(classes)), n_jobs)
-    return replace(why, owner=node.owner if why.owner is None else node.owner[why.owner])
+    """Return what every (class, cluster) pair adds to the probability of its class."""
+    pairs = node.pairs(classes)
+    inner = evidence(node.inner, block, as_objects(pairs), n_jobs)
+    p = inner.probabilities()
+    if node.method == "max":
+        most = np.maximum.reduceat(p, first_pairs(node), axis=1)
+        first = np.stack([np.where(node.owner == c, p, -1.0).argmax(axis=1) for c in node.owner], 1)
+        p = np.where(first == np.arange(len(pairs)), p, 0.0) / most.sum(axis=1, keepdims=True)
+    each = p[:, :, None] * np.eye(node.n_outputs)[node.owner]
+    why = member_evidence(each, pairs, classes, "identity", [inner], np.ones(1))
+    return replace(why, member_names=("clusters",), class_index=node.owner)
 
 
 @evidence.register
 def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-    """Bars of the columns and pairs of all members, weighted and added; one for each other member.
-
-    Of a mean of probabilities, one bar for each member, whose own bars are the parts.
+    """Return the contributions of the columns and pairs of members that have them, weighted and
+    added, and of every other member; where no member has them, and of a mean of probabilities, the
+    contributions of the members.
     """
-    if node.join == "arithmetic":
-        answers = [predict_probabilities(member, block, n_jobs) for member in node.members]
-        bars = node.shares[:, None] * np.stack(answers, axis=1)
-        baseline = np.zeros((block.n_rows, node.n_outputs))
-        parts = tuple(evidence(member, block, classes, n_jobs) for member in node.members)
-        members = (parts, np.tile(node.shares, (block.n_rows, 1)), node.names)
-        return Evidence(baseline, bars, list(node.names), classes, "probability", *members)
+    arithmetic = node.join == "arithmetic"
+    if arithmetic or not any(node.itemized):
+        ask = predict_probabilities if arithmetic else pooled_logs
+        weights = node.shares if arithmetic else node.weights
+        answers = [ask(member, block, n_jobs) for member in node.members]
+        bars = weights[:, None] * np.stack(answers, axis=1)
+        members = [evidence(member, block, classes, n_jobs) for member in node.members]
+        link: Link = "identity" if arithmetic else "softmax"
+        baseline = np.tile(node.intercept, (block.n_rows, 1))
+        return member_evidence(bars, node.names, classes, link, members, weights, baseline)
     names, extra = block.schema.names, node.extra_bars
     n = len(names)
     bars = np.zeros((block.n_rows, n + len(extra), node.n_outputs))
@@ -298,21 +357,17 @@ def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None
             continue
         part = evidence(member, block, classes, n_jobs)
         baseline += weight * part.baseline
-        bars[:, :n] += weight * part.bars[:, :n]
+        bars[:, :n] += weight * part.contributions[:, :n]
         pairs = member.scorer.pairs if isinstance(member, EvidenceTable) else ()
         for k, pair in enumerate(pairs, n):
-            bars[:, n + extra.index((pair.first, pair.second))] += weight * part.bars[:, k]
-    why = _by_column(baseline, bars, block, classes)
+            at = n + extra.index((pair.first, pair.second))
+            bars[:, at] += weight * part.contributions[:, k]
     more = [bar if isinstance(bar, str) else (names[bar[0]], names[bar[1]]) for bar in extra]
-    return replace(why, names=[*names, *more])
+    return Evidence(baseline, bars, [*names, *more], classes)
 
 
 @evidence.register
 def _(node: Calibrated, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-    """Bars on the log scale are scaled; those of probabilities are what is then calibrated."""
-    why = evidence(node.inner, block, classes, n_jobs)
-    if why.scale == "probability" or why.classes is not classes:
-        return why
-    bars = node.slope * why.bars
-    scaled = replace(why, baseline=np.zeros_like(why.baseline), bars=bars)
-    return replace(scaled, baseline=joint(node, block, n_jobs) - scaled.total)
+    """Return the contribution of what is calibrated, or its contributions by column."""
+    one = Pool((node.inner,), ("model",), np.array([node.slope]), node.intercept, "geometric")
+    return evidence(one, block, classes, n_jobs)

@@ -195,7 +195,7 @@ def _(node: Folded, block: Block, n_jobs: int | None = None) -> NDArray[np.float
 
 @log_probabilities.register
 def _(node: Folded, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-    pairs, first = log_probabilities(node.inner, block, n_jobs), _first_pairs(node)
+    pairs, first = log_probabilities(node.inner, block, n_jobs), first_pairs(node)
     if node.method == "sum":
         parts = np.split(pairs, first[1:], axis=1)
         return np.column_stack([logsumexp(part, axis=1) for part in parts])
@@ -212,14 +212,14 @@ def _(node: Folded, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]
 
 def fold_probabilities(node: Folded, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Probabilities of pairs (rows x pairs) to those of classes."""
-    first = _first_pairs(node)
+    first = first_pairs(node)
     if node.method == "sum":
         return np.minimum(np.add.reduceat(pairs, first, axis=1), 1.0)
     best = np.maximum.reduceat(pairs, first, axis=1)
     return best / best.sum(axis=1, keepdims=True)
 
 
-def _first_pairs(node: Folded) -> NDArray[np.intp]:
+def first_pairs(node: Folded) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(node.owner, prepend=-1))
 
 

@@ -207,7 +207,11 @@ class RowEvidence(Scorer):
 
     def evidence(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         if not (isinstance(self.node, Pool) and self.node.join == "arithmetic"):
-            return evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs).bars
+            why = evidence(self.node, block, np.arange(len(self.log_prior)), n_jobs)
+            if not why.members:
+                return why.contributions
+            columns = np.zeros((len(why), len(self.terms), len(self.log_prior)))
+            return np.concatenate((columns, why.contributions), axis=1)
         bars = np.zeros((block.n_rows, len(self.terms) + 1, len(self.log_prior)))
         mean = probabilities(self.node, block, n_jobs)
         bars[:, -1] = np.log(np.maximum(mean, np.exp(LEAST_LOG)))

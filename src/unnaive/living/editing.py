@@ -66,7 +66,7 @@ def edit(
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], ["bad", "bad", "good", "bad"]
     >>> model = NaiveBayesClassifier().fit(X, y)
     >>> better = edit(model, 0, "a", evidence=1.0, by="Ann", reason="last year's rule is gone")
-    >>> bad, good = better.evidence([["a"]]).bars[0, 0]
+    >>> bad, good = better.evidence([["a"]]).contributions[0, 0]
     >>> round(float(good - bad), 9)
     1.0
     >>> len(edits_of(better)), len(edits_of(undo(better)))
@@ -108,7 +108,8 @@ def flatten(model: Any, column: Any, *, by: str, reason: str = "") -> Any:
     --------
     >>> from unnaive import NaiveBayesClassifier, flatten
     >>> model = NaiveBayesClassifier().fit([["a"], ["b"], ["b"]], ["bad", "good", "good"])
-    >>> bad, good = flatten(model, 0, by="Ann", reason="not allowed").evidence([["a"]]).bars[0, 0]
+    >>> flat = flatten(model, 0, by="Ann", reason="not allowed")
+    >>> bad, good = flat.evidence([["a"]]).contributions[0, 0]
     >>> float(good - bad)
     0.0
     """

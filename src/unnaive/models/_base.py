@@ -243,7 +243,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
 
     @_if_supported("evidence")
     def evidence(self, X: Any) -> Evidence:
-        """Why: a baseline and bars that add up, for each row.
+        """Return the evidence for the prediction of each row: contributions that add up.
 
         Parameters
         ----------
@@ -252,10 +252,10 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         Returns
         -------
         Evidence
-            One bar per column, which add up to `predict_joint_log_proba`; of a tree those of the
-            naive Bayes where the row stops. Models that vote have a bar for each member, and the
-            bars by column in ``parts``. Rows on Dask or Spark get a table of the same kind that is
-            computed when it is asked for: ``baseline_<class>`` and ``evidence_<bar>_<class>``.
+            One contribution per column, which add up to `predict_joint_log_proba`; of a tree those
+            of the naive Bayes where the row stops. Ensembles have a contribution of each member,
+            and the evidence by column in ``members``. Rows on Dask or Spark get a lazy table:
+            ``baseline_<class>`` and ``evidence_<term>_<class>``.
         """
         source = self._open(X)
         ask = Tabular(partial(self.answer_.evidence, n_jobs=self.n_jobs), Evidence.lines)

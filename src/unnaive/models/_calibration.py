@@ -212,7 +212,7 @@ def _bars_of(
     if isinstance(node, BayesTree):
         return node.evidence(block, located)
     why = evidence(node, block, labels.classes, n_jobs)
-    return why.baseline, why.bars
+    return why.baseline, why.contributions
 
 
 def _bars(node: Node) -> int:
