@@ -128,7 +128,5 @@ def test_what_needs_memory_says_so(rows):
         AutoClassifier(models=["nb"], estimators=other).fit(given)
     with pytest.raises(TypeError, match="groups are for tables in memory"):
         compare(given, models=["nb"], groups=y)
-    with pytest.raises(ValueError, match="keep no checkpoint"):
-        PooledClassifier(TWO).fit(scan(folder, "y", checkpoint=folder / "c"))
     with pytest.raises(ValueError, match="name the column with the labels"):
         PooledClassifier(TWO).fit(scan(folder))

@@ -26,7 +26,6 @@ from unnaive.cli.running import run
 from unnaive.datasets import make_loans
 from unnaive.estimator import registry
 from unnaive.estimator.registry import family
-from unnaive.pack import Journal
 from unnaive.store.sql.dialects import DIALECTS
 
 LOANS, TARGET = "loans.csv", "outcome"
@@ -64,13 +63,6 @@ def test_models_of_other_packages_are_listed_by_their_entry_points(monkeypatch):
 def test_help_names_no_python_types(command):
     shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"}).output
     assert not re.search(r"list\[|<bool>|<str>|Path", shown)
-
-
-def test_help_of_fit_names_the_models_that_keep_checkpoints():
-    shown = CliRunner().invoke(app, ["fit", "--help"], env={"COLUMNS": "200"}).output
-    names = re.search(r"command is killed \(([\w, ]+)\)", shown)[1]
-    kept = {own.name for own in family().values() if own.estimator._keeps_checkpoint}
-    assert set(names.split(", ")) == kept
 
 
 def test_help_of_sql_names_every_dialect():
@@ -135,34 +127,6 @@ def test_settings_take_the_type_they_look_like(ask):
     assert model.get_params()["min_node_size"] == 50
     assert model.max_depth is None
     assert (model.missing, model.class_weight) == ("value", "balanced")
-
-
-def test_a_stopped_fit_goes_on_from_its_checkpoint(ask, monkeypatch):
-    args = ["fit", LOANS, "-t", TARGET, "-m", "boosted", "--set", "n_estimators=6", "-o"]
-    assert ask(*args, "whole.unv", "--cv", 0)[0] == 0
-    add, left = Journal.add, 5
-
-    def interrupted(self, entry, *, now=False):
-        nonlocal left
-        add(self, entry, now=now)
-        left -= 1
-        if left == 0:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Journal, "add", interrupted)
-    assert ask(*args, "x.unv", "--checkpoint", "c")[0] == 130
-    assert Path("c").exists()
-    assert not Path("x.unv").exists()
-    code, _, err = ask(*args, "x.unv", "--checkpoint", "c", "--seed", 1)
-    assert (code, "parameter random_state was 0, and is 1" in err) == (1, True)
-    code, out, err = ask(*args, "x.unv", "--checkpoint", "c")
-    assert (code, err) == (0, "")
-    assert "not cross-validated" in out
-    assert not Path("c").exists()
-    assert_same_model(load("x.unv"), load("whole.unv"))
-    code, out, _ = ask(*args, "y.unv", "--checkpoint", "c", "--cv", 2)
-    assert (code, "2-fold cross-validation" in out) == (0, True)
-    assert_same_model(load("y.unv"), load("whole.unv"))
 
 
 @pytest.mark.parametrize(
@@ -655,10 +619,6 @@ FIT = ["fit", LOANS, "-m", "nb", "-t", TARGET, "-o", "x.unv"]
         ([*FIT, "-m", "boosted", "--set", "early_stopping=maybe"], 1, "expected true or false"),
         ([*FIT, "--cv", "1"], 1, "--cv must be 2 folds or more, or 0"),
         ([*FIT, "-m", "auto", "--cv", "0"], 1, "chooses by cross-validation"),
-        ([*FIT, "--checkpoint", "c"], 1, "NaiveBayesClassifier keeps no checkpoint; leave it out"),
-        ([*FIT, "-m", "auto", "--checkpoint", "c"], 1, "AutoClassifier keeps no checkpoint"),
-        ([*FIT, "-m", "nbtree", "--checkpoint", "x.unv"], 1, "--checkpoint and --out are both"),
-        ([*FIT, "-m", "nbtree", "--checkpoint", LOANS], 1, "is not a checkpoint of unnaive"),
         ([*FIT, "--drop", "nope"], 1, "column 'nope' is not in"),
         ([*FIT, "--categorical", "nope"], 1, "categorical_features names 'nope'"),
         ([*FIT, "--weight", "purpose"], 1, "column 'purpose' holds no numbers, so it cannot be"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import reduce
 from itertools import pairwise
 
@@ -10,13 +9,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from sklearn.base import clone
 
 from fuzz import sources
 from unnaive import (
-    BoostedNaiveBayesClassifier,
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
@@ -25,8 +22,6 @@ from unnaive import (
 from unnaive.encode.grid import number_values
 from unnaive.encode.joint import _append_slots
 from unnaive.encode.labels import groups_of, label_groups
-from unnaive.pack import Journal
-from unnaive.pack.journal import JournalError
 from unnaive.table import blocks, files, fingerprint
 from unnaive.table.fingerprint import ChangedRowsError, Checksums, SummedBlock
 
@@ -150,41 +145,6 @@ def test_rows_of_weight_zero_may_be_what_they_like(tmp_path):
     model.fit(scan(lazy, weight="w", columns=["x", "kind"]))
     assert len(passes) == 3
     assert len(model.labels_) == len(table)
-
-
-# Checkpoints ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "model", [TREE, BoostedNaiveBayesClassifier(n_estimators=4)], ids=["tree", "boosted"]
-)
-def test_a_resumed_fit_refuses_files_that_only_look_the_same(model, tmp_path, monkeypatch):
-    path, checkpoint = tmp_path / "rows.parquet", tmp_path / "checkpoint"
-    table = rows().drop(columns="kind")
-    pq.write_table(pa.Table.from_pandas(table), path, compression=None, use_dictionary=False)
-    before = path.stat()
-    given = scan(path, "y", checkpoint=checkpoint)
-    add = Journal.add
-
-    def stop(self, entry, *, now=False):
-        add(self, entry, now=True)
-        if entry[0] == "seed":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Journal, "add", stop)
-    with pytest.raises(KeyboardInterrupt):
-        clone(model).fit(given)
-    monkeypatch.setattr(Journal, "add", add)
-    table["x"] = table["x"].to_numpy()[::-1]
-    pq.write_table(pa.Table.from_pandas(table), path, compression=None, use_dictionary=False)
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert path.stat().st_size == before.st_size
-    words = (
-        "checkpoint .* of another fit: column 'x' of .* has other values.* than when it was begun"
-    )
-    with pytest.raises(JournalError, match=words):
-        clone(model).fit(given)
-    assert checkpoint.exists()
 
 
 # Borders of kernels ---------------------------------------------------------------------------

@@ -54,7 +54,6 @@ from unnaive import (
 from unnaive.models import _row_draw
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
-from unnaive.models.tree import away as tree_away
 from unnaive.models.tree import c45_away
 from unnaive.models.tree.away import AwayGrower
 from unnaive.table import dask_records
@@ -173,19 +172,6 @@ def test_numbered_rows_in_another_order_grow_the_same_tree_on_workers(monkeypatc
     frame = parted(as_pandas(shuffled), MANY[3])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(GROWN[0], table, frame, row_id="id", where="workers"))
-
-
-def test_large_nodes_on_workers_are_not_searched_again_after_a_crash(monkeypatch, tmp_path):
-    few_are_many(monkeypatch)
-    table = awkward_table(seed=2)
-    frame, kept = parted(as_pandas(table), MANY[3]), {"checkpoint": tmp_path / "tree"}
-    with dask.config.set(scheduler="threads"):
-        with monkeypatch.context() as patched:
-            patched.setattr(AwayGrower, "_finish", None)
-            with pytest.raises(TypeError, match="not callable"):
-                both(GROWN[1], table, frame, where="workers", **kept)
-        monkeypatch.setattr(tree_away, "TableView", None)  # what a search looks at
-        assert_same_model(*both(GROWN[1], table, frame, where="workers", **kept))
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])

@@ -129,10 +129,6 @@ def refuse_foreign(estimators: Mapping[str, Any]) -> None:
 
 def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> ScannedRows:
     """Numbers, classes and weights of the rows of a scan, in two passes."""
-    if scan.checkpoint is not None:
-        raise ValueError(
-            "a comparison and a pool keep no checkpoint; leave checkpoint= out of the scan."
-        )
     need_target(scan)
     if scan.check is None:
         scan = replace(scan, check=RowCheck(scan))

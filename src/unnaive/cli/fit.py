@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from unnaive.cli import options as opt
@@ -27,20 +26,12 @@ Settings = Annotated[
     list[str] | None, opt.option("--set", "NAME=VALUE", "Set a parameter of the model; repeatable.")
 ]
 Folds = Annotated[
-    int | None,
+    int,
     opt.option(
         "--cv",
         "NUMBER",
-        "Number of cross-validation folds, 0 for none; 5, or 0 with --checkpoint.",
+        "Number of cross-validation folds, 0 for none.",
         min=0,
-    ),
-]
-CheckpointFile = Annotated[
-    Path | None,
-    opt.option(
-        "--checkpoint",
-        "FILE",
-        "File to resume from if the command is killed (unnaive, nbtree, flexible, boosted).",
     ),
 ]
 Compact = Annotated[bool, opt.flag("--compact", "Omit what only update and merge need.")]
@@ -57,8 +48,7 @@ def fit(
     categorical: opt.Categorical = None,
     decimal: opt.Decimal = None,
     na_values: opt.NaValues = None,
-    cv: Folds = None,
-    checkpoint: CheckpointFile = None,
+    cv: Folds = 5,
     threshold: opt.Threshold = None,
     positive: opt.Positive = None,
     cost: opt.Cost = None,
@@ -72,9 +62,6 @@ def fit(
     Prints the kinds of the columns and the cross-validated quality of the model. Rows that do not
     fit into memory are read block by block; quality is then measured on a random sample of them.
 
-    With --checkpoint, the same command resumes where an earlier one was killed or stopped, and ends
-    with the same model; the file is removed when the fit is complete.
-
     [bold]Example:[/] unnaive fit loans.csv --target outcome --model nbtree --set min_node_size=50
     -o loans.unv
     """
@@ -86,12 +73,8 @@ def fit(
     estimator = make_estimator(model, settings or [], seed, jobs)
     if categorical:
         estimator = estimator._declare_categories(categorical)
-    if checkpoint is not None:
-        check_checkpoint(estimator, checkpoint, out)
-    if cv is None:
-        cv = 5 if checkpoint is None else 0
     with paths_of(data) as paths, progress(quiet) as bar:
-        rows = read_rows(paths, target, weight, drop, bar, checkpoint, CsvText(decimal, na_values))
+        rows = read_rows(paths, target, weight, drop, bar, CsvText(decimal, na_values))
         start = time.perf_counter()
         with collect_advice() as advice:
             fitted, comparison = learn(model, estimator, rows, cv, seed, bar)
@@ -106,15 +89,6 @@ def fit(
         say(f"\nwritten to {out}: {type(fitted).__name__}, {size_words(size)}")
         for text in advice:
             print_error(text, "warning")
-
-
-def check_checkpoint(model: Any, path: Path, out: Path) -> None:
-    """Raise if the model cannot be resumed from this file, before rows are read."""
-    from unnaive.estimator.base import need_checkpoints
-
-    need_checkpoints(model)
-    if path.resolve() == out.resolve():
-        raise ValueError(f"--checkpoint and --out are both {path}; name two files.")
 
 
 def learn(

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,8 +89,8 @@ class TrainingRows:
 
     @property
     def from_files(self) -> bool:
-        """Whether to learn from the files: memory has no room for them, or a checkpoint is kept."""
-        return not self.complete or self.scan.checkpoint is not None
+        """Return whether to learn from the files: they do not fit into memory."""
+        return not self.complete
 
     @property
     def features(self) -> pa.Table:
@@ -115,7 +114,6 @@ def read_rows(
     weight: str | None = None,
     drop: Sequence[str] | None = None,
     bar: Bar | None = None,
-    checkpoint: Path | None = None,
     text: CsvText = PLAIN,
 ) -> TrainingRows:
     """Read files once; of rows beyond a quarter of the machine's memory, keep a sample."""
@@ -143,7 +141,7 @@ def read_rows(
             f"column {target!r} has {counted(missing[target], 'row')} without a label; remove "
             "them, or give them a class of their own."
         )
-    again = text.scan(paths, target, weight=weight, columns=features, checkpoint=checkpoint)
+    again = text.scan(paths, target, weight=weight, columns=features)
     return TrainingRows(again, sample.table, n_rows, missing)
 
 

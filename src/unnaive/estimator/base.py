@@ -32,7 +32,6 @@ from unnaive.encode.labels import read_target
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.advice import advise_on
 from unnaive.estimator.progress import FitProgress, reports_progress
-from unnaive.estimator.registry import estimators
 from unnaive.table import Schema, Source, open_table, scan_of
 from unnaive.table.fingerprint import RowCheck
 from unnaive.table.passes import Hook
@@ -42,16 +41,6 @@ _log = logging.getLogger("unnaive")
 # What scikit-learn and we keep in an estimator during a fit with callbacks.
 UNSENT = {"_progress", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
           "_parent_callback_ctx"}  # fmt: skip
-
-
-def need_checkpoints(estimator: Any) -> None:
-    """Refuse an estimator that could not go on from a checkpoint."""
-    if not getattr(estimator, "_keeps_checkpoint", False):
-        able = [n for n, cls in estimators().items() if getattr(cls, "_keeps_checkpoint", False)]
-        raise ValueError(
-            f"{type(estimator).__name__} keeps no checkpoint; leave it out. Those that keep one: "
-            f"{', '.join(sorted(able))}."
-        )
 
 
 def need_target(scan: Scan) -> None:
@@ -102,7 +91,6 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _brings_rows: ClassVar[str | None] = None
     # Whether rows on workers teach the same by any numbers, and can be left out of what is learned.
     _learns_unnumbered: ClassVar[bool] = False
-    _keeps_checkpoint = False  # whether a fit can go on where another process has stopped
     _optional_attributes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
     # Where scikit-learn's HTML repr links to.
@@ -173,20 +161,12 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         y: Any,
         sample_weight: Any,
         fitted: Schema | None = None,
-        first_pass: Callable[[Callable[[], Summary], RowCheck | None], Summary] | None = None,
     ) -> tuple[Source, Summary]:
-        """The rows, and what one pass over them leaves.
-
-        ``first_pass`` may know that already; it is given the function that takes the pass.
-        """
+        """Return the rows, and the sums of one pass over them."""
         self._check_reading()
         source = self._rows_to_learn(X, y, sample_weight, fitted)
         wanted = self._unfitted()._wanted
-
-        def take() -> Summary:
-            return gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
-
-        summary = take() if first_pass is None else first_pass(take, source.check)
+        summary = gather(source, wanted, grid_limit=self.grid_limit, n_jobs=self.n_jobs)
         self._check_identifiers(summary)
         if self._gives_advice and fitted is None:
             advise_on(summary)
@@ -206,8 +186,6 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         if scan is None:
             target = read_target(y) if self._supervised(y) else None
             return open_table(self, X, target, sample_weight, **options)
-        if scan.checkpoint is not None:
-            need_checkpoints(self)
         if scan.check is None and self._n_passes != 1:
             scan = replace(scan, check=RowCheck(scan))
         if scan.picked is None:

@@ -25,14 +25,12 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
 from unnaive.models._calibration import check_calibration
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import judge_rounds, match_evidence, match_votes
 from unnaive.models.ensemble.left_out_columns import judge_columns, places_to_watch
 from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, add_rounds, round_share
 from unnaive.models.ensemble.split import Split, split_rows
-from unnaive.table import scan_of
 
 # From the second round on a class may have hardly any weight left, and must not vanish.
 LEAST_PRIOR = 0.5
@@ -137,7 +135,6 @@ max_categories, grid_limit :
     True
     """
 
-    _keeps_checkpoint = True
     algorithm_: str
     estimator_weights_: NDArray[np.float64]
     estimator_errors_: NDArray[np.float64]
@@ -204,13 +201,7 @@ max_categories, grid_limit :
         self
         """
         self._check_parameters()
-        scan = scan_of(X, y, sample_weight)
-        if scan is not None:
-            X, y, sample_weight = scan, None, None
-        with Checkpoint(self, scan) as kept:
-            return self._learn(self._begin(X, y, sample_weight, kept=kept), kept)
-
-    def _learn(self, start: Start, kept: Checkpoint) -> Self:
+        start = self._begin(X, y, sample_weight)
         rules = Rules(
             self.algorithm,
             self.n_estimators,
@@ -220,9 +211,9 @@ max_categories, grid_limit :
         )
         split = split_rows(start, self.validation_fraction if self.early_stopping else 0.0)
         with split.records:
-            return self._take_rounds(start, kept, rules, split)
+            return self._take_rounds(start, rules, split)
 
-    def _take_rounds(self, start: Start, kept: Checkpoint, rules: Rules, split: Split) -> Self:
+    def _take_rounds(self, start: Start, rules: Rules, split: Split) -> Self:
         smoothing = Smoothing(self.alpha, self.missing)
         least = max(self.prior_alpha, LEAST_PRIOR)
 
@@ -239,7 +230,7 @@ max_categories, grid_limit :
         if way in ("columns", "values"):
             watch = partial(places_to_watch, self._draw(start, split))
         booster = Booster(
-            split, start.coarse.coders, start.n_classes, build, rules, self.n_jobs, kept, progress,
+            split, start.coarse.coders, start.n_classes, build, rules, self.n_jobs, progress,
             leave_out if real and way != "none" else None, watch,
         )  # fmt: skip
         prior = self._log_prior(start)
@@ -267,7 +258,7 @@ max_categories, grid_limit :
         of the rows as they are. Where the classes' shares are known, it adds none of its own.
         """
         if booster.holds_out:
-            return booster.first()
+            return booster.count_round()
         counts = start.coarse.counts
         scorer = start.scorer(counts, smoothing, self.prior_alpha)
         if self.algorithm == "real":

@@ -16,8 +16,8 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes, TableClassifier
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
+from unnaive.models._seeding import draw_seed
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
     Numbering,
@@ -28,10 +28,8 @@ from unnaive.models.boost.coding import (
 from unnaive.models.boost.judge import held_out_shares
 from unnaive.models.boost.learn import Learned, learn
 from unnaive.models.boost.options import read_directions, read_interactions
-from unnaive.models.boost.resume import Resumed
 from unnaive.models.boost.rounds import Booster, Stopping, make_terms, step_rule
 from unnaive.table import Schema, Source
-from unnaive.table.scan import scan_of
 
 LEAST_FOLDS = 8  # a bag holds out at most one row in so many
 
@@ -170,7 +168,6 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
     validation_loss_: NDArray[np.float64]
     _n_passes = 2
     _brings_rows = "every round of boosting reads some of them"
-    _keeps_checkpoint = True
 
     def __init__(
         self,
@@ -232,20 +229,13 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         self
         """
         self._check_parameters()
-        scan = scan_of(X, y, sample_weight)
-        if scan is not None:
-            X, y, sample_weight = scan, None, None
-        with Checkpoint(self, scan) as kept:
-            return self._fit(X, y, sample_weight, kept)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint) -> Self:
-        source, summary = self._read(X, y, sample_weight, first_pass=kept.first_pass)
+        source, summary = self._read(X, y, sample_weight)
         check_class_weight(self.class_weight, summary.labels.classes)
         classes, totals = summary.labels.classes, summary.counts.totals
         factor = row_factor(summary, class_factor(self.class_weight, classes, totals))
         pair_bins = self._pair_bins(float((totals * factor).sum()))
         numbering = number_columns(summary, factor, self.max_bins, pair_bins, self.max_categories)
-        learned = self._learn(source, summary, numbering, factor, kept)
+        learned = self._learn(source, summary, numbering, factor)
         scorer = learned.scorer(numbering, summary.schema)
         self.pairs_ = list(learned.evidence.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
@@ -261,7 +251,6 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         summary: Summary,
         numbering: Numbering,
         factor: NDArray[np.float64],
-        kept: Checkpoint,
     ) -> Learned:
         classes = summary.labels.classes
         directions = read_directions(self.monotonic_cst, summary.schema, len(classes))
@@ -269,7 +258,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
             self.interactions, summary.schema, numbering.varying, directions
         )
         n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
-        seed = kept.seed(self.random_state)
+        seed = draw_seed(self.random_state)
         if self.oob_score and summary.n_rows > self.max_rows:
             raise ValueError(
                 f"oob_score=True needs max_rows of at least the number of rows: there are "
@@ -305,7 +294,6 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
             self.n_jobs,
             progress,
             alone,
-            Resumed(kept),
         )
         learned = learn(booster, numbering, interactions, directions, n_folds)
         progress.finish()

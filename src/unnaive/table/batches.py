@@ -93,20 +93,6 @@ def find_files(data: Any) -> list[str]:
     return paths
 
 
-def file_states(scan: Scan) -> list[tuple[str, int, int]] | None:
-    """Name, size and time of the last change of each file: who sees the same, reads the same.
-
-    None where rows are not in files.
-    """
-    if scan.kind != "files":
-        return None
-    states = []
-    for path in find_files(scan.data):
-        state = os.stat(path)
-        states.append((os.path.abspath(path), state.st_size, state.st_mtime_ns))
-    return states
-
-
 def _hidden(path: Path) -> bool:
     """Files and folders that engines write beside the data."""
     return any(part.startswith((".", "_")) for part in path.parts)

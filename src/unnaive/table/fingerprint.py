@@ -79,17 +79,11 @@ class RowCheck:
     first : dict of str to Checksums
         Of the first pass, and of columns that it did not read, of the first pass that did; by what
         the rows were told apart by.
-    since : str
-        When the first pass was, in words.
-    refusal : callable
-        The error that says why rows are refused.
     """
 
     def __init__(self, scan: Scan) -> None:
         self.source = _words(scan)
         self.first: dict[str, Checksums] = {}
-        self.since = FIRST_PASS
-        self.refusal: Callable[[str], Exception] = changed_rows
 
     def compare(self, numbering: str, sums: Checksums) -> None:
         """Refuse rows that differ from those of the first pass."""
@@ -98,18 +92,18 @@ class RowCheck:
         before = self.first.setdefault(numbering, sums)  # of several threads, one comes first
         why = self.difference(rows, sums) or self.difference(before, sums)
         if why is not None:
-            raise self.refusal(why)
+            raise changed_rows(why)
         self.first[numbering] = Checksums(before.n_rows, sums.columns | before.columns)
 
     def difference(self, before: Checksums, now: Checksums) -> str | None:
         """In which way rows differ, in words; None where they are the same."""
         if before.n_rows != now.n_rows:
-            return f"{self.source} had {before.n_rows:,} rows {self.since}, and has {now.n_rows:,}"
+            return f"{self.source} had {before.n_rows:,} rows {FIRST_PASS}, and has {now.n_rows:,}"
         for name in before.columns:
             if before.columns[name] != now.columns.get(name, before.columns[name]):
                 return (
                     f"column {name!r} of {self.source} has other values, or the same values in "
-                    f"other rows, than {self.since}"
+                    f"other rows, than {FIRST_PASS}"
                 )
         return None
 

@@ -36,7 +36,6 @@ class Scan:
     memory_limit: int | None = None
     ignored: tuple[str, ...] = ()
     picked: Any = None  # some of the rows, with labels of their own: see `picking.py`
-    checkpoint: str | None = None
     all_rows: bool = False  # also those of weight zero
     decimal: str | None = None  # in CSV, before fractions
     na_values: tuple[str, ...] = ()  # in CSV, texts that mean missing
@@ -91,7 +90,6 @@ def scan(
     columns: Sequence[str] | Mapping[str, Any] | None = None,
     row_id: str | None = None,
     memory_limit: int | str | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     decimal: str | None = None,
     na_values: Sequence[str] = (),
     where: str = "auto",
@@ -123,12 +121,6 @@ def scan(
     memory_limit : int or str or None, default=None
         Most memory for rows that a model visits more than once, in bytes or as ``"500MB"``; beyond
         it they are kept in a temporary file. None is a quarter of the machine's memory.
-    checkpoint : path or None, default=None
-        A file for what a long fit has found so far. A fit that was killed goes on from there when
-        it is called again with the same model, parameters and data, and ends with the identical
-        model; ``n_jobs``, ``memory_limit`` and the folder of the data may be others. The file is
-        removed when the fit has ended well. `NBTreeClassifier`, `FlexibleNBTreeClassifier` and
-        `BoostedNaiveBayesClassifier` keep one; other models refuse it.
     decimal : {".", ","} or None, default=None
         What stands before fractions in CSV; None is what the beginning of a file suggests.
     na_values : sequence of str, default=()
@@ -166,8 +158,6 @@ def scan(
             raise TypeError(f"{name} must be the name of a column; got {value!r}.")
     if isinstance(columns, str):
         raise TypeError(f"columns must be a list of names; got {columns!r}.")
-    if checkpoint is not None and not isinstance(checkpoint, (str, os.PathLike)):
-        raise TypeError(f"checkpoint must be the path of a file; got {checkpoint!r}.")
     if decimal not in (None, ".", ","):
         raise ValueError(f"decimal must be '.' or ','; got {decimal!r}.")
     if isinstance(na_values, str):
@@ -179,10 +169,9 @@ def scan(
             f"where='workers' is for Dask and Spark DataFrames; rows of {kind_of(data)} have no "
             "workers: leave where= out."
         )
-    place = None if checkpoint is None else os.path.expanduser(os.fspath(checkpoint))
     limit = read_size(memory_limit)
     return Scan(
-        data, target, weight, columns, row_id, limit, checkpoint=place, decimal=decimal,
+        data, target, weight, columns, row_id, limit, decimal=decimal,
         na_values=tuple(na_values), where=where,
     )  # fmt: skip
 

@@ -90,11 +90,7 @@ def learn(
     choose = interactions.held_out and booster.stopping.early
     if interactions.listed is None:
         free = [j for j in columns if directions[j] == 0]
-        pairs = booster.resumed.pairs(
-            lambda: strongest_pairs(booster, numbering, free, interactions.most, choose),
-            free,
-            len(booster.bags),
-        )
+        pairs = strongest_pairs(booster, numbering, free, interactions.most, choose)
     else:
         pairs = [list(interactions.listed) for _ in booster.bags]
     if any(pairs):

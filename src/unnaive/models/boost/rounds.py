@@ -21,7 +21,6 @@ from unnaive.models.boost.coding import (
     sample_stripes,
     score_rows,
 )
-from unnaive.models.boost.resume import Resumed
 from unnaive.models.boost.state import Rows, Rule, Terms
 
 LOOK = 5  # rounds at full pace between two looks at the held-out rows
@@ -31,11 +30,6 @@ STEADY, CAREFUL = 1.0, 0.3
 # Where the held-out rows gain at every look, as they do for thousands of rounds where pairs tell
 # classes apart without error, steps become larger; they fall back at the first loss.
 LUCKY, HASTE, FASTEST = 5, 1.5, 5.0
-# Least number of looks between two points from which another process may go on, and the least share
-# of all looks so far: each point holds all tables, so there are few.
-POINT, LATER = 10, 0.25
-
-
 # Gains are measured by the loss that is left, but by no less than this share of what the base rates
 # lose: where hardly any is left, a gain of a thousandth of it is nothing.
 SETTLED = 0.1
@@ -142,11 +136,9 @@ class Booster:
         n_jobs: int | None,
         progress: Progress,
         terms: Terms,
-        resumed: Resumed,
     ) -> None:
         self.stripes, self.rule, self.stopping = stripes, rule, stopping
         self.prior, self.n_jobs, self.progress = prior, n_jobs, progress
-        self.resumed = resumed
         self.n_sampled = sample_stripes(len(stripes), stripes.longest)  # that a round looks at
         n_rows = self.n_sampled * stripes.longest
         n_scores = len(prior)
@@ -178,21 +170,17 @@ class Booster:
         ``most`` rounds; their losses at every look are the answer.
         """
         most = self.stopping.max_rounds if most is None else min(most, self.stopping.max_rounds)
-        known = self.resumed.begin([bag.tables.shape for bag in self.bags])
-        if known is not None:
-            for bag, evidence in zip(self.bags, known.tables, strict=True):
-                bag.tables, bag.n_rounds = evidence.copy(), known.n_rounds
-            if known.ended:
-                return list(known.losses)
         self.prepare()
+        done = streak = 0
         if not self.stopping.early:
-            self._run_blindly(0 if known is None else known.done)
+            while done < most and not self.progress.stopped:
+                n_rounds = min(LOOK, most - done)
+                self._advance(n_rounds, 1.0)
+                done += n_rounds
             return []
-        done, streak = (0, 0) if known is None else (known.done, known.streak)
-        losses = [self.held_out_loss()] if known is None else list(known.losses)
+        losses = [self.held_out_loss()]
         least = self.stopping.tol * SETTLED * self.base_loss
         best, best_at, tables = losses[-1], done, [bag.tables.copy() for bag in self.bags]
-        point = len(losses)  # looks at the last point to go on from
         while done < most:
             now = min(pace * HASTE ** (streak // LUCKY), FASTEST)
             n_rounds = math.ceil(LOOK * min(now, 1.0))
@@ -202,34 +190,11 @@ class Booster:
             streak = 0 if losses[-1] >= losses[-2] else streak + 1
             if losses[-1] < best - max(self.stopping.tol * best, least):
                 best, best_at, tables = losses[-1], done, [bag.tables.copy() for bag in self.bags]
-                if len(losses) - point >= max(POINT, LATER * len(losses)):
-                    point = len(losses)
-                    self._keep(False, done, streak, losses)
             if self.progress.stopped or done - best_at >= self.stopping.patience:
                 break
         for bag, evidence in zip(self.bags, tables, strict=True):
             bag.tables = evidence
-        self._keep(True, done, streak, losses)
         return losses
-
-    def _run_blindly(self, done: int) -> None:
-        """All rounds from ``done`` on, of bags that hold nothing out."""
-        while done < self.stopping.max_rounds:
-            n_rounds = min(
-                math.ceil(max(LOOK * POINT, LATER * done)), self.stopping.max_rounds - done
-            )
-            self._advance(n_rounds, 1.0)
-            done += n_rounds
-            self._keep(done == self.stopping.max_rounds, done, 0, [])
-
-    def _keep(self, ended: bool, done: int, streak: int, losses: Sequence[float]) -> None:
-        """Make this a point from which another process can go on: only tables count."""
-        tables = [bag.tables for bag in self.bags]
-        self.resumed.add(ended, done, streak, self.bags[0].n_rounds, losses, tables)
-        if not ended and len(self.stripes) == 1:
-            list(
-                in_threads(lambda bag: self.score(bag, self.held_out(bag)), self.bags, self.n_jobs)
-            )
 
     def score(self, bag: Bag, rows: Rows) -> NDArray[np.float64]:
         """Scores of some rows from a bag's tables, until those of other rows are asked for."""
@@ -250,7 +215,7 @@ class Booster:
             return self.stripes[0]
         after = self.n_sampled * n + np.arange(self.n_sampled)
         chosen = (bag.number + 1 + after % (len(self.stripes) - 1)) % len(self.stripes)
-        return join_stripes([self.stripes[k] for k in chosen])
+        return join_stripes([self.stripes[int(k)] for k in chosen])
 
     def prepare(self) -> None:
         """Bring the bags' weights and scores up to their tables."""

@@ -15,7 +15,7 @@ from unnaive.counts.coded import CodedRows, row_coder
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
 from unnaive.models._base import TableClassifier
-from unnaive.models._checkpoint import Checkpoint
+from unnaive.models._seeding import draw_seed
 from unnaive.table import Source
 from unnaive.table.records import Records, keep_records
 
@@ -76,16 +76,13 @@ class EnsembleClassifier(TableClassifier, RuledEstimator):
         y: Any,
         sample_weight: Any,
         announced: Labels | None = None,
-        kept: Checkpoint | None = None,
     ) -> Start:
         """The first pass, cuts, and the seed of all draws."""
-        kept = kept or Checkpoint(self, None)
-        source, summary = self._read(X, y, sample_weight, first_pass=kept.first_pass)
+        source, summary = self._read(X, y, sample_weight)
         if announced is not None:
             summary = summary.announce(announced)
         classes = summary.labels.classes
         check_class_weight(self.class_weight, classes)
         factor = class_factor(self.class_weight, classes, summary.counts.totals)
         coarse = self._coarsen(summary, factor)
-        seed = kept.seed(self.random_state)
-        return Start(source, summary, coarse, seed, self.n_jobs)
+        return Start(source, summary, coarse, draw_seed(self.random_state), self.n_jobs)

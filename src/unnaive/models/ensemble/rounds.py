@@ -20,11 +20,9 @@ from unnaive.counts.exact import exact_parts
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.ensemble.split import Split, SplitRows, add_pairs, learning_rows
 from unnaive.models.ensemble.weighing import STEEPEST, RowState, Verdict
 from unnaive.models.ensemble.weights import RowWeights
-from unnaive.pack import Objects
 from unnaive.table.storage import Storage
 
 LEAST_VOTE = 2.0**-20
@@ -84,22 +82,6 @@ class Boosted:
             del one[n:]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taken:
-    """A round as a checkpoint keeps it: what it left, and the counts that the next is made of.
-
-    ``vote`` is None where fresh weights were taken, ``loss`` without early stopping.
-    """
-
-    vote: float | None
-    error: float
-    loss: float | None
-    counts: CountTable
-
-
-KINDS = Objects(CountTable, Taken)
-
-
 def chance(algorithm: str, n_classes: int) -> float:
     """Weighted error from which on a round is worth nothing.
 
@@ -149,10 +131,10 @@ def round_share(algorithm: str, n_classes: int) -> int:
 class Booster:
     """Takes rounds.
 
-    ``build`` makes a scorer of counts, ``kept`` knows rounds taken before, ``progress`` counts
-    them and may stop them. With ``leave_out``, the evidence of a round for a row that was not
-    counted, rows are judged by that, and counts are those of as many equal rows as say as much.
-    ``watch`` says which rows' weights in every round are kept (see `RowWeights`).
+    ``build`` makes a scorer of counts, ``progress`` counts rounds and may stop them. With
+    ``leave_out``, the evidence of a round for a row that was not counted, rows are judged by that,
+    and counts are those of as many equal rows as say as much. ``watch`` says which rows' weights in
+    every round are kept (see `RowWeights`).
     """
 
     def __init__(
@@ -163,14 +145,12 @@ class Booster:
         build: Callable[[CountTable], Scorer],
         rules: Rules,
         n_jobs: int | None = None,
-        kept: Checkpoint | None = None,
         progress: Progress | None = None,
         leave_out: Callable[[Made], Scorer] | None = None,
         watch: Callable[[SplitRows], NDArray[np.intp]] | None = None,
     ) -> None:
         self.records, self.holds_out, self.progress = split.records, split.holds_out, progress
         self.leave_out, self.watch = leave_out, watch
-        self.kept = kept if kept is not None and kept.active else None
         self.coders, self.n_classes, self.build, self.rules = coders, n_classes, build, rules
         self.weights = RowWeights(
             split.records, split.weight, n_jobs, learning_rows, watch, (coders, n_classes)
@@ -191,7 +171,7 @@ class Booster:
         """All rounds; ``first`` is naive Bayes on the rows as they weigh at first."""
         boosted, n_classes = self.boosted, self.n_classes
         real, limit = self.rules.algorithm == "real", chance(self.rules.algorithm, n_classes)
-        made = self._go_on(first)
+        made = first
         votes_for_one = self.rules.algorithm in ("m1", "samme")
         while True:
             error = self._judge(made, last=len(boosted.made) + 1 == self.rules.n_rounds)
@@ -204,7 +184,7 @@ class Booster:
                 if not votes_for_one or boosted.restarts == MOST_RESTARTS:
                     break
                 self._refresh()
-                made = self._next(None, error)
+                made = self.count_round()
                 continue
             vote = self._vote(error, n_classes)
             boosted.keep(made, vote, error)
@@ -214,7 +194,7 @@ class Booster:
             if error == 0.0 or done or stopped:
                 break
             self.weights.lower(vote)
-            made = self._next(vote, error)
+            made = self.count_round()
         if real and boosted.made and not boosted.losses:
             self._rescale_votes()
         if not boosted.made:  # no round was better than chance: naive Bayes answers
@@ -222,31 +202,6 @@ class Booster:
         if boosted.losses:
             boosted.cut(int(np.argmin(boosted.losses)) + 1)
         return boosted
-
-    def _go_on(self, first: Made) -> Made:
-        """Take the rounds that are known again, without counting; what comes after them.
-
-        Weights go the same way, operation by operation. That the last counts come out the same
-        shows that the rows are.
-        """
-        made = first
-        if self.kept is None or not (taken := self.kept.steps(KINDS, Taken)):
-            return made
-        self.first_error = taken[0].error
-        for step in taken:
-            step.counts.check_coders(self.coders, self.n_classes)
-            if step.vote is None:
-                self._refresh()
-            else:
-                self.boosted.keep(made, step.vote, step.error)
-                self._foresee(made.scorer, step.vote, ())
-                self.boosted.losses += [] if step.loss is None else [step.loss]
-                self._judge(made)
-                self.weights.lower(step.vote)
-            made = self._make(step.counts)
-        if not np.array_equal(self._count().counts, taken[-1].counts.counts):
-            self.kept.refuse_rows()
-        return made
 
     def _refresh(self) -> None:
         """Fresh weights, after a round that is no better than chance."""
@@ -259,14 +214,6 @@ class Booster:
         say = partial(_say, self.rules.algorithm, made.scorer, without)
         known = self.rules.learning_rate if self.rules.algorithm == "real" else None
         return self.weights.judge(say, known, last)
-
-    def _next(self, vote: float | None, error: float) -> Made:
-        """The naive Bayes of the next round; this one is kept."""
-        counts = self._count()
-        if self.kept is not None:
-            loss = self.boosted.losses[-1] if self.boosted.losses and vote is not None else None
-            self.kept.add(KINDS, Taken(vote, float(error), loss, counts))
-        return self._make(counts)
 
     def _count_round(self) -> bool:
         """Report a round; whether to take no other."""
@@ -283,7 +230,7 @@ class Booster:
         if given < whole:
             self.boosted.votes[:] = [vote * (whole / given) for vote in self.boosted.votes]
 
-    def first(self) -> Made:
+    def count_round(self) -> Made:
         """Naive Bayes on the rows as they weigh now."""
         return self._make(self._count())
 

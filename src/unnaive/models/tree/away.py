@@ -27,7 +27,7 @@ from unnaive.models.tree import away_rows
 from unnaive.models.tree.away_rows import AwayRows, Question, Shape, Step
 from unnaive.models.tree.branches import Branch, Node, Number, TreeRows, flatten, is_luck
 from unnaive.models.tree.build import Leaves
-from unnaive.models.tree.decided import Decision, Test
+from unnaive.models.tree.decided import Test
 from unnaive.models.tree.folded_rows import FoldedBlock
 from unnaive.models.tree.grow import Grower, NewGrower
 from unnaive.models.tree.view import TableView
@@ -71,7 +71,6 @@ class AwayBranch(Branch):
     tables: list[NDArray[np.float64]] = field(default_factory=list)
     staying: NDArray[np.float64] = field(default_factory=lambda: np.zeros(2))
     settled: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
-    decision: Decision | None = None
     grown: bool = False  # with all below it, on a worker
 
 
@@ -129,7 +128,7 @@ class AwayGrower:
         for branch, node_tests in zip(level, tests, strict=True):
             mine = [next(judged) for _ in node_tests]
             utilities = [float(sums[0]) / branch.node.weight for _, sums in mine]
-            best = self._choose(branch, list(zip(node_tests, utilities, strict=True)))
+            best = self.grower.choose(branch.node, list(zip(node_tests, utilities, strict=True)))
             branch.tables = []
             if best is not None:
                 branch.node.test = node_tests[best]
@@ -144,28 +143,8 @@ class AwayGrower:
         node, grower = branch.node, self.grower
         if not grower.may_split(node, bool(branch.sums[0] == branch.sums[1])):
             return []
-        branch.decision = grower.decided.get(branch.path, node.utility)
-        if branch.decision is not None:
-            node.candidates, test = branch.decision.candidates, branch.decision.test
-            return [] if test is None else [test]
         views = [TableView(j, table, grower.dtype) for j, table in enumerate(branch.tables)]
-        tests = grower.questions(views.__getitem__, grower.n_jobs)
-        if not tests:
-            grower.decided.add(branch.path, node.utility, None, {})
-        return tests
-
-    def _choose(self, branch: AwayBranch, judged: list[tuple[Test, float]]) -> int | None:
-        """Which of a node's questions is asked, or was before."""
-        node, decided = branch.node, self.grower.decided
-        if not judged:
-            return None
-        if branch.decision is not None:
-            decided.expect(judged[0][1] == branch.decision.split_utility)
-            return 0
-        best = self.grower.choose(node, judged)
-        test = None if best is None else judged[best][0]
-        decided.add(branch.path, node.utility, test, node.candidates)
-        return best
+        return grower.questions(views.__getitem__, grower.n_jobs)
 
     def _judge(self, questions: list[Question]) -> list[NDArray[np.float64]]:
         """By question, weight of the rows that are right, and how many rows each part has."""
@@ -255,8 +234,7 @@ class AwayGrower:
             for k in range(question.n_parts):
                 sums, depth = result[0][k + 1], branch.node.depth + 1
                 node = Node(_NONE, depth, float(sums[0]), float(sums[1]) / float(sums[0]))
-                path = (*branch.path, k) if depth else ()
-                child = AwayBranch(node, np.empty(0, np.bool_), path=path, sums=sums)
+                child = AwayBranch(node, np.empty(0, np.bool_), sums=sums)
                 child.number, child.n_rows = step.first + k, int(n_rows[k])
                 if step.large[k]:
                     at = next(tables)

@@ -288,7 +288,7 @@ def finish(
         groups, shapes = coded.groups.astype(np.intp), (shape.n_classes, shape.n_folds)
         given = (groups, coded.weight, coded.folds, *shapes, Storage())
         tree_rows = TreeRows(list(coded.codes), shape.numeric, *given)
-        grower = new_grower(tree_rows, None, progress, None)
+        grower = new_grower(tree_rows, None, progress)
         root, right = grower.grow_from(marks[-1], depths[number])
         every = [right, *(right != above for above in marks[:-1])]
         sums = np.array([kernels.weight_where(some, coded.weight) for some in every])

@@ -104,7 +104,6 @@ class Branch:
     right: NDArray[np.bool_]
     view: View | None = None
     below: list[Branch] = field(default_factory=list)
-    path: tuple[int, ...] = ()  # from the root: which child each time
 
 
 class Number(NamedTuple):

@@ -22,7 +22,6 @@ from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.coding import column_slots
 from unnaive.encode.labels import groups_of
 from unnaive.models._base import TableClassifier
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.table import Block, Schema, Source
 
 
@@ -70,11 +69,10 @@ class TreeClassifier(TableClassifier):
         return Wanted(schema.numeric)
 
     def _read_for_tree(
-        self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint | None = None
+        self, X: Any, y: Any, sample_weight: Any
     ) -> tuple[Source, Summary, NDArray[np.float64]]:
         """The rows, what one pass leaves, and the user's factor of each class."""
-        first_pass = None if kept is None else kept.first_pass
-        source, summary = self._read(X, y, sample_weight, first_pass=first_pass)
+        source, summary = self._read(X, y, sample_weight)
         classes = summary.labels.classes
         check_class_weight(self.class_weight, classes)
         return source, summary, class_factor(self.class_weight, classes, summary.counts.totals)

@@ -19,7 +19,6 @@ from unnaive.discretize import kernels as cut_kernels
 from unnaive.encode import Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.branches import Number, TreeOptions, TreeRows
 from unnaive.models.tree.decided import Test
@@ -63,7 +62,7 @@ class FlexibleGrower(Grower):
 
     Parameters
     ----------
-    rows, rules, n_jobs, progress, kept :
+    rows, rules, n_jobs, progress :
         As in `Grower`.
     coders : sequence of Grid, Categories or None
         Their numbering of the columns gives codes their positions.
@@ -82,9 +81,8 @@ class FlexibleGrower(Grower):
         select: str,
         n_jobs: int | None = None,
         progress: Progress | None = None,
-        kept: Checkpoint | None = None,
     ) -> None:
-        super().__init__(rows, coder_sizes(coders), rules, None, n_jobs, progress, kept)
+        super().__init__(rows, coder_sizes(coders), rules, None, n_jobs, progress)
         self.bandwidth = bandwidth
         self.select = select
         self.grids = [coder if isinstance(coder, Grid) else None for coder in coders]

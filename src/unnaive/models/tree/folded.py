@@ -23,7 +23,6 @@ from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds, why_together
 from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import calibrate_node, check_calibration, judge_left_out
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.models._seeding import draw_seed
 from unnaive.models.tree.away import AwayGrower, keep_coded
 from unnaive.models.tree.branches import TreeOptions, TreeRows
@@ -37,7 +36,7 @@ from unnaive.models.tree.folded_rows import (
     whole_weight,
 )
 from unnaive.models.tree.grow import NewGrower
-from unnaive.table import Block, Source, scan_of
+from unnaive.table import Block, Source
 from unnaive.table.storage import Storage, join
 
 
@@ -58,7 +57,6 @@ class FoldedTreeClassifier(TreeClassifier):
     max_depth: int | None
     calibration: str
     random_state: Any
-    _keeps_checkpoint = True
 
     @abstractmethod
     def _plan(
@@ -90,16 +88,9 @@ class FoldedTreeClassifier(TreeClassifier):
         self
         """
         self._check_parameters()
-        scan = scan_of(X, y, sample_weight)
-        if scan is not None:
-            X, y, sample_weight = scan, None, None
-        with Checkpoint(self, scan) as kept:
-            return self._learn(X, y, sample_weight, kept)
-
-    def _learn(self, X: Any, y: Any, sample_weight: Any, kept: Checkpoint) -> Self:
-        source, summary, factor = self._read_for_tree(X, y, sample_weight, kept)
+        source, summary, factor = self._read_for_tree(X, y, sample_weight)
         coders = self._fine_coders(summary, factor)
-        grown = self._grow(source, coders, summary, factor, kept)
+        grown = self._grow(source, coders, summary, factor)
         tree: Node = grown
         if self.calibration != "none":
             tree = self._calibrate(grown, source, summary, factor)
@@ -112,25 +103,24 @@ class FoldedTreeClassifier(TreeClassifier):
         coders: list[Grid | Categories | None],
         summary: Summary,
         factor: NDArray[np.float64],
-        kept: Checkpoint,
     ) -> BayesTree:
         """The tree, grown where the rows are."""
         # Folds are drawn row by row; any other way to deal them needs to know of all rows.
         n_folds = self.cv if isinstance(self.cv, numbers.Integral) else None
-        seed, weight = kept.seed(self.random_state), whole_weight(summary, factor)
+        seed, weight = draw_seed(self.random_state), whole_weight(summary, factor)
         code = partial(fold_block, coders, summary, factor, n_folds, seed)
         new_grower, leaves = self._plan(coders, self._rules(weight), summary, factor)
         away = None if n_folds is None else keep_coded(source, code)
         if away is None:
             rows = self._rows(source, code, coders, summary, seed)
             progress = self._growing(weight)
-            nodes = new_grower(rows, self.n_jobs, progress, kept).grow()
+            nodes = new_grower(rows, self.n_jobs, progress).grow()
             tree = leaves.build_here(nodes, rows, self.n_jobs)
         else:
             with away as records:
                 progress, none = self._growing(weight), code_of_none(coders)
                 rows = none.for_tree(coders, len(summary.labels), self.cv, Storage())
-                grower = new_grower(rows, self.n_jobs, progress, kept)
+                grower = new_grower(rows, self.n_jobs, progress)
                 tree = AwayGrower(records, grower, new_grower, leaves).grow()
         progress.finish()
         return tree
@@ -162,7 +152,7 @@ class FoldedTreeClassifier(TreeClassifier):
         rows = folded.for_tree(*given)
         rules = self._rules(float(rows.weight.sum()))
         new_grower, leaves = self._plan(shared.coders, rules, summary, shared.factor)
-        nodes = new_grower(rows, self.n_jobs, None, None).grow()
+        nodes = new_grower(rows, self.n_jobs).grow()
         return leaves.build_here(nodes, rows, self.n_jobs)
 
     def _finish_shared(self, tree: Node, shared: SharedRows, weight: NDArray[np.float64]) -> Node:

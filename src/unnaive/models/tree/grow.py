@@ -14,7 +14,6 @@ from unnaive.counts.information import highest
 from unnaive.counts.kernels import row_information
 from unnaive.discretize import part_kernels
 from unnaive.estimator import Progress
-from unnaive.models._checkpoint import Checkpoint
 from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.branches import (
     Branch,
@@ -28,12 +27,12 @@ from unnaive.models.tree.branches import (
     flatten,
     is_luck,
 )
-from unnaive.models.tree.decided import Decided, Test
+from unnaive.models.tree.decided import Test
 from unnaive.models.tree.view import AnyView, TableView, View
 
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 
-NewGrower: TypeAlias = "Callable[..., Grower]"  # of rows, n_jobs, progress and kept
+NewGrower: TypeAlias = "Callable[..., Grower]"  # of rows, n_jobs and progress
 
 
 class Grower:
@@ -52,8 +51,6 @@ class Grower:
         Threads for judging candidates; the tree does not depend on it.
     progress : Progress or None
         Counts the weight of rows that have come to a leaf, and may stop the growing.
-    kept : Checkpoint or None
-        What was decided at nodes before, which is not searched again.
     """
 
     def __init__(
@@ -64,7 +61,6 @@ class Grower:
         slots: Slots | None = None,
         n_jobs: int | None = None,
         progress: Progress | None = None,
-        kept: Checkpoint | None = None,
     ) -> None:
         self.rows = rows
         self.sizes = np.array(sizes, dtype=np.intp)
@@ -72,7 +68,6 @@ class Grower:
         self.slots = slots
         self.n_jobs = n_jobs
         self.progress = progress
-        self.decided = Decided(kept, self.sizes)
         # Categories with very many values need wider codes than fine cells do.
         self.dtype = np.result_type(np.uint16, *rows.codes)
         self.storage = rows.storage
@@ -150,7 +145,8 @@ class Grower:
         node = branch.node
         split = view = None
         if self.may_split(node, bool(branch.right.all())):
-            split, view = self._decide(branch, n_jobs)
+            view, branch.view = branch.view or self._view(node.rows), None
+            split = self._split(node, branch.right, view, n_jobs)
         settled = node.weight  # rows that stay here
         if split is not None and view is not None:
             node.test = split.test
@@ -159,7 +155,7 @@ class Grower:
                 rows, right = self.storage.empty(n, np.intp), self.storage.empty(n, np.bool_)
                 kernels.rows_of_child(child, k, node.rows, split.right, rows, right)
                 below = self._node(rows, right, node.depth + 1)
-                branch.below.append(Branch(below, right, path=(*branch.path, k)))
+                branch.below.append(Branch(below, right))
                 settled -= below.weight
         if self.progress is not None:
             self.progress.add(settled)
@@ -172,25 +168,6 @@ class Grower:
         stopped = self.progress is not None and self.progress.stopped
         few = node.weight < rules.min_node_size and rules.stop == "or"
         return not (deep or stopped or few or all_right)
-
-    def _decide(self, branch: Branch, n_jobs: int | None) -> tuple[Split | None, View | None]:
-        """The split of a node, searched or as it was found before, and the rows it is of."""
-        node, right = branch.node, branch.right
-        view, branch.view = branch.view, None
-        decision = self.decided.get(branch.path, node.utility)
-        if decision is not None:
-            node.candidates = decision.candidates
-            if decision.test is None:
-                return None, None
-        view = view or self._view(node.rows)
-        if decision is not None and decision.test is not None:
-            judged = self._judge(view, right, decision.test)
-            self.decided.expect(judged.utility == decision.split_utility)
-            return judged, view
-        split = self._split(node, right, view, n_jobs)
-        test = None if split is None else split.test
-        self.decided.add(branch.path, node.utility, test, node.candidates)
-        return split, view
 
     def _split(
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
