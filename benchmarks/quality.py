@@ -24,9 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from unnaive import (
-    BaggedClassifier,
     BaggedNaiveBayesClassifier,
-    BoostedClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
     FlexibleNBTreeClassifier,
@@ -75,9 +73,6 @@ MODELS: dict[str, Callable[[], Any]] = {
         algorithm="samme", random_state=0, n_jobs=2
     ),
     "bagged": lambda: BaggedNaiveBayesClassifier(random_state=0, n_jobs=2),
-    "bagged-nbtree": lambda: BaggedClassifier(random_state=0, n_jobs=2),
-    "boosted-nbtree": lambda: BoostedClassifier(random_state=0, n_jobs=2),
-    "bagged-c45": lambda: BaggedClassifier(C45Classifier(), random_state=0, n_jobs=2),
     "boosted-probability": lambda: BoostedNaiveBayesClassifier(
         algorithm="probability", random_state=0, n_jobs=2
     ),

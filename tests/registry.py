@@ -6,9 +6,7 @@ from typing import Any
 
 from unnaive import (
     AutoClassifier,
-    BaggedClassifier,
     BaggedNaiveBayesClassifier,
-    BoostedClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
     ClassDecompositionClassifier,
@@ -98,21 +96,6 @@ META = [
         select="accuracy", cv=2, max_clusters=2, min_rows=4, random_state=0
     ),
 ]
-# Members of one kind, of bags and of rounds: trees on rows that are coded once, and others.
-AROUND = [
-    BaggedClassifier(C45Classifier(), n_estimators=3, calibration="slope", random_state=0),
-    BaggedClassifier(
-        NBTreeClassifier(max_depth=1, max_features=0.5),
-        n_estimators=2,
-        max_samples=0.7,
-        random_state=0,
-        n_jobs=2,
-    ),
-    BoostedClassifier(C45Classifier(max_depth=2), n_estimators=3, random_state=0),
-    BoostedClassifier(
-        NaiveBayesClassifier(numeric="gaussian"), n_estimators=2, calibration="none", random_state=0
-    ),
-]
 # Choose among the others or join them; what they answer is kept.
 CHOOSERS = [
     AutoClassifier(models=["nb", "kernel", "c45"], cv=3, random_state=0),
@@ -132,17 +115,11 @@ EXCUSED: dict[str, dict[str, str]] = {
     "BaggedNaiveBayesClassifier": {
         _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
     },
-    "BaggedClassifier": {
-        _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
-    },
     "RandomForestClassifier": {
         _EQUIVALENCE: "a row of weight 2 is drawn once and counts twice; two rows are drawn apart"
     },
     "PooledClassifier": {
         _EQUIVALENCE: "a row of weight 2 is held out, or drawn, once; two rows are apart"
-    },
-    "BoostedClassifier": {
-        _EQUIVALENCE: "a row of weight 2 is in one half of those that calibrate it; two are apart"
     },
     "C45Classifier": {
         _EQUIVALENCE: "a row of weight 2 is in one half of those that calibrate it; two are apart"
@@ -155,6 +132,6 @@ EXCUSED: dict[str, dict[str, str]] = {
 
 def excused(estimator: Any) -> dict[str, str]:
     """The checks that one configuration may fail."""
-    if estimator in [TREES[1], *UNNAIVE[1:], *FORESTS[1:], AROUND[3]]:  # these draw no rows
+    if estimator in [TREES[1], *UNNAIVE[1:], *FORESTS[1:]]:  # these draw no rows
         return {}
     return EXCUSED.get(type(estimator).__name__, {})

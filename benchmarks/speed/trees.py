@@ -14,7 +14,6 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.quality import data_sets
 from benchmarks.speed.harness import (
     Row,
-    at_most,
     best_of,
     faster,
     in_new_process,
@@ -23,8 +22,6 @@ from benchmarks.speed.harness import (
     slope,
 )
 from unnaive import (
-    BaggedClassifier,
-    BoostedClassifier,
     C45Classifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
@@ -38,7 +35,6 @@ WEKA_J48 = "weka.classifiers.trees.J48"
 TARGETS = {"adult": (15, 40), "letter": (50, 150), "shuttle": (20, 50)}
 C45_TARGETS = {"adult": 5, "letter": 5}
 THREADS = 2
-MEMBER_ROWS = 20_000
 GROWTH = [100_000, 300_000, 750_000, 1_500_000, 3_000_000]
 
 
@@ -135,17 +131,6 @@ def made_rows() -> Iterator[Row]:
         "NBTree predict_proba, 1,000,000 rows", seconds(tree_s), f"plain NB {seconds(nb_s)}",
         nb_s / tree_s, ">=", 1 / 3,
     )  # fmt: skip
-
-    few, some = X.head(MEMBER_ROWS), y[:MEMBER_ROWS]
-    for name, kind in (("bagged", BaggedClassifier), ("boosted", BoostedClassifier)):
-        for calibration in ("none", "default"):
-            given = {} if calibration == "default" else {"calibration": calibration}
-            member = NBTreeClassifier(max_features=0.5, **given)
-            yield at_most(
-                f"ten {name} NBTrees, {MEMBER_ROWS:,} x 20 mixed, calibration {calibration}",
-                lambda: kind(member, random_state=0, n_jobs=THREADS, **given).fit(few, some),
-                lambda: nbtree(**given).fit(few, some), "one NBTree", 6, runs=2,
-            )  # fmt: skip
 
     def grow(n: int) -> Callable[[], Any]:
         table, labels = interactions(n)

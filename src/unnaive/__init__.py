@@ -42,9 +42,7 @@ if TYPE_CHECKING:
         undo,
     )
     from unnaive.models import (
-        BaggedClassifier,
         BaggedNaiveBayesClassifier,
-        BoostedClassifier,
         BoostedNaiveBayesClassifier,
         C45Classifier,
         ClassDecompositionClassifier,
@@ -86,7 +84,7 @@ _LATER = {
             "make_monotone undo"
         ),
         "models": (
-            "BaggedClassifier BaggedNaiveBayesClassifier BoostedClassifier "
+            "BaggedNaiveBayesClassifier "
             "BoostedNaiveBayesClassifier C45Classifier ClassDecompositionClassifier "
             "FlexibleNBTreeClassifier HierarchicalMixtureClassifier LatentClassClusterer "
             "NBTreeClassifier NaiveBayesClassifier RandomForestClassifier "
@@ -100,9 +98,7 @@ _LATER = {
 
 __all__ = [
     "AutoClassifier",
-    "BaggedClassifier",
     "BaggedNaiveBayesClassifier",
-    "BoostedClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "ClassDecompositionClassifier",

@@ -21,7 +21,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import unnaive
 from helpers import assert_same_model, mixed_table
 from registry import (
-    AROUND,
     CHOOSERS,
     CLASSIFIERS,
     ESTIMATORS,
@@ -30,7 +29,7 @@ from registry import (
     excused,
 )
 
-EVERY = [*ESTIMATORS, *CHOOSERS, *AROUND]
+EVERY = [*ESTIMATORS, *CHOOSERS]
 ONE_OF_EACH = [*{type(e): e for e in reversed(EVERY)}.values()]  # the first of every class
 
 
@@ -87,7 +86,7 @@ def test_pickle_and_deepcopy_keep_every_learned_byte(estimator):
     assert_same_model(model, copy.deepcopy(model))
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS, *AROUND], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
 def test_predict_is_the_arg_max_of_predict_proba(estimator):
     X, y = mixed_table(300)
     model = clone(estimator).fit(X[:200], y[:200])

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import unnaive
 from fuzz.consumers import is_clear, use
-from registry import AROUND, CHOOSERS, ESTIMATORS
+from registry import CHOOSERS, ESTIMATORS
 from unnaive.store import ModelFileError
 
 
@@ -67,7 +67,7 @@ def samples() -> list[Sample]:
     """
     X, y = table(150, 0)
     rows = awkward_rows()
-    every = [*ESTIMATORS, *AROUND, *CHOOSERS]
+    every = [*ESTIMATORS, *CHOOSERS]
     found = [Sample(e, repr(e), X, y, rows) for e in every]
     numbers, new = X[["x", "z"]].to_numpy(float), rows[["x", "z"]].to_numpy(float)
     found += [Sample(e, f"{e!r} unnamed", numbers, y, new) for e in every[::5]]

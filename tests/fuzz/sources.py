@@ -25,7 +25,6 @@ from sklearn.base import clone
 import unnaive
 from fuzz.process import main, marked
 from unnaive import (
-    BaggedClassifier,
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
@@ -61,7 +60,6 @@ MODELS = [
     ),
     UnnaiveBayesClassifier(max_rounds=5, random_state=0),
     RandomForestClassifier(n_estimators=3, random_state=0),
-    BaggedClassifier(C45Classifier(max_depth=2), n_estimators=2, random_state=0),
 ]
 SOURCES = ["function", "function", "torn", "parquet", "csv", "dataset", "polars", "duckdb", "dask"]
 # Errors that say what is wrong; whatever else comes of a fit is a fault of ours.

@@ -16,7 +16,6 @@ from sklearn.base import clone
 from helpers import assert_same_model, mixed_table
 from registry import (
     ADDITIVE,
-    AROUND,
     CHOOSERS,
     CLASSIFIERS,
     ESTIMATORS,
@@ -52,7 +51,7 @@ def limited(estimator, limit):
 
 
 LAW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
-every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS, *AROUND], ids=repr)
+every = pytest.mark.parametrize("estimator", [*ESTIMATORS, *CHOOSERS], ids=repr)
 # Trees draw a fold for each row by its place, so their laws hold given the same folds.
 additive = pytest.mark.parametrize("estimator", ADDITIVE, ids=repr)
 
@@ -124,7 +123,7 @@ def test_evidence_adds_up_to_the_joint_log_probability_bit_for_bit(estimator, da
     assert (evidence.total() == model.predict_joint_log_proba(X)).all()
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *AROUND], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META], ids=repr)
 @LAW
 @given(data=tables())
 def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, data):
@@ -140,7 +139,7 @@ def test_evidence_of_every_classifier_adds_up_to_its_probabilities(estimator, da
     assert terms[: X.shape[1]] == list(X.columns)
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS, *AROUND], ids=repr)
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
 def test_parameters_set_after_fit_do_not_change_the_answers(estimator):
     X, y = mixed_table(150)
     model = clone(estimator).fit(X, y)

@@ -13,11 +13,9 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from helpers import assert_same_model, mixed_table
-from registry import AROUND, CHOOSERS, CLASSIFIERS, META
+from registry import CHOOSERS, CLASSIFIERS, META
 from unnaive import (
-    BaggedClassifier,
     BaggedNaiveBayesClassifier,
-    BoostedClassifier,
     BoostedNaiveBayesClassifier,
     C45Classifier,
     ClassDecompositionClassifier,
@@ -186,8 +184,6 @@ CALIBRATED = [
     *(BoostedNaiveBayesClassifier(algorithm=name) for name in ("probability", "m1", "samme")),
     *(BoostedNaiveBayesClassifier(calibration=way) for way in ("slope", "columns")),
     BaggedNaiveBayesClassifier(voting="hard"),
-    BaggedClassifier(C45Classifier(), calibration="slope"),
-    BoostedClassifier(C45Classifier()),
     ClassDecompositionClassifier(C45Classifier()),
     NBTreeClassifier(calibration="slope"),
     HierarchicalMixtureClassifier(layers=(2, 2), training="batch"),
@@ -421,7 +417,7 @@ def few_rows_and_extremes():
 
 
 @pytest.mark.parametrize("table", [unseen_values, few_rows_and_extremes])
-@pytest.mark.parametrize("model", [*CLASSIFIERS, *META, *CHOOSERS, *AROUND], ids=repr)
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *META, *CHOOSERS], ids=repr)
 @pytest.mark.filterwarnings("ignore::UserWarning")  # what is wrong in such a table
 def test_probabilities_are_probabilities(model, table):
     """Within 0 and 1, and with a sum of 1, so that no measure of scikit-learn refuses them."""

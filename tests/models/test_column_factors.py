@@ -13,7 +13,6 @@ from sklearn.metrics import log_loss
 import unnaive
 from helpers import assert_same_model, mixed_table
 from unnaive import (
-    BaggedClassifier,
     BoostedNaiveBayesClassifier,
     FlexibleNBTreeClassifier,
     NaiveBayesClassifier,
@@ -324,19 +323,6 @@ def test_factors_of_large_tables_come_from_rows_that_are_drawn(monkeypatch, tmp_
     np.testing.assert_allclose(some.predict_proba(X).mean(axis=0), shares, rtol=0.02)
     for model in (MODELS[3], MODELS[-1]):
         assert_same_model(clone(model).fit(X, y), clone(model).fit(scan, "label"))
-
-
-def test_bags_of_trees_weigh_the_rows_that_are_drawn_as_their_bags_do(monkeypatch, tmp_path):
-    X, y = mixed_table(400)
-    model = BaggedClassifier(MODELS[4], n_estimators=2, random_state=0)
-    whole = clone(model).fit(X, y)
-    draw_some(monkeypatch, 200)
-    drawn = clone(model).fit(X, y)
-    for one, other in zip(drawn.members_, whole.members_, strict=True):
-        assert (one.root.columns != other.root.columns).any()
-        np.testing.assert_allclose(one.root.columns, other.root.columns, atol=0.5)
-    X.assign(label=y).to_parquet(tmp_path / "rows.parquet", row_group_size=90)
-    assert_same_model(drawn, model.fit(unnaive.scan(tmp_path / "rows.parquet"), "label"))
 
 
 def test_updates_and_merges_leave_no_factors_until_they_are_learned_again():

@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 import unnaive
 from fuzz.mutate import Broken
 from helpers import assert_same_model, mixed_table
-from registry import ADDITIVE, AROUND, CHOOSERS, ESTIMATORS
+from registry import ADDITIVE, CHOOSERS, ESTIMATORS
 from unnaive import (
     BaggedNaiveBayesClassifier,
     ClassDecompositionClassifier,
@@ -47,7 +47,7 @@ from unnaive.store import ModelFileError
 from unnaive.store.files import FORMAT, KIND
 from unnaive.store.models import MODELS, is_learned, learned_hints
 
-KEPT = [*ESTIMATORS, *CHOOSERS, *AROUND]
+KEPT = [*ESTIMATORS, *CHOOSERS]
 KNOWN = [cls for cls in estimators().values() if cls.__module__.startswith("unnaive.")]
 every = pytest.mark.parametrize("estimator", KEPT, ids=repr)
 

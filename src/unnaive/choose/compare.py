@@ -50,7 +50,7 @@ def compare(
     models : list of str or None, default=None
         Which models: ``"nb"``, ``"gaussian"``, ``"boosted"``, ``"bagged"``, ``"kernel"``,
         ``"c45"``, ``"forest"``, ``"mixture"``, ``"unnaive"``, ``"nbtree"``, ``"flexible"``,
-        ``"decomposition"``, ``"bagged-nbtree"``, ``"boosted-nbtree"``. None is all.
+        ``"decomposition"``. None is all.
     estimators : dict, list, classifier or None, default=None
         Other classifiers: by name, as (name, classifier) pairs, or named after their class. One
         that fails is shown with its error. Those of other libraries need rows in memory.

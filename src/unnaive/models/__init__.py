@@ -10,9 +10,7 @@ from unnaive.models.merge import merge, subtract
 if TYPE_CHECKING:
     from unnaive.models._base import TableClassifier
     from unnaive.models.bagged import BaggedNaiveBayesClassifier
-    from unnaive.models.bagging import BaggedClassifier
     from unnaive.models.boosted import BoostedNaiveBayesClassifier
-    from unnaive.models.boosting import BoostedClassifier
     from unnaive.models.c45 import C45Classifier
     from unnaive.models.decomposition import ClassDecompositionClassifier
     from unnaive.models.flexible_nbtree import FlexibleNBTreeClassifier
@@ -25,9 +23,7 @@ if TYPE_CHECKING:
 
 # The module of each name, which is imported when it is first asked for: one model needs no other.
 _LATER = {
-    "BaggedClassifier": "bagging",
     "BaggedNaiveBayesClassifier": "bagged",
-    "BoostedClassifier": "boosting",
     "BoostedNaiveBayesClassifier": "boosted",
     "C45Classifier": "c45",
     "ClassDecompositionClassifier": "decomposition",
@@ -42,9 +38,7 @@ _LATER = {
 }
 
 __all__ = [
-    "BaggedClassifier",
     "BaggedNaiveBayesClassifier",
-    "BoostedClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",
     "ClassDecompositionClassifier",

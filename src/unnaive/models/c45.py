@@ -5,11 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unnaive.answer import Answer, ClassTree
-from unnaive.answer.nodes import Node
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
@@ -20,14 +16,13 @@ from unnaive.models.tree.c45 import C45Rules, report_growing
 from unnaive.models.tree.c45_away import grow_away
 from unnaive.models.tree.c45_left_out import (
     CodedTrees,
-    NumberedRows,
     calibrate_shares,
     code_here,
     slope_by_other_half,
     slope_without_one,
     smooth_to_parents,
 )
-from unnaive.models.tree.classifier import SharedRows, TreeClassifier
+from unnaive.models.tree.classifier import TreeClassifier
 from unnaive.table import Source
 
 
@@ -210,21 +205,6 @@ class C45Classifier(TreeClassifier):
         self, coders: list[Grid | Categories | None], labels: Labels, source: Source
     ) -> CodedTrees:
         return CodedTrees(coders, len(labels), self._rules(), source.storage, self.n_jobs)
-
-    def _grow_shared(self, shared: SharedRows, weight: NDArray[np.float64]) -> ClassTree:
-        grower = self._grower(shared.coders, shared.summary.labels, shared.source)
-        return grower.grow(shared.take(weight)[0])
-
-    def _finish_shared(self, tree: Node, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
-        if self.calibration == "none":
-            return tree
-        assert isinstance(tree, ClassTree)
-        # Halves are drawn by the places of rows among all sorted by value: order does not matter.
-        rows, kept = shared.take(weight)
-        numbered = NumberedRows(rows, shared.source.storage.take(shared.places, kept))
-        grower = self._grower(shared.coders, shared.summary.labels, shared.source)
-        low = grower.slope_by_halves(numbered)
-        return tree if low is None else self._calibrate(tree, low)
 
     def _calibrate(self, tree: ClassTree, low: float) -> ClassTree:
         """The tree as sure as it should be; ``low`` is how sure trees of half of the rows are."""

@@ -1,15 +1,21 @@
-"""Classifiers of this library inside scikit-learn's meta-estimators, answering as those do."""
+"""Classifiers of this library inside scikit-learn's meta-estimators."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer
+from unnaive.answer import Answer, Pool
 from unnaive.common.sklearn_private import positive_label
+from unnaive.estimator.registry import estimators
+from unnaive.table import Schema
+from unnaive.table.schema import join_schemas
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,14 +52,16 @@ class Inside:
 
 
 def look_inside(model: Any) -> Inside:
-    """The classifier of this library inside pipelines, searches and classifiers with a threshold.
+    """Return the classifier of this library inside one of scikit-learn's meta-estimators.
 
-    A threshold becomes the decision of the model inside, so that it answers as the wrapper does.
+    A threshold becomes the decision of the model inside, so that it answers as the wrapper does;
+    a `BaggingClassifier` becomes a pool of its members.
     """
     if _is_ours(model):
         return Inside(model)
     # Only those who have one wait for these imports.
     from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
     from sklearn.frozen import FrozenEstimator
     from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
     from sklearn.pipeline import Pipeline
@@ -81,6 +89,16 @@ def look_inside(model: Any) -> Inside:
                 f"use a {name} by itself{option}, or pass one of those inside it: "
                 "model.calibrated_classifiers_[0].estimator."
             )
+    if isinstance(model, BaggingClassifier):
+        return _in_bagging(model)
+    if isinstance(model, AdaBoostClassifier):
+        check_is_fitted(model)
+        if all(map(_is_ours, model.estimators_)):
+            raise TypeError(
+                "AdaBoostClassifier adds the votes of its members, which cannot be shown as "
+                "evidence, saved or written as SQL; use a BoostedNaiveBayesClassifier, or pass one "
+                "of the members: model.estimators_[0]."
+            )
     if isinstance(model, FrozenEstimator):
         return look_inside(model.estimator)
     best = getattr(model, "best_estimator_", None)  # of a search
@@ -101,6 +119,46 @@ def _in_pipeline(model: Any) -> Inside:
     names = ", ".join(type(step).__name__ for step in before)
     steps = ", ".join(filter(None, (names, inside.steps)))
     return replace(inside, transform=lambda X: inside.read(model[:-1].transform(X)), steps=steps)
+
+
+def _in_bagging(model: Any) -> Inside:
+    """Return the members of a fitted `BaggingClassifier` as a pool that averages probabilities."""
+    check_is_fitted(model)
+    members = model.estimators_
+    if not all(map(_is_ours, members)):
+        return Inside(model)
+    if any(not np.array_equal(f, range(model.n_features_in_)) for f in model.estimators_features_):
+        raise TypeError(
+            "the members of this BaggingClassifier have learned from different columns; fit it "
+            "with max_features=1.0 and bootstrap_features=False."
+        )
+    for k, member in enumerate(members):
+        missing = np.delete(model.classes_, member.classes_).tolist()
+        if missing:
+            raise ValueError(
+                f"member {k} of this BaggingClassifier has no rows of class {missing[0]!r}, so the "
+                "members cannot be pooled; fit it on more rows of that class."
+            )
+    schemas = [member.answer_.schema for member in members]
+    if len({tuple(schema.kinds) for schema in schemas}) > 1:
+        raise ValueError(
+            "members of this BaggingClassifier read a column as different kinds; say which columns "
+            "are categories with categorical_features of its estimator."
+        )
+    schema = join_schemas(schemas)
+    if hasattr(model, "feature_names_in_"):  # members see an array, which has no names
+        names = model.feature_names_in_.tolist()
+        columns = zip(schema.columns, names, strict=True)
+        schema = Schema(tuple(replace(column, name=name) for column, name in columns), named=True)
+    names = tuple(f"member {k}" for k in range(len(members)))
+    weights = np.full(len(members), 1.0 / len(members))
+    roots = tuple(member.answer_.root for member in members)
+    root = Pool(roots, names, weights, np.zeros(len(model.classes_)), "arithmetic")
+    pooled = [(name, clone(member)) for name, member in zip(names, members, strict=True)]
+    pool = estimators()["PooledClassifier"](pooled, weights="equal", n_jobs=members[0].n_jobs)
+    pool.names_, pool.weights_, pool.held_out_loss_ = list(names), weights, math.nan
+    pool._learn_answer(Answer(schema, model.classes_, root))
+    return Inside(pool)
 
 
 def _with_threshold(model: Any, inner: Any, threshold: float, positive: Any) -> Inside:

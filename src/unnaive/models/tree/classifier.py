@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.answer.nodes import Node
 from unnaive.answer.tree import Tree
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import expect
@@ -34,22 +31,6 @@ class TreeClassifier(TableClassifier):
     _n_passes = 2
     _one_baseline = False  # each leaf has its own
     class_weight: Any
-
-    @abstractmethod
-    def _grow_shared(self, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
-        """The tree of coded rows that weigh so much; those of weight zero are left out.
-
-        Several trees may be grown at once: the source is not read here.
-        """
-
-    def _finish_shared(
-        self,
-        tree: Node,
-        shared: SharedRows,  # noqa: ARG002
-        weight: NDArray[np.float64],  # noqa: ARG002
-    ) -> Node:
-        """A grown tree with all that needs the rows once more."""
-        return tree
 
     def _n_tasks(self) -> int | None:
         return 1
@@ -124,52 +105,6 @@ class Encoded:
     codes: list[NDArray[Any]]
     groups: NDArray[Any]
     weight: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedRows:
-    """Rows that are coded once, for several trees that weigh them differently.
-
-    Attributes
-    ----------
-    source : Source
-    summary : Summary
-        What the first pass has left.
-    factor : array of shape (classes,)
-        The user's factor of each class, which is in the weights.
-    coders : list
-        Fine numbering of the columns.
-    rows : Encoded
-        All rows of the source, in its order.
-    row_ids : array of shape (rows,)
-        Their numbers in the table.
-    places : array of shape (rows,)
-        Their places among all rows sorted by value, so that no draw depends on their order.
-    """
-
-    source: Source
-    summary: Summary
-    factor: NDArray[np.float64]
-    coders: list[Grid | Categories | None]
-    rows: Encoded
-    row_ids: NDArray[np.int64]
-    places: NDArray[np.int64]
-
-    @property
-    def n_classes(self) -> int:
-        return len(self.summary.labels)
-
-    def take(self, weight: NDArray[np.float64]) -> tuple[Encoded, NDArray[np.intp]]:
-        """Rows with other weights, less those of weight zero, and which they are."""
-        kept, room = np.flatnonzero(weight), self.source.storage
-        codes = [room.take(column, kept) for column in self.rows.codes]
-        groups = room.take(self.rows.groups, kept)
-        return Encoded(codes, groups, room.take(weight, kept)), kept
-
-    def find_rows(self) -> Callable[[Block], NDArray[np.intp]]:
-        """Where the rows of a block of the source stand among all."""
-        ids, order = self.row_ids, self.source.storage.argsort(self.row_ids)
-        return lambda block: order[np.searchsorted(ids, block.row_ids, sorter=order)]
 
 
 def fine_coders(

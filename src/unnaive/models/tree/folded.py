@@ -27,7 +27,7 @@ from unnaive.models._seeding import draw_seed
 from unnaive.models.tree.away import AwayGrower, keep_coded
 from unnaive.models.tree.branches import TreeOptions, TreeRows
 from unnaive.models.tree.build import Leaves
-from unnaive.models.tree.classifier import SharedRows, TreeClassifier
+from unnaive.models.tree.classifier import TreeClassifier
 from unnaive.models.tree.folded_rows import (
     FoldedBlock,
     code_of_none,
@@ -139,33 +139,6 @@ class FoldedTreeClassifier(TreeClassifier):
             self.min_weight_fraction_leaf * weight,
             self.max_depth,
         )
-
-    def _grow_shared(self, shared: SharedRows, weight: NDArray[np.float64]) -> BayesTree:
-        coded, kept = shared.take(weight)
-        seed, summary = draw_seed(self.random_state), shared.summary
-        drawn = isinstance(self.cv, numbers.Integral)
-        ids = (shared.places if drawn else shared.row_ids)[kept]
-        target = None if drawn else summary.labels.classes[coded.groups]
-        folds, n_folds = assign_folds(self.cv, seed, ids, target)
-        folded = FoldedBlock(coded, folds.astype(np.min_scalar_type(n_folds)))
-        given = (shared.coders, shared.n_classes, n_folds, shared.source.storage)
-        rows = folded.for_tree(*given)
-        rules = self._rules(float(rows.weight.sum()))
-        new_grower, leaves = self._plan(shared.coders, rules, summary, shared.factor)
-        nodes = new_grower(rows, self.n_jobs).grow()
-        return leaves.build_here(nodes, rows, self.n_jobs)
-
-    def _finish_shared(self, tree: Node, shared: SharedRows, weight: NDArray[np.float64]) -> Node:
-        if self.calibration == "none":
-            return tree
-        assert isinstance(tree, BayesTree)
-        places = shared.find_rows()
-
-        def weigh(block: Block) -> NDArray[np.float64]:
-            return weight[places(block)]
-
-        given = (tree, shared.source, shared.summary, shared.factor)
-        return self._calibrate(*given, weigh, int(np.count_nonzero(weight)))
 
     @property
     def _brings_rows(self) -> str | None:  # type: ignore[override]
