@@ -102,16 +102,16 @@ class Peak(threading.Thread):
 
 def count_passes() -> list[int]:
     """Count from now on how often sources are read from their beginning."""
-    from unnaive.table import files
+    from unnaive.table import arrow
 
     seen = [0]
-    blocks = files.FileSource._blocks
+    blocks = arrow.ArrowSource._blocks
 
     def counted(self: Any) -> Any:
         seen[0] += 1
         return blocks(self)
 
-    files.FileSource._blocks = counted  # type: ignore[method-assign]
+    arrow.ArrowSource._blocks = counted  # type: ignore[method-assign]
     return seen
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import io
 import itertools
 import os
 import shutil
@@ -73,7 +72,6 @@ def works() -> dict[str, Callable[[], None]]:
         "explanations": _use_explanations,
         "timeline": _use_timeline,
         "drift": _use_drift,
-        "csv": _use_csv,
     }
     return {**{name: partial(_use, make) for name, make in makers.items()}, **others}
 
@@ -226,14 +224,6 @@ def _use_drift() -> None:
         drift(model, X[:200], y[:200])
         drift(model, X[:200])
         model.forget(X[:100], y[:100])
-
-
-def _use_csv() -> None:
-    from unnaive.table.text_cuts import cut_text
-
-    for stretch in cut_text(io.BytesIO(b"a,b\n1,2\n" * 8), 16):
-        if stretch is not None:
-            stretch.is_whole(",")
 
 
 def build(into: Path, names: list[str], jobs: int, processor: str | None, whole: bool) -> None:

@@ -20,7 +20,7 @@ from unnaive import (
 from unnaive.answer.predict import probabilities
 from unnaive.choose.judging import refit_pool
 from unnaive.choose.scanned import read_scan
-from unnaive.table import files, sorting, storage
+from unnaive.table import arrow, sorting, storage
 
 ROWS = 150
 TWO = [("nb", NaiveBayesClassifier()), ("c45", C45Classifier(calibration="none"))]
@@ -29,8 +29,8 @@ TWO = [("nb", NaiveBayesClassifier()), ("c45", C45Classifier(calibration="none")
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
     """A table with weights of 0 to 2, and a folder of its rows, shuffled, with their numbers."""
-    monkeypatch.setattr(files, "MOST_ROWS", 40)
-    monkeypatch.setattr(files, "LEAST_ROWS", 40)
+    monkeypatch.setattr(arrow, "MOST_ROWS", 40)
+    monkeypatch.setattr(arrow, "LEAST_ROWS", 40)
     monkeypatch.setattr(storage, "_SMALL", 64)
     monkeypatch.setattr(storage, "STRETCH", 37)
     monkeypatch.setattr(sorting, "RUN", 41)
@@ -94,8 +94,8 @@ def test_a_pool_of_a_sample_learns_again_from_all_rows_and_keeps_its_weights(row
 
 
 def test_a_time_budget_is_kept_by_fits_on_a_few_rows_of_the_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_ROWS", 40)
-    monkeypatch.setattr(files, "LEAST_ROWS", 40)
+    monkeypatch.setattr(arrow, "MOST_ROWS", 40)
+    monkeypatch.setattr(arrow, "LEAST_ROWS", 40)
     X, y = mixed_table(90)
     X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
     comparison = compare(tmp_path / "rows.csv", "y", models=["nb", "gaussian"], time_budget=60)

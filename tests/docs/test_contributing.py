@@ -1,7 +1,7 @@
 """What CONTRIBUTING.md says about adding things: the files are there, and no other is touched.
 
 A model and a numeric rule from outside the library are tested in ``tests/test_own_model.py`` and
-``tests/laws/test_rules.py``; here are a SQL dialect, a file format and an engine.
+``tests/laws/test_rules.py``; here are a SQL dialect and an engine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import unnaive
 from helpers import assert_same_model, mixed_table
 from unnaive import NaiveBayesClassifier
 from unnaive.store.sql.dialects import DIALECTS, DuckDB, cast
-from unnaive.table import batches, files
+from unnaive.table import arrow
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -29,7 +29,7 @@ LISTS = dict(re.findall(r"^## A new ([^\n]+)\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL
 
 
 def test_there_is_a_list_for_everything_that_can_be_added():
-    assert set(LISTS) == {"model", "numeric rule", "SQL dialect", "file format", "engine"}
+    assert set(LISTS) == {"model", "numeric rule", "SQL dialect", "engine"}
 
 
 @pytest.mark.parametrize("title", LISTS)
@@ -77,40 +77,6 @@ def test_a_dialect_is_a_class_and_an_entry(monkeypatch):
         unnaive.to_sql(model, "keyed", dialect="quiet")
 
 
-class FeatherBatches:
-    """Arrow's own files, one after the other."""
-
-    ordered = True
-    measured = False
-    coded = frozenset()
-
-    def __init__(self, paths, scan, n_jobs):
-        self.tables = [pa.ipc.open_file(path).read_all() for path in paths]
-        self.names = self.tables[0].column_names
-        self.n_rows = sum(map(len, self.tables))
-
-    def pieces(self, columns, n_rows):
-        for table in self.tables:
-            for start in range(0, len(table), n_rows):
-                piece = table.select(columns).slice(start, n_rows)
-                yield files.Piece(piece, len(piece), None)
-
-
-def test_a_file_format_is_a_class_and_its_endings(monkeypatch, tmp_path):
-    module = ModuleType("feather")
-    module.FeatherBatches = FeatherBatches
-    monkeypatch.setitem(sys.modules, "feather", module)
-    feather = batches.FileFormat((".arrow",), "feather:FeatherBatches")
-    monkeypatch.setitem(batches.FORMATS, "Feather", feather)
-    X, y = mixed_table(90)
-    for name, part in (("a", X.assign(label=y)[:40]), ("b", X.assign(label=y)[40:])):
-        table = pa.Table.from_pandas(part, preserve_index=False)
-        with pa.ipc.new_file(tmp_path / f"{name}.arrow", table.schema) as file:
-            file.write_table(table)
-    model = NaiveBayesClassifier().fit(unnaive.scan(tmp_path, "label"))
-    assert_same_model(model, NaiveBayesClassifier().fit(X, y))
-
-
 def test_an_engine_is_a_module_and_its_entries(monkeypatch):
     class Remote:
         """A table of an engine: nothing but its rows can be asked for."""
@@ -120,7 +86,7 @@ def test_an_engine_is_a_module_and_its_entries(monkeypatch):
 
     Remote.__module__ = "remote.frame"
     module = ModuleType("unnaive.table.remote")
-    module.open_scan = lambda scan, *rest: files.open_scan(
+    module.open_scan = lambda scan, *rest: arrow.open_scan(
         replace(scan, data=lambda: pa.Table.from_pandas(scan.data.table).to_reader(25)), *rest
     )
     monkeypatch.setitem(sys.modules, "unnaive.table.remote", module)

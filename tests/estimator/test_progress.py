@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import logging
 import pickle
@@ -36,7 +35,7 @@ from unnaive import (
     scan,
 )
 from unnaive.common.wording import count_words, counted, span_words
-from unnaive.table import StoppedError, csv, files
+from unnaive.table import StoppedError, arrow
 from unnaive.table.passes import Progress
 
 ROWS = 420
@@ -62,8 +61,8 @@ def folder(table, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(files, "MOST_ROWS", 100)
-    monkeypatch.setattr(files, "LEAST_ROWS", 100)
+    monkeypatch.setattr(arrow, "MOST_ROWS", 100)
+    monkeypatch.setattr(arrow, "LEAST_ROWS", 100)
 
 
 def check_task(task):
@@ -140,29 +139,6 @@ def test_work_is_reported_in_its_own_steps(folder):
         "EM of 2 clusters": [1, 2, 3, 4, 5, 5],
     }
     assert model.n_iter_ == 5
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_rows_of_csv_are_estimated_until_all_are_read(packed, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(csv, "BLOCK_BYTES", 1 << 12)
-    X, y = table
-    text = X.assign(label=y).to_csv(index=False).encode()
-    for k in range(2):
-        place = tmp_path / f"{k}.csv{'.gz' if packed else ''}"
-        place.write_bytes(gzip.compress(text) if packed else text)
-    record = Record()
-    NBTreeClassifier(max_depth=1, random_state=0).set_callbacks(record).fit(tmp_path, "label")
-    first, second, *_ = record.tasks()
-    for task in (first, second):
-        check_task(task)
-        assert task[-1]["done"] == 2 * ROWS
-        assert len(task) == 101
-    guesses = [facts["total"] for facts in first if facts["estimated"]]
-    assert len(guesses) > 50
-    assert all(abs(guess / (2 * ROWS) - 1) < 0.25 for guess in guesses)
-    assert {facts["total"] for facts in second} == {2 * ROWS}  # known by then
-    assert "of about" in first[0]["text"]
-    assert "of about" not in second[0]["text"]
 
 
 def test_lazy_tables_know_their_rows_after_the_first_pass(folder):

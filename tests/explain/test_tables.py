@@ -161,7 +161,7 @@ def test_reasons_of_trees_of_classes_are_changes_of_the_probability():
 def test_rows_of_a_file_are_explained_block_by_block(monkeypatch, tmp_path):
     model, table = xor_pair()
     table[:50].to_parquet(tmp_path / "rows.parquet")
-    monkeypatch.setattr("unnaive.table.files.block_rows", lambda n_columns: 16)
+    monkeypatch.setattr("unnaive.table.arrow.block_rows", lambda n_columns: 16)
     memory, far = (explain_rows(model, X, top=2) for X in (table[:50], tmp_path / "rows.parquet"))
     for name in ("labels", "bars", "evidence", "values", "words"):
         np.testing.assert_array_equal(getattr(far, name), getattr(memory, name))

@@ -36,7 +36,7 @@ from unnaive import (
     RandomForestClassifier,
     UnnaiveBayesClassifier,
 )
-from unnaive.table import files
+from unnaive.table import arrow
 from unnaive.table.fingerprint import ChangedRowsError, CheckedSource
 
 SLOW = 240  # seconds after which a run hangs: the first ones compile kernels
@@ -271,8 +271,8 @@ def run(seed: int) -> str:
 
 
 def runs(first: int, last: int, mark: Path) -> Counter[str]:
-    files.LEAST_ROWS = 50  # several blocks
-    files.BLOCK_BYTES = 1 << 10
+    arrow.LEAST_ROWS = 50  # several blocks
+    arrow.BLOCK_BYTES = 1 << 10
     counts: Counter[str] = Counter()
     begun = time.perf_counter()
     for seed in marked(first, last, mark, SLOW):

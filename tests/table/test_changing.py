@@ -22,7 +22,7 @@ from unnaive import (
 from unnaive.encode.grid import number_values
 from unnaive.encode.joint import _append_slots
 from unnaive.encode.labels import groups_of, label_groups
-from unnaive.table import blocks, files, fingerprint
+from unnaive.table import arrow, fingerprint
 from unnaive.table.fingerprint import ChangedRowsError, Checksums, SummedBlock
 
 TREE = NBTreeClassifier(random_state=0, cv=3, max_depth=1)
@@ -52,8 +52,8 @@ def test_a_function_that_draws_other_rows_is_refused_by_name_and_column():
 
 @pytest.mark.parametrize("seed", range(26))
 def test_changes_of_any_kind_end_in_a_clear_error_or_come_too_late(seed, monkeypatch):
-    monkeypatch.setattr(files, "LEAST_ROWS", 50)
-    monkeypatch.setattr(files, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(arrow, "LEAST_ROWS", 50)
+    monkeypatch.setattr(arrow, "BLOCK_BYTES", 1 << 10)
     sources.run(seed)
 
 
@@ -63,7 +63,7 @@ def test_changes_of_any_kind_end_in_a_clear_error_or_come_too_late(seed, monkeyp
 def checksums(table: pd.DataFrame, cuts=(), numbering: str | None = "rows") -> Checksums:
     """Of all columns, read in parts."""
     given = scan("rows.parquet", "y")
-    reader = blocks.BlockReader.of(given, list(table.columns), "from_dtype", None)
+    reader = arrow.BlockReader.of(given, list(table.columns), "from_dtype", None)
     parts, edges = [], [0, *cuts, len(table)]
     for start, stop in pairwise(edges):
         block = reader.read(pa.Table.from_pandas(table[start:stop]), start)

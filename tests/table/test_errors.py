@@ -16,8 +16,7 @@ from sklearn.base import clone
 from helpers import assert_same_model, mixed_table
 from registry import CLASSIFIERS, META
 from unnaive import NaiveBayesClassifier, load, save
-from unnaive.table.batches import refuse_other_columns
-from unnaive.table.blocks import BlockReader
+from unnaive.table.arrow import BlockReader, _check_same_columns
 from unnaive.table.reading import check_names
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Column, Schema
@@ -190,7 +189,7 @@ def test_looking_up_names_grows_no_faster_than_their_number():
         names = [CountedName(f"c{j}") for j in range(n)]
         CountedName.looked_up = 0
         check_names(names, list(reversed(names)))
-        refuse_other_columns(Scan("x"), "a", names, "b", names)
+        _check_same_columns(Scan("x"), "a", names, "b", names)
         known = Schema(tuple(Column(name, "numeric", "number") for name in names), True)
         BlockReader.of(Scan("x", columns=names), names, "from_dtype", known)
         return CountedName.looked_up

@@ -18,7 +18,7 @@ from unnaive.cli.console import Bar, count_rows
 from unnaive.common.wording import counted, listed
 from unnaive.encode.draws import draw_uniform
 from unnaive.table import Schema
-from unnaive.table.batches import open_batches
+from unnaive.table.arrow import open_reader
 from unnaive.table.columns import as_categories
 from unnaive.table.scan import Scan, scan
 from unnaive.table.schema import refuse_duplicates
@@ -26,7 +26,7 @@ from unnaive.table.schema import refuse_duplicates
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PIECE_ROWS = 1 << 16
+CHUNK_ROWS = 1 << 16
 # How text in CSV is read where the model knows what a column held; other families are inferred.
 TYPES = {"text": "string", "number": "float64", "bool": "bool"}
 
@@ -118,22 +118,22 @@ def read_rows(
 ) -> TrainingRows:
     """Read files once; of rows beyond a quarter of the machine's memory, keep a sample."""
     whole = text.scan(paths, target, weight=weight)
-    batches = open_batches(whole)
-    _check_columns(batches.names, [*filter(None, (target, weight)), *(drop or [])], paths)
-    refuse_duplicates(batches.names)
-    columns = [name for name in batches.names if name not in set(drop or [])]
+    rows = open_reader(whole)
+    _check_columns(rows.names, [*filter(None, (target, weight)), *(drop or [])], paths)
+    refuse_duplicates(rows.names)
+    columns = [name for name in rows.names if name not in set(drop or [])]
     if set(columns) <= {target, weight}:
         raise ValueError("there is no column to learn from besides the target.")
     features = [name for name in columns if name not in {target, weight}]
     sample = Sample(whole.limit)
     missing = dict.fromkeys(columns, 0)
-    n_rows, progress = 0, count_rows("reading", batches.n_rows, bar)
-    for piece in batches.pieces(columns, PIECE_ROWS):
+    n_rows, progress = 0, count_rows("reading", rows.n_rows, bar)
+    for chunk in rows.chunks(columns, CHUNK_ROWS):
         for name in columns:
-            missing[name] += _count_missing(piece.table[name])
-        sample.add(_decode_text(piece.table, batches.coded), n_rows)
-        n_rows += piece.n_rows
-        progress.add(piece.n_rows, piece.share)
+            missing[name] += _count_missing(chunk.table[name])
+        sample.add(_decode_text(chunk.table, rows.coded), n_rows)
+        n_rows += chunk.n_rows
+        progress.add(chunk.n_rows)
     if n_rows == 0:
         raise ValueError(f"{_describe(paths)} has no rows.")
     if missing[target]:
@@ -195,15 +195,15 @@ def read_pieces(
     types = {c.name: TYPES.get(as_categories(c).family) for c in schema} | {
         name: None for name in others if name not in set(names)
     }
-    batches = open_batches(text.scan(paths, columns=types))
-    _check_columns(batches.names, others, paths)
-    _check_columns(batches.names, names, paths, ", which the model needs,")
-    progress = count_rows("predicting", batches.n_rows, bar)
-    for piece in batches.pieces(list(dict.fromkeys([*names, *others])), PIECE_ROWS):
-        table = _decode_text(piece.table, batches.coded)
+    rows = open_reader(text.scan(paths, columns=types))
+    _check_columns(rows.names, others, paths)
+    _check_columns(rows.names, names, paths, ", which the model needs,")
+    progress = count_rows("predicting", rows.n_rows, bar)
+    for chunk in rows.chunks(list(dict.fromkeys([*names, *others])), CHUNK_ROWS):
+        table = _decode_text(chunk.table, rows.coded)
         if len(table):
             yield table.select(names), table.select(list(others)) if others else pa.table({})
-            progress.add(len(table), piece.share)
+            progress.add(len(table))
     if not progress.done:
         raise ValueError(f"{_describe(paths)} has no rows.")
 
@@ -254,7 +254,7 @@ def update_scan(
     """Rows as a fitted model knows them, to update it with or to compare."""
     types = {str(c.name): TYPES.get(as_categories(c).family) for c in schema}
     others = list(filter(None, (target, weight)))
-    names = open_batches(scan(paths)).names
+    names = open_reader(scan(paths)).names
     _check_columns(names, others, paths)
     _check_columns(names, list(types), paths, ", which the model needs,")
     return text.scan(paths, target, weight=weight, columns=types)
@@ -264,7 +264,7 @@ def find_target(
     schema: Schema, paths: list[str], target: str | None, required: bool = True
 ) -> str | None:
     """The column with the classes: the one named, or the only one new to the model."""
-    names = open_batches(scan(paths)).names
+    names = open_reader(scan(paths)).names
     if target is not None:
         _check_columns(names, [target], paths)
         return target
@@ -280,7 +280,7 @@ def find_target(
 
 def known_target(target: str | None, paths: list[str]) -> str | None:
     """The column with the classes that a model was trained on, if these rows have it."""
-    return target if target in open_batches(scan(paths)).names else None
+    return target if target in open_reader(scan(paths)).names else None
 
 
 def _check_columns(

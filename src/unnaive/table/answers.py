@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.table.blocks import BlockReader
+from unnaive.table.arrow import BlockReader
 from unnaive.table.source import Block
 
 ONE = "prediction"  # name of an answer of one column

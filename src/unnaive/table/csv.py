@@ -1,247 +1,156 @@
-"""CSV files as batches: types are settled before reading, and hold for all files."""
+"""CSV files: their delimiters, decimal points and column types, which hold for all files."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
 from codecs import utf_8_decode
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from unnaive.common.threads import in_order
 from unnaive.common.wording import shortened
-from unnaive.table.batches import PACKED, refuse_other_columns, unreadable
-from unnaive.table.blocks import arrow_types
-from unnaive.table.dialect import (
-    find_decimal_point,
-    find_delimiter,
-    first_line,
-    parse_options,
-)
-from unnaive.table.files import Piece
 from unnaive.table.scan import Scan
 from unnaive.table.schema import refuse_duplicates
-from unnaive.table.text_cuts import Stretch, cut_text
 
-FIRST_ROWS = 20_000  # that tell types, and what stands before fractions
-FIRST_BYTES = 1 << 20  # of a packed file, that its length as text is told from
-BLOCK_BYTES = 1 << 21  # larger ones are slower to parse
+FIRST_ROWS = 20_000  # from which types and the decimal point are inferred
+BLOCK_BYTES = 1 << 22  # read at a time, and the longest row
+HEADER_BYTES = 1 << 20  # within which a header ends
+DELIMITERS = ",;\t|"  # the first of those that are most frequent in the header
+NUMBER = r"^\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?\s*$"
+THOUSANDS = r"^\s*[+-]?[1-9]\d{0,2},\d{3}\s*$"  # or a fraction: nobody can tell
 
 
-class CsvBatches:
-    """CSV files with a header, one after the other.
+class CsvFiles:
+    """CSV files with a header.
 
-    Types are inferred from the beginning of the first file, as pyarrow does it; whole numbers are
-    read as any numbers, so that a fraction may come later. A column that is empty there is looked
-    up further on. Where commas do not part values, they may stand before fractions, as the
-    beginning of each file tells. Whatever then does not fit its type is an error, with its place.
+    Types are inferred from the beginning of the first file, as pyarrow does it; integers are read
+    as floats, so that a fraction may come later. A column that is empty there is looked up further
+    on. Where the delimiter is no comma, the decimal point may be one, as the beginning of each file
+    tells. A later value that does not fit the type is an error with its row and column.
     """
 
-    ordered = True
-    n_rows: int | None = None
-    measured = True
+    n_rows = None
 
-    def __init__(self, paths: list[str], scan: Scan, n_jobs: int) -> None:
-        self.paths, self.n_jobs, self.missing = paths, n_jobs, scan.na_values
-        self.headers = {path: self._header(path) for path in paths}
-        self.names = self.headers[paths[0]]
-        for path, names in self.headers.items():
-            refuse_other_columns(scan, paths[0], self.names, path, names)
-        refuse_duplicates(self.names)
-        read = {*(scan.columns or self.names), *scan.non_features}
-        self.points = dict.fromkeys(paths, scan.decimal or ".")  # before fractions
-        if scan.decimal is None:
-            self.points |= {path: self._point(path) for path in paths}
-        self.types = self._infer([n for n in self.names if n in read], scan)
-        self.coded = frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
-        self.sizes = [_text_size(path) for path in paths]
+    def __init__(self, scan: Scan) -> None:
+        self.scan = scan
+        self.types = _given_types(scan.columns)
+        self._points: dict[str, str] = {}
+        self._unknown: set[str] = set()
 
-    def pieces(self, columns: list[str], n_rows: int) -> Iterator[Piece]:  # noqa: ARG002
+    @property
+    def coded(self) -> frozenset[str]:
+        return frozenset(n for n, t in self.types.items() if str(t).startswith("dictionary"))
+
+    def columns(self, path: str) -> list[str]:
+        names = _header(path)
+        refuse_duplicates(names)
+        self._points[path] = self.scan.decimal or self._decimal_point(path, names)
+        if len(self._points) == 1:
+            read = {*(self.scan.columns or names), *self.scan.non_features}
+            self._unknown = read.intersection(names).difference(self.types)
+        self._infer_types(path, names)
+        return names
+
+    def batches(self, path: str, columns: list[str], n_rows: int) -> Iterator[Any]:  # noqa: ARG002
         import pyarrow as pa
 
-        read, whole = 0, max(1, sum(self.sizes))
-        for path, size in zip(self.paths, self.sizes, strict=True):
-            first = blocks = 0
-            try:
-                for table in self._tables(path, columns):
-                    if len(table):
-                        blocks += 1  # a table is what a block of the text holds
-                        share = (read + min(blocks * BLOCK_BYTES, size)) / whole
-                        yield Piece(table, len(table), path, first, share)
-                        first += len(table)
-            except (pa.ArrowException, OSError) as error:
-                raise self._place(path, error, first) from error
-            read += size
+        first = 0
+        try:
+            for batch in self._open(path, columns, self.types):
+                yield batch
+                first += len(batch)
+        except pa.ArrowInvalid as error:
+            match = re.search(r"CSV column #(\d+): .*?conversion error to ([^:]+): ", str(error))
+            if match is None:
+                raise
+            name = _header(path)[int(match.group(1))]
+            raise self._misfit(path, name, match.group(2)) or error from error
 
-    def _tables(self, path: str, columns: list[str]) -> Iterator[Any]:
-        """All rows of a file: stretches in threads, or one after the other from where those cannot
-        be told apart or hold something wrong.
-        """
+    def _open(self, path: str, columns: list[str], types: Mapping[str, Any]) -> Any:
         import pyarrow as pa
-
-        take_apart = StretchParser(
-            parse_options(path), self._convert(path, columns, self.types), self.headers[path]
-        )
-        seen = 0
-        with pa.input_stream(path, compression="detect") as stream:
-            for table in in_order(take_apart, cut_text(stream, BLOCK_BYTES), self.n_jobs):
-                if table is None:
-                    break
-                yield table
-                seen += len(table)
-            else:
-                return
-        for batch in self._open(path, columns, self.types):
-            yield pa.Table.from_batches([batch.slice(min(seen, len(batch)))])
-            seen -= min(seen, len(batch))
-
-    def _convert(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
         from pyarrow import csv
 
-        return csv.ConvertOptions(
-            decimal_point=self.points[path],
-            column_types={name: types[name] for name in columns if name in types},
+        convert = csv.ConvertOptions(
+            decimal_point=self._points.get(path, "."),
+            column_types={name: types.get(name, pa.string()) for name in columns},
             include_columns=columns,
             strings_can_be_null=True,
-            null_values=[*csv.ConvertOptions().null_values, *self.missing],
+            null_values=[*csv.ConvertOptions().null_values, *self.scan.na_values],
+        )
+        return csv.open_csv(
+            path, csv.ReadOptions(block_size=BLOCK_BYTES), _parse_options(path), convert
         )
 
-    def _open(self, path: str, columns: list[str], types: dict[str, Any]) -> Any:
-        from pyarrow import csv
-
-        read = csv.ReadOptions(block_size=BLOCK_BYTES)
-        convert = self._convert(path, columns, types)
-        return iter(csv.open_csv(path, read, parse_options(path), convert))
-
-    def _texts(self, path: str, columns: list[str], types: dict[str, Any]) -> Iterator[Any]:
+    def _decimal_point(self, path: str, names: list[str]) -> str:
         import pyarrow as pa
 
-        try:
-            yield from self._open(path, columns, types)
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(path, error) from error
-
-    def _header(self, path: str) -> list[str]:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        try:
-            alone = csv.ReadOptions(use_threads=False)  # one line: threads would still be starting
-            line = first_line(path)
-            utf_8_decode(line)  # whatever else it is, would look damaged; its end may be cut off
-            empty = csv.read_csv(pa.py_buffer(line), alone, parse_options(path))
-            return list(empty.schema.names)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise unreadable(path, error) from error
-
-    def _point(self, path: str) -> str:
-        """What stands before fractions in a file; a comma only if it does not part values."""
-        import pyarrow as pa
-
-        if find_delimiter(path) == ",":
+        if _delimiter(path) == ",":
             return "."
-        names = self.headers[path]
-        as_they_are = dict.fromkeys(names, pa.binary())  # not only columns that will be read
-        for batch in self._texts(path, names, as_they_are):
-            return find_decimal_point(batch.slice(0, FIRST_ROWS).columns)
+        for batch in self._open(path, names, dict.fromkeys(names, pa.binary())):
+            return _decimal_point_of(batch.slice(0, FIRST_ROWS).columns)
         return "."
 
-    def _infer(self, columns: list[str], scan: Scan) -> dict[str, Any]:
-        """The type of each column: as given, or as the first rows that have a value suggest."""
+    def _infer_types(self, path: str, names: list[str]) -> None:
+        """Infer the types of columns that had no value in earlier files."""
         import pyarrow as pa
         from pyarrow import csv
 
-        given = arrow_types(scan.columns)
-        types = dict(given)
-        open_ones = [name for name in columns if name not in given]
-        for path in self.paths:
-            if not open_ones:
-                break
-            texts = {name: pa.string() for name in open_ones}
-            for batch in self._texts(path, open_ones, texts):
-                table = pa.table(batch.slice(0, FIRST_ROWS))
-                for name in list(open_ones):
-                    values = table[name].drop_null()
-                    if len(values):
-                        convert = csv.ConvertOptions(decimal_point=self.points[path])
-                        inferred = _as_csv_reads(values, convert).type
-                        keep_whole = name in (scan.target, scan.row_id)
-                        types[name] = _widened(inferred, keep_whole)
-                        open_ones.remove(name)
-                if not open_ones:
-                    break
-        return types | dict.fromkeys(open_ones, pa.string())
+        unknown = [name for name in names if name in self._unknown]
+        if not unknown:
+            return
+        for batch in self._open(path, unknown, {}):
+            table = pa.table(batch.slice(0, FIRST_ROWS))
+            for name in self._unknown.intersection(unknown):
+                values = table[name].drop_null()
+                if len(values):
+                    convert = csv.ConvertOptions(decimal_point=self._points[path])
+                    keep_integers = name in (self.scan.target, self.scan.row_id)
+                    self.types[name] = _widened(_infer(values, convert), keep_integers)
+                    self._unknown.remove(name)
+            if self._unknown.isdisjoint(unknown):
+                return
 
-    def _place(self, path: str, error: Exception, first: int) -> Exception:
-        """The error with its file, and column and row where a value does not fit its type."""
+    def _misfit(self, path: str, name: str, wanted: str) -> ValueError | None:
+        """Return the error for the first value that does not fit the type of its column."""
         import pyarrow as pa
 
-        match = re.search(r"CSV column #(\d+): .*?conversion error to ([^:]+): (.*)", str(error))
-        if match is None:
-            return unreadable(path, error, first, None)
-        name = self._header(path)[int(match.group(1))]
-        row = 0
-        for batch in self._open(path, [name], {name: pa.string()}):
+        kind, row = self.types[name], 0
+        for batch in self._open(path, [name], {}):
             for i, value in enumerate(batch.column(0).to_pylist()):
-                if not _fits(value, self.types[name], self.points[path]):
-                    kind = "numbers" if pa.types.is_floating(self.types[name]) else match.group(2)
-                    shown = shortened(repr(value), 80)
+                if not _fits(value, kind, self._points[path]):
+                    wanted = "numbers" if pa.types.is_floating(kind) else wanted
                     return ValueError(
-                        f"column {name!r} holds {kind} at first, but {shown} in row "
-                        f"{row + i + 1:,} of {path!r}. Correct the value, make it empty (missing) "
-                        f"or read text: scan(..., columns={{{name!r}: 'string', ...}})."
+                        f"column {name!r} holds {wanted} at first, but "
+                        f"{shortened(repr(value), 80)} in row {row + i + 1:,} of {path!r}. Correct "
+                        "the value, make it empty (missing) or read text: "
+                        f"scan(..., columns={{{name!r}: 'string', ...}})."
                     )
             row += len(batch)
-        return unreadable(path, error, first, None)
+        return None
 
 
-@dataclass(frozen=True, slots=True)
-class StretchParser:
-    """Takes stretches of one file apart; None for one that only all of the file explains."""
+def _given_types(columns: Sequence[str] | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the Arrow types that the user gives for some columns."""
+    import pyarrow as pa
 
-    parse: Any
-    convert: Any
-    names: list[str]
-
-    def __call__(self, stretch: Stretch | None) -> Any:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        if stretch is None or not stretch.is_whole(self.parse.delimiter):
-            return None
-        read = csv.ReadOptions(
-            use_threads=False,
-            block_size=stretch.size,
-            column_names=None if stretch.first else self.names,
-        )
+    types: dict[str, Any] = {}
+    for name, given in columns.items() if isinstance(columns, Mapping) else ():
         try:
-            return csv.read_csv(pa.py_buffer(stretch.rows), read, self.parse, self.convert)
-        except pa.ArrowException:
-            return None
+            if given is not None:
+                types[name] = pa.type_for_alias(given) if isinstance(given, str) else given
+        except ValueError:
+            raise ValueError(
+                f"columns gives {name!r} the type {given!r}, which Arrow does not know; use "
+                "'string', 'float64', 'int64', 'bool', 'date32', 'timestamp[us]' or the like."
+            ) from None
+    return types
 
 
-def _text_size(path: str) -> int:
-    """Bytes of a file's text; of a packed one, what its beginning suggests."""
+def _widened(kind: Any, keep_integers: bool) -> Any:
+    """Return the type to read: floats for integers that are no labels, dictionaries for text."""
     import pyarrow as pa
 
-    size = os.path.getsize(path)
-    if not path.lower().endswith(PACKED):
-        return size
-    with (
-        pa.OSFile(path) as raw,
-        pa.CompressedInputStream(raw, pa.Codec.detect(path.lower()).name) as stream,
-    ):
-        text = len(stream.read(FIRST_BYTES))
-        return int(size * text / max(1, raw.tell()))
-
-
-def _widened(kind: Any, keep_whole: bool) -> Any:
-    """Numbers of any kind are floats, unless they are labels; text comes as a dictionary."""
-    import pyarrow as pa
-
-    if pa.types.is_integer(kind) and not keep_whole:
+    if pa.types.is_integer(kind) and not keep_integers:
         return pa.float64()
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
         return pa.dictionary(pa.int32(), pa.string())
@@ -261,14 +170,14 @@ def _fits(value: str | None, kind: Any, point: str) -> bool:
         except ValueError:
             return False
     try:
-        _as_csv_reads([value], csv.ConvertOptions(column_types={"x": kind}))
+        _infer([value], csv.ConvertOptions(column_types={"x": kind}))
     except pa.ArrowInvalid:
         return False
     return True
 
 
-def _as_csv_reads(values: Any, convert: Any) -> Any:
-    """Text as it would be read from a file; by default pyarrow takes no row of more than 1 MB."""
+def _infer(values: Any, convert: Any) -> Any:
+    """Return the type that pyarrow gives a column of a file with these texts."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -276,4 +185,67 @@ def _as_csv_reads(values: Any, convert: Any) -> Any:
     csv.write_csv(pa.table({"x": values}), buffer)
     whole = csv.ReadOptions(block_size=buffer.tell() + 1)
     buffer.seek(0)
-    return csv.read_csv(buffer, whole, convert_options=convert)["x"]
+    return csv.read_csv(buffer, whole, convert_options=convert)["x"].type
+
+
+# ---------------------------------------------------------------------------------------------
+# Delimiters and decimal points
+# ---------------------------------------------------------------------------------------------
+
+
+def _parse_options(path: str) -> Any:
+    from pyarrow import csv
+
+    return csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True)
+
+
+def _delimiter(path: str) -> str:
+    if ".tsv" in path.lower():
+        return "\t"
+    # What is quoted is part of a name: every other piece between quotes.
+    outside = b"".join(_first_line(path).split(b'"')[::2]).decode("utf-8", "replace")
+    return max(DELIMITERS, key=lambda sign: (outside.count(sign), -DELIMITERS.index(sign)))
+
+
+def _header(path: str) -> list[str]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    line = _first_line(path)
+    utf_8_decode(line)  # other encodings would look like damage; the end may be cut off
+    one_thread = csv.ReadOptions(use_threads=False)  # quicker for one line
+    names = csv.read_csv(pa.py_buffer(line), one_thread, _parse_options(path)).schema.names
+    return list(names)
+
+
+def _first_line(path: str) -> bytes:
+    """Return the header as written; quoted names may hold line breaks, empty lines are skipped."""
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as stream:
+        text = bytes(stream.read(HEADER_BYTES)).removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n")
+    end = 0
+    for number, piece in enumerate(text.split(b'"')):
+        line_break = piece.find(b"\n") if number % 2 == 0 else -1
+        if line_break >= 0:
+            return text[: end + line_break + 1]
+        end += len(piece) + 1
+    return text
+
+
+def _decimal_point_of(columns: Iterable[Any]) -> str:
+    """Return a comma if columns of numbers (as text) have one and none has a point."""
+    import pyarrow.compute as pc
+
+    def holds(values: Any, pattern: str) -> Any:
+        return pc.match_substring_regex(values, pattern)
+
+    point = "."
+    for column in columns:
+        values = column.filter(holds(column, "[.,]"))
+        if len(values) and pc.all(holds(column, NUMBER)).as_py():
+            if pc.any(holds(values, "[.]")).as_py():
+                return "."
+            if not pc.all(holds(values, THOUSANDS)).as_py():
+                point = ","
+    return point

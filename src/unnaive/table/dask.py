@@ -14,7 +14,7 @@ from uuid import uuid4
 import numpy as np
 
 from unnaive.table.answers import Lines, answer_columns, first_answer, tabular
-from unnaive.table.blocks import BlockReader, no_rows
+from unnaive.table.arrow import BlockReader, no_rows
 from unnaive.table.fingerprint import PARTITIONS
 from unnaive.table.packets import sum_of
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unnaive.table.fingerprint import RowCheck
 
-FILES = "unnaive.table.files"
+FILES = "unnaive.table.arrow"
 # By the package that the type of a lazy table comes from: its kind, and the module that opens it.
 ENGINES = {
     "pyarrow": ("arrow", FILES),
@@ -103,10 +103,10 @@ def scan(
     Parameters
     ----------
     data : str, path, list of paths, or lazy table
-        A path, a glob or a folder of Parquet, CSV, JSON (a list of records, or one on every line)
-        or Arrow IPC files, read in the order of their sorted names (a list: in its order); a
-        ``pyarrow.dataset.Dataset``; a function that returns a new ``pyarrow.RecordBatchReader``
-        each time; a DuckDB relation; a polars ``LazyFrame``; a Dask or a Spark DataFrame.
+        A path, a glob or a folder of Parquet, CSV, JSON lines or Arrow IPC files, read in the order
+        of their sorted names (a list: in its order); a ``pyarrow.dataset.Dataset``; a function that
+        returns a new ``pyarrow.RecordBatchReader`` each time; a DuckDB relation; a polars
+        ``LazyFrame``; a Dask or a Spark DataFrame.
     target : str or None, default=None
         The column with the labels.
     weight : str or None, default=None

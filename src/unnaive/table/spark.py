@@ -9,8 +9,7 @@ from threading import Event, Thread
 from typing import Any, TypeVar
 
 from unnaive.table.answers import Lines, answer_table, first_answer, tabular
-from unnaive.table.blocks import BlockReader, no_rows
-from unnaive.table.files import block_rows
+from unnaive.table.arrow import BlockReader, block_rows, no_rows
 from unnaive.table.fingerprint import ChangedRowsError
 from unnaive.table.packets import (
     KEPT,
