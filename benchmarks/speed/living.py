@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.speed.foundation import COLUMNS, ROWS, categories, labels, nb, numbers
 from benchmarks.speed.harness import Row, at_most, best_of, seconds
-from unnaive import Timeline, drift, scan
+from unnaive import Timeline, drift, load, save, scan
 
 KNOWN, FORGOTTEN = 10_000_000, 1_000  # rows of a model, and those taken out again
 
@@ -31,19 +31,14 @@ def period_rows() -> Iterator[Row]:
     periods = np.random.default_rng(2).integers(0, 1000, ROWS)  # in any order
     for kind, X in tables():
         size = f"{ROWS:,} x {COLUMNS} {kind}"
-        timeline = Timeline(ROWS // 1000, nb()).fit(X, y)
+        named = X.assign(period=periods)
+        timeline = Timeline("period", estimator=nb()).fit(named, y)
         yield at_most(
             f"timeline of 1,000 periods, {size}",
-            lambda: Timeline(ROWS // 1000, nb()).fit(X, y), lambda: nb().fit(X, y), "one fit", 3,
-            runs=3,
+            lambda: Timeline("period", estimator=nb()).fit(named, y), lambda: nb().fit(X, y),
+            "one fit", 10, runs=3,
         )  # fmt: skip
-        named = X.assign(period=periods)
-        yield at_most(
-            f"timeline of 1,000 values of a column, {size}",
-            lambda: Timeline("period", nb()).fit(named, y), lambda: nb().fit(X, y), "one fit", 3,
-            runs=3,
-        )  # fmt: skip
-        windows = [(k, 999 - k) for k in (0, 1, 2)]  # none goes on where another ended
+        windows = [(k, 999 - k) for k in (0, 1, 2)]
         taken = best_of(1, *(lambda w=w: timeline.model(*w) for w in windows))
         yield _in_seconds(f"model of a window of 1,000 periods, {kind}", max(taken))
         yield from file_rows(kind, timeline)
@@ -51,10 +46,8 @@ def period_rows() -> Iterator[Row]:
 
 def file_rows(kind: str, timeline: Timeline) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "timeline.unt"
-        saved, opened = best_of(
-            3, lambda: timeline.save(path), lambda: Timeline.open(path).model(1, 998)
-        )
+        path = Path(folder) / "timeline.unv"
+        saved, opened = best_of(3, lambda: save(timeline, path), lambda: load(path).model(1, 998))
     yield _in_seconds(f"saving 1,000 periods, {kind}", saved)
     yield _in_seconds(f"opening them, and the model of a window, {kind}", opened)
 

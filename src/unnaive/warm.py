@@ -62,7 +62,9 @@ def works() -> dict[str, Callable[[], None]]:
 
     makers: dict[str, Callable[[], Any]] = {name: member.make for name, member in family().items()}
     listed = {AutoClassifier, *(member.estimator for member in family().values())}
-    makers |= {name: cls for name, cls in estimators().items() if cls not in listed}
+    makers |= {
+        name: cls for name, cls in estimators().items() if cls not in listed and name != "Timeline"
+    }
     others = {
         "many": _use_many,
         "rare": _use_rare,
@@ -70,7 +72,6 @@ def works() -> dict[str, Callable[[], None]]:
         "options": _use_options,
         "workers": _use_workers,
         "explanations": _use_explanations,
-        "timeline": _use_timeline,
         "drift": _use_drift,
     }
     return {**{name: partial(_use, make) for name, make in makers.items()}, **others}
@@ -206,14 +207,6 @@ def _use_explanations() -> None:
         importance_of(model, X)
         evidence_of(model)
         model.feature_importances_  # noqa: B018
-
-
-def _use_timeline() -> None:
-    from unnaive import Timeline
-
-    for X, y, weight in tables():
-        for weights in (None, weight):
-            Timeline(100).fit(X, y, weights).model()
 
 
 def _use_drift() -> None:

@@ -53,6 +53,11 @@ def rows(n, seed, *, flip=False, shift=0.0, rate=0.0):
     return X, np.where(y, "yes", "no")
 
 
+def batches(X, y, size):
+    """A timeline of batches of rows."""
+    return Timeline("batch").fit(X.assign(batch=np.arange(len(X)) // size), y)
+
+
 # Figures --------------------------------------------------------------------------------------
 
 
@@ -224,7 +229,7 @@ def test_drift_in_a_stream_is_found_within_two_periods_and_not_before():
     X, y = rows(6000, 6)
     later, turned = rows(4000, 7, flip=True)
     stream = pd.concat([X, later], ignore_index=True)
-    timeline = Timeline(1000).fit(stream, np.concatenate([y, turned]))
+    timeline = batches(stream, np.concatenate([y, turned]), 1000)
     found = follow_drift(timeline)
     assert found.alarms[0] in (6, 7)
     assert found.drifts[found.periods.index(found.alarms[0])].drifted == ["a"]
@@ -247,7 +252,7 @@ def test_drift_in_a_stream_is_found_within_two_periods_and_not_before():
 def test_drift_over_time_is_drawn_as_cells_and_as_lines():
     X, y = rows(2000, 6)
     X.loc[1000:, "a"] += 1
-    timeline = Timeline(500).fit(X, y)
+    timeline = batches(X, y, 500)
     display = DriftDisplay.from_timeline(timeline)
     assert display.columns_[0] == "a"
     drawn = display.ax_.images[0].get_array()
@@ -369,7 +374,7 @@ def test_what_cannot_be_compared_is_refused():
 )
 def test_a_change_planted_in_a_stream_is_found_within_two_periods(make, kind, column, seed):
     X, y = make(4000, drift_at=2700, kind=kind, random_state=seed)  # within a period
-    days = Timeline(500).fit(X.drop(columns="time"), y)
+    days = batches(X.drop(columns="time"), y, 500)
     found = follow_drift(days)
     assert found.alarms[0] in (5, 6)  # 2700 is in the period 5
     assert found.drifts[found.periods.index(found.alarms[0])].drifted == [column]

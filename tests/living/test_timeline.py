@@ -1,12 +1,9 @@
-"""Timelines: any window is the fit on its rows, and the file outlives whatever happens to it."""
+"""Timelines: any window is the fit on its rows."""
 
 from __future__ import annotations
 
 import datetime
 import io
-import subprocess
-import sys
-import textwrap
 
 import numpy as np
 import pandas as pd
@@ -15,10 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unnaive import C45Classifier, Discretizer, NaiveBayesClassifier, Timeline, save, scan
-from unnaive.living.file import TimelineFile
+from unnaive import C45Classifier, Discretizer, NaiveBayesClassifier, Timeline, load, save, scan
 from unnaive.living.periods import coarser, span_of
-from unnaive.pack import PackError
 
 
 def saved(model):
@@ -39,15 +34,21 @@ def stream(n=600, days=100, seed=0):
 
 
 X, Y = stream()
+NAMED = pd.Series(Y, name="y")
 FEATURES = X.drop(columns="when")
 KNOWN = X[X["text"].notna()]
 GAUSSIAN = NaiveBayesClassifier(numeric="gaussian", missing="value")
 
 
+def months(estimator=None):
+    return Timeline("month", time="when", estimator=estimator)
+
+
 @pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), GAUSSIAN, Discretizer()], ids=str)
 @pytest.mark.parametrize("by", ["day", "week", "month"])
 def test_any_window_is_the_fit_on_its_rows_byte_for_byte(by, estimator):
-    timeline = Timeline(by, estimator, time="when").fit(X[:400], Y[:400]).append(X[400:], Y[400:])
+    timeline = Timeline(by, estimator=estimator, time="when")
+    timeline.fit(X[:400], Y[:400]).partial_fit(X[400:], Y[400:])
     periods = timeline.periods_
     rng = np.random.default_rng(1)
     for _ in range(4):
@@ -67,8 +68,7 @@ def test_late_rows_go_to_their_own_period_in_any_order_of_appends():
     whole = Timeline("month", time="when").fit(X, Y)
     late = Timeline("month", time="when")
     for rows in np.array_split(order, 4):
-        late.append(X.iloc[rows], Y[rows])
-        late.model(until=late.periods_[0])  # sums that were kept are made anew
+        late.partial_fit(X.iloc[rows], Y[rows])
     assert late.periods_ == whole.periods_
     for period in whole:
         assert saved(late.model(period, period)) == saved(whole.model(period, period))
@@ -76,7 +76,7 @@ def test_late_rows_go_to_their_own_period_in_any_order_of_appends():
 
 @pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), GAUSSIAN], ids=str)
 def test_half_lives_are_weights_of_rows(estimator):
-    timeline = Timeline("day", estimator, time="when").fit(X, Y)
+    timeline = Timeline("day", estimator=estimator, time="when").fit(X, Y)
     end = span_of(timeline.periods_[-1]).end
     ends = (X["when"].dt.floor("D") + pd.Timedelta(days=1)).to_numpy()
     weight = 0.5 ** ((end - ends) / np.timedelta64(1, "D") / 20.0)
@@ -89,17 +89,11 @@ def test_half_lives_are_weights_of_rows(estimator):
         )
 
 
-def test_periods_of_rows_and_of_a_column():
-    rows = Timeline(150, NaiveBayesClassifier()).fit(FEATURES[:200], Y[:200])
-    rows.append(FEATURES[200:], Y[200:])
-    assert rows.periods_ == [0, 1, 2, 3]
-    assert [rows[p].n_rows for p in rows] == [150] * 4
-    assert saved(rows.model(1, 2)) == saved(
-        NaiveBayesClassifier().fit(FEATURES[150:450], Y[150:450])
-    )
+def test_periods_of_a_column():
     batch = np.arange(len(X)) // 200
     values = Timeline("batch").fit(FEATURES.assign(batch=batch), Y)
     assert values.periods_ == [0, 1, 2]
+    assert [values[p].n_rows for p in values] == [200] * 3
     assert saved(values.model(since=1)) == saved(
         NaiveBayesClassifier().fit(FEATURES[200:], Y[200:])
     )
@@ -111,17 +105,35 @@ def test_periods_of_rows_and_of_a_column():
     )
 
 
+def test_columns_beyond_the_grid_limit_share_the_cells_of_all_periods():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"x": rng.normal(size=900), "batch": np.arange(900) // 300})
+    y = np.where(rows["x"] + rng.normal(size=900) > 0, "a", "b")
+    timeline = Timeline("batch", estimator=NaiveBayesClassifier(grid_limit=50)).fit(rows, y)
+    whole = timeline.summary()
+    assert whole.coders[0].size <= 50
+    low, counts = [], 0.0
+    for period in timeline:
+        part = timeline[period]
+        place = np.searchsorted(whole.coders[0].low, part.coders[0].low)
+        np.testing.assert_array_equal(whole.coders[0].low[place], part.coders[0].low)
+        low += part.coders[0].low.tolist()
+        counts += part.counts.counts.sum()
+    assert set(low) == set(whole.coders[0].low.tolist())
+    assert counts == len(rows)
+
+
 def test_files_weights_and_other_tables_give_the_same_sums(tmp_path):
     weight = np.arange(len(X)) % 3
     X.assign(y=Y, w=weight).to_parquet(tmp_path / "rows.parquet", row_group_size=100)
     X.assign(y=Y, w=weight).to_csv(tmp_path / "rows.csv", index=False)
-    memory = Timeline("month", time="when").fit(X, Y, weight)
+    memory = Timeline("month", time="when").fit(X, NAMED, weight)
     text = X.assign(when=X["when"].dt.strftime("%Y-%m-%dT%H:%M"))
     for rows in (
         (scan(tmp_path / "rows.parquet", "y", weight="w"),),
         (tmp_path / "rows.csv", "y", "w"),
-        (pl.from_pandas(X), Y, weight),
-        (text, Y, weight),
+        (pl.from_pandas(X), NAMED, weight),
+        (text, NAMED, weight),
     ):
         other = Timeline("month", time="when").fit(*rows)
         assert other.periods_ == memory.periods_
@@ -133,33 +145,25 @@ def test_rows_on_a_cluster_give_the_same_sums():
     dd = pytest.importorskip("dask.dataframe")
     frame = dd.from_pandas(X.assign(y=Y), npartitions=3)
     timeline = Timeline("month", time="when").fit(frame, "y")
-    memory = Timeline("month", time="when").fit(X, Y)
+    memory = Timeline("month", time="when").fit(X, NAMED)
     assert timeline.periods_ == memory.periods_
     assert saved(timeline.model("2024-01", "2024-02")) == saved(memory.model("2024-01", "2024-02"))
-    with pytest.raises(ValueError, match="counts rows, and these have no order"):
-        Timeline(100).fit(frame, "y")
 
 
-def test_old_periods_merge_into_larger_ones_and_models_stay(tmp_path):
-    timeline = Timeline("day", time="when", path=tmp_path / "t.unt").fit(X, Y)
-    before, size = saved(timeline.model()), (tmp_path / "t.unt").stat().st_size
-    january = saved(timeline.model("2024-01", "2024-01"))
-    timeline.compact(keep_days=30, by="month")
-    assert timeline.periods_[:2] == ["2023-12", "2024-01"]
-    assert timeline.periods_[-1] == "2024-03-28"
-    assert (tmp_path / "t.unt").stat().st_size < size
-    again = Timeline.open(tmp_path / "t.unt")
-    for one in (timeline, again):
-        assert saved(one.model()) == before
-        assert saved(one.model("2024-01", "2024-01")) == january
+def test_periods_merge_into_larger_ones_and_models_stay():
+    timeline = Timeline("day", time="when").fit(X, Y)
+    before, january = saved(timeline.model()), saved(timeline.model("2024-01", "2024-01"))
+    timeline.coarsen("month")
+    assert timeline.periods_ == ["2023-12", "2024-01", "2024-02", "2024-03"]
+    assert timeline.by == "month"
+    assert saved(timeline.model()) == before
+    assert saved(timeline.model("2024-01", "2024-01")) == january
     with pytest.raises(ValueError, match="only a part of the period '2024-01'"):
-        again.model(since="2024-01-15")
-    again.append(X[:50], Y[:50])  # late rows: some belong to months, some to days
-    assert again.periods_ == timeline.periods_
+        timeline.model(since="2024-01-15")
+    timeline.partial_fit(X[:50], Y[:50])
+    assert timeline.periods_ == ["2023-12", "2024-01", "2024-02", "2024-03"]
     twice = pd.concat([FEATURES, FEATURES[:50]]), np.concatenate([Y, Y[:50]])
-    assert saved(again.model()) == saved(NaiveBayesClassifier().fit(*twice))
-    assert again.coarsen("month").periods_ == ["2023-12", "2024-01", "2024-02", "2024-03"]
-    assert Timeline.open(tmp_path / "t.unt").by == "month"
+    assert saved(timeline.model()) == saved(NaiveBayesClassifier().fit(*twice))
 
 
 @settings(max_examples=20, deadline=None)
@@ -174,71 +178,17 @@ def test_larger_periods_hold_the_smaller_ones(day):
     assert coarser(text, "week") == f"{year}-W{week:02d}"
 
 
-def test_a_file_that_was_cut_at_50_moments_of_its_last_append_keeps_all_before(tmp_path):
-    path = tmp_path / "t.unt"
-    first = Timeline("month", time="when", path=path).fit(X[:300], Y[:300])
-    before, start = saved(first.model()), path.stat().st_size
-    first.append(X[300:], Y[300:])
-    after, whole = saved(first.model()), path.read_bytes()
-    rng = np.random.default_rng(0)
-    cuts = [start, start + 1, *rng.integers(start, len(whole), 47), len(whole) - 1]
-    for k, cut in enumerate(cuts):
-        path.write_bytes(whole[:cut])
-        timeline = Timeline.open(path)
-        assert saved(timeline.model()) == before
-        if k % 7 == 0:
-            timeline.append(X[300:], Y[300:])
-            assert path.read_bytes() == whole
-    assert saved(Timeline.open(path).model()) == after
-    path.write_bytes(whole[:start] + whole[start:].replace(b"\x00", b"\x01", 1))
-    with pytest.raises(PackError, match="the timeline .* cannot be read"):
-        Timeline.open(path)
-
-
-def test_a_process_that_is_killed_while_appending_loses_nothing(tmp_path):
-    path = tmp_path / "t.unt"
-    Timeline(10, path=path).fit(FEATURES[:10], Y[:10])
-    code = textwrap.dedent(f"""
-        import pandas as pd
-        from unnaive import Timeline
-        timeline = Timeline.open({str(path)!r})
-        rows = pd.DataFrame(dict(number=[1.0] * 10, text=["a"] * 10))
-        while True:
-            timeline.append(rows, ["no"] * 10)
-            print(len(timeline), flush=True)
-    """)
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
-        said = [child.stdout.readline() for _ in range(6)]
-        child.kill()
-        said += child.stdout.read().split("\n")
-    known = max(int(line) for line in said if line.strip().isdigit())
-    timeline = Timeline.open(path)
-    assert known <= len(timeline) <= known + 1
-    timeline.append(FEATURES[:10], Y[:10])
-    assert len(Timeline.open(path)) == len(timeline)
-
-
-def test_two_processes_may_append_to_one_file(tmp_path):
-    path = tmp_path / "t.unt"
-    one = Timeline("month", time="when", path=path).fit(X[:200], Y[:200])
-    other = Timeline.open(path)
-    one.append(X[200:400], Y[200:400])
-    other.append(X[400:], Y[400:])
-    assert saved(other.model()) == saved(Timeline.open(path).model())
-    assert saved(other.model()) == saved(NaiveBayesClassifier().fit(FEATURES, Y))
-    one.compact(10, "quarter")
-    with pytest.raises(PackError, match="was written anew by another process"):
-        other.append(X[:5], Y[:5])
-
-
-def test_facts_say_how_much_each_period_holds(tmp_path):
-    timeline = Timeline("month", time="when").fit(X, Y)
-    frame = timeline.facts().to_frame()
-    assert frame["rows"].sum() == len(X)
-    assert (frame["bytes"] > 0).all()
-    assert "600 rows" in repr(timeline.facts())
-    timeline.save(tmp_path / "copy.unt")
-    assert saved(Timeline.open(tmp_path / "copy.unt").model()) == saved(timeline.model())
+@pytest.mark.parametrize("estimator", [None, GAUSSIAN, Discretizer()], ids=str)
+def test_timelines_are_saved_and_go_on(tmp_path, estimator):
+    timeline = Timeline("week", estimator=estimator, time="when").fit(X[:400], Y[:400])
+    save(timeline, tmp_path / "rows.unv")
+    again = load(tmp_path / "rows.unv")
+    assert repr(again) == repr(timeline)
+    assert again.periods_ == timeline.periods_
+    for one in (timeline, again):
+        one.partial_fit(X[400:], Y[400:])
+    assert saved(again) == saved(timeline)
+    assert saved(again.model()) == saved(timeline.model())
 
 
 def test_windows_begin_at_moments_of_any_zone():
@@ -250,50 +200,35 @@ def test_windows_begin_at_moments_of_any_zone():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Timeline("month"), "name the column of dates or times with time="),
-        (lambda: Timeline(0), "at least 1 row"),
-        (lambda: Timeline(1.5), "by must be one of 'hour'"),
-        (lambda: Timeline("batch", time="when"), "names a column itself"),
-        (lambda: Timeline("month", C45Classifier(), time="when"), "C45Classifier needs more than"),
-        (lambda: Timeline(9, NaiveBayesClassifier(calibration="slope")), "rows again"),
-        (lambda: Timeline(9, NaiveBayesClassifier(grid_limit=10**6)), "grid_limit must be"),
-        (lambda: Timeline("month", time="when").model(), "no rows yet"),
+        (lambda: Timeline("month").fit(X, Y), "name the column of dates or times with time="),
+        (lambda: Timeline(1000).fit(X, Y), "by must be one of 'hour'.*numbers of batches"),
+        (lambda: Timeline("batch", time="when").fit(X, Y), "names a column itself"),
+        (lambda: months(C45Classifier()).fit(X, Y), "C45Classifier needs more than"),
+        (lambda: months(NaiveBayesClassifier(calibration="slope")).fit(X, Y), "rows again"),
+        (lambda: months(NaiveBayesClassifier(grid_limit=10**6)).fit(X, Y), "grid_limit must be"),
+        (lambda: Timeline("month", time="when").model(), "not fitted yet"),
         (lambda: Timeline("month", time="day").fit(X, Y), "there is no column 'day'"),
         (lambda: Timeline("month", time="number").fit(X, Y), "must hold dates or times"),
         (lambda: Timeline("day", time="text").fit(KNOWN, Y[: len(KNOWN)]), "'[ab]' is no date"),
         (lambda: Timeline("text").fit(X, Y), "column 'text' says when rows were, and"),
-        (lambda: Timeline("month", time="when").fit(X, Y).model("2031"), "no row is of the"),
-        (lambda: Timeline("month", time="when").fit(X, Y).model("March"), "'March' is no period"),
-        (lambda: Timeline("day", time="when").fit(X, Y).model(half_life=0), "days, or a time"),
-        (lambda: Timeline("week", time="when").fit(X, Y).compact(3, "day"), "a week lies"),
-        (lambda: Timeline(10).fit(FEATURES, Y).model(since=99), "99 is no period"),
-        (lambda: Timeline(10).fit(FEATURES, Y).coarsen("month"), "not those of a calendar"),
-        (lambda: Timeline("day", time="when").fit(X, Y).compact(np.nan, "month"), "keep_days must"),
+        (lambda: months().fit(X, Y).model("2031"), "no row is of the"),
+        (lambda: months().fit(X, Y).model("March"), "'March' is no period"),
+        (lambda: months().fit(X, Y).model(half_life=0), "days, or a time"),
+        (lambda: Timeline("week", time="when").fit(X, Y).coarsen("day"), "a week lies"),
+        (lambda: Timeline("text").fit(KNOWN, Y[: len(KNOWN)]).model(since=99), "99 is no period"),
+        (lambda: Timeline("text").fit(KNOWN, Y[: len(KNOWN)]).coarsen("month"), "not those of a"),
     ],
-)  # fmt: skip
+)
 def test_errors_say_what_to_do(make, words):
     with pytest.raises((ValueError, TypeError), match=words):
         make()
 
 
-def test_rows_of_another_type_are_refused_before_anything_is_kept(tmp_path):
-    path = tmp_path / "t.unt"
-    timeline = Timeline("month", time="when", path=path).fit(X, Y)
-    before = path.read_bytes()
+def test_rows_of_another_type_are_refused_and_nothing_changes():
+    timeline = months().fit(X, Y)
+    before = saved(timeline)
     with pytest.raises(ValueError, match="column 'number' held numbers"):
-        timeline.append(X.assign(number="text"), Y)
-    assert path.read_bytes() == before
-    with pytest.raises(FileExistsError, match="Timeline.open goes on"):
-        Timeline("month", time="when", path=path)
-    wrong = TimelineFile(str(path))
-    about, added = wrong.read()
-    for changed in ({"by": "year 1"}, {"time": None}, {"estimator": {"is": "os"}}):
-        wrong.write(about | changed, added)
-        with pytest.raises(PackError, match="cannot be read"):
-            Timeline.open(path)
-    wrong.write(about, [(1, [("no month", added[0][1][0][1])])])
-    with pytest.raises(PackError, match="'no month' is no period"):
-        Timeline.open(path)
-    (tmp_path / "other").write_text("hello, this is no timeline")
-    with pytest.raises(PackError, match="is not a timeline of unnaive"):
-        Timeline.open(tmp_path / "other")
+        timeline.partial_fit(X.assign(number="text"), Y)
+    with pytest.raises(ValueError, match="labels are text in one part"):
+        timeline.partial_fit(X, np.arange(len(X)) % 2)
+    assert saved(timeline) == before

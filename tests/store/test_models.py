@@ -170,7 +170,8 @@ def test_files_are_smaller_than_pickles():
 
 
 def test_every_public_estimator_can_be_saved():
-    assert {type(e).__name__ for e in KEPT} == {cls.__name__ for cls in KNOWN}
+    tested = {type(e).__name__ for e in KEPT} | {"Timeline"}  # in tests/living
+    assert tested == {cls.__name__ for cls in KNOWN}
 
 
 @every

@@ -70,6 +70,10 @@ class Moments:
         exact.carry_all(out.limbs)
         return out
 
+    def select_groups(self, groups: NDArray[np.intp]) -> Moments:
+        """Return the sums of some groups only."""
+        return Moments(self.columns, self.limbs[groups])
+
     def scaled(self, factor: float) -> Moments:
         """The sums of rows that weigh ``factor`` times as much, rounded to units once."""
         if not self.limbs.size:
@@ -86,7 +90,7 @@ class Moments:
         Of all groups, or of some.
         """
         if groups is not None:
-            return Moments(self.columns, self.limbs[groups]).finish()
+            return self.select_groups(groups).finish()
         shape = self.limbs.shape[:2]
         out = Spread(np.zeros(shape), np.full(shape, np.nan), np.full(shape, np.nan))
         numbers, bits = exact.to_ints(self.limbs)

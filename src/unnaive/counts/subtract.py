@@ -54,11 +54,7 @@ def subtract_summary(whole: Summary, part: Summary) -> Summary:
         )
     if not n_rows or not present.any():
         raise impossible("their weights are not those that they were counted with")
-    if not whole.closed:
-        labels, groups = keep_labels(whole.labels, np.flatnonzero(present))
-        rest, moments = rest.select_groups(groups), Moments(moments.columns, moments.limbs[groups])
-        whole = replace(whole, labels=labels)
-    return _drop_unused(replace(whole, counts=rest, moments=moments, n_rows=n_rows))
+    return drop_unused(replace(whole, counts=rest, moments=moments, n_rows=n_rows))
 
 
 def impossible(why: str) -> ValueError:
@@ -182,8 +178,16 @@ def _subtract_moments(whole: Summary, taken: Moments, rest: CountTable) -> Momen
     return Moments(columns, limbs)
 
 
-def _drop_unused(summary: Summary) -> Summary:
-    """The same without values that no row has; a column without a value has no type."""
+def drop_unused(summary: Summary) -> Summary:
+    """Return the summary without classes and values that no row has.
+
+    A column without a value has no type. Classes that were announced stay.
+    """
+    if not summary.closed:
+        present = np.flatnonzero(summary.counts.totals > 0)
+        labels, groups = keep_labels(summary.labels, present)
+        table, sums = summary.counts.select_groups(groups), summary.moments.select_groups(groups)
+        summary = replace(summary, labels=labels, counts=table, moments=sums)
     columns, coders = list(summary.schema), list(summary.coders)
     kept: list[NDArray[np.intp]] = []
     for j, coder in enumerate(summary.coders):

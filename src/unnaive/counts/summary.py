@@ -115,7 +115,7 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
             for other in parts:
                 refuse_new(part.labels, other.labels)
     labels, group_places = merge_labels([p.labels for p in parts])
-    coders, places = _unite_values(parts, schema)
+    coders, places = unite_values(parts, schema)
     counts = CountTable.empty(len(labels), coder_sizes(coders))
     for part, place, group in zip(parts, places, group_places, strict=True):
         counts.add(part.counts, place, group)
@@ -136,14 +136,14 @@ def align_values(
     parts: Sequence[Summary], schema: Schema
 ) -> tuple[tuple[Coder, ...], Iterator[CountTable]]:
     """The numbering of all values together, and the counts of each part in it, by its classes."""
-    coders, places = _unite_values(parts, schema)
+    coders, places = unite_values(parts, schema)
     sizes = coder_sizes(coders)
     tables = (p.counts.coarsen(place, sizes) for p, place in zip(parts, places, strict=True))
     return coders, tables
 
 
-def _unite_values(
-    parts: Sequence[Summary], schema: Schema
+def unite_values(
+    parts: Sequence[Any], schema: Schema
 ) -> tuple[tuple[Coder, ...], list[list[NDArray[np.intp]]]]:
     """The numbering of all values together, and where the slots of each part are in it."""
     coders: list[Coder] = []

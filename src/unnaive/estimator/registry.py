@@ -19,7 +19,7 @@ C = TypeVar("C", bound=type)
 GROUP = "unnaive.models"
 # Rooms whose classes register themselves when they are imported, which some are when they are first
 # asked for. They lie above this one, so they are named, not imported.
-_HOMES = ("unnaive.discretize", "unnaive.models", "unnaive.choose")
+_HOMES = ("unnaive.discretize", "unnaive.models", "unnaive.choose", "unnaive.living.timeline")
 
 
 @dataclass(frozen=True, slots=True)

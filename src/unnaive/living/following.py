@@ -102,13 +102,14 @@ def follow_drift(
     >>> rng = np.random.default_rng(0)
     >>> rows = pd.DataFrame({"a": rng.normal(size=5000), "b": rng.normal(size=5000)})
     >>> rows.loc[3000:, "b"] += 1
-    >>> timeline = Timeline(1000).fit(rows, rows["a"] > 0)
+    >>> batches = rows.assign(batch=rows.index // 1000)
+    >>> timeline = Timeline("batch").fit(batches, rows["a"] > 0)
     >>> follow_drift(timeline).alarms
     [3, 4]
     """
     if against not in ("earlier", "previous", "first"):
         raise ValueError(f"against must be 'earlier', 'previous' or 'first'; got {against!r}.")
-    start, stop = timeline._places(since, until)
+    start, stop = timeline._window(since, until)
     if stop - start < 2:
         raise ValueError(f"drift needs two periods; the window has {counted(stop - start, 'one')}.")
     check_level(level)
@@ -117,7 +118,7 @@ def follow_drift(
     for k in range(start + 1, stop):
         first = k - 1 if against == "previous" else start
         last = k if against == "earlier" else first + 1
-        before = timeline._windows.window(first, last)
+        before = timeline._sum(first, last - 1)
         after = timeline[timeline.periods_[k]]
         number = k - start
         own_level = level / (number * (number + 1))

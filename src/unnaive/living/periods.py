@@ -1,4 +1,4 @@
-"""Which period a row belongs to: a calendar's, every n rows, or the values of a column."""
+"""Periods of a calendar, or values of a column, and windows of them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.checks import check_hashes, expect
+from unnaive.common.checks import expect
 from unnaive.common.wording import counted
-from unnaive.encode.categories import sort_values
 from unnaive.encode.labels import label_groups
 from unnaive.table import Block, Column
-from unnaive.table.codes import code_dtype, is_missing, read_categorical
+from unnaive.table.codes import is_missing, read_categorical
 from unnaive.table.columns import family_of, read_numeric
 
 Moment: TypeAlias = np.datetime64
-Period: TypeAlias = Any  # text of a calendar, a number of rows, or a plain value of a column
-MOST_ROWS = 1 << 53  # that are numbered
-MOST_DAYS = 1e8  # of a calendar: more than 200,000 years
+Period: TypeAlias = Any  # text of a calendar, or a plain value of a column
 UNITS = ("hour", "day", "week", "month", "quarter", "year")
 # How a period of each unit is written.
 _WRITTEN = {
@@ -151,46 +148,50 @@ class Calendar:
     unit: str
     column: Any
 
-    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[Any]]:  # noqa: ARG002
-        """The periods of the rows, and which of them each row is in."""
+    def split(self, block: Block) -> tuple[list[Period], NDArray[Any]]:
+        """Return the periods of the rows, and the position of each row's period."""
         moments = _moments(block.period, self.column)
         numbers, places = _distinct(_number(self.unit, moments))
         return [_name(self.unit, n) for n in numbers.tolist()], places
 
     def check(self, periods: Sequence[Period]) -> None:
-        """Refuse periods of a file that are none."""
+        """Raise if a period is not one of this unit."""
         for period in periods:
+            expect(
+                type(period) is str and unit_of(period) == self.unit, f"{period!r} is no period."
+            )
             span_of(period)
 
-    def ordered(self, periods: Sequence[Period]) -> list[Period]:
-        return sorted(periods, key=span_of)
+    def window(self, periods: Sequence[Period], since: Any, until: Any) -> tuple[int, int]:
+        """Return the positions of the first period of a window, and of the one after its last."""
+        start = None if since is None else moment_of(since, end=False)
+        end = None if until is None else moment_of(until, end=True)
+        inside = []
+        for k, period in enumerate(periods):
+            span = span_of(period)
+            before = start is not None and span.end <= start
+            if before or (end is not None and span.start >= end):
+                continue
+            if (start is not None and span.start < start) or (end is not None and span.end > end):
+                raise ValueError(
+                    f"the window from {since!r} to {until!r} holds only a part of the period "
+                    f"{period!r}; begin or end it where periods do."
+                )
+            inside.append(k)
+        if not inside:
+            raise ValueError(
+                f"no row is of the periods from {since!r} to {until!r}; there are those from "
+                f"{periods[0]!r} to {periods[-1]!r}."
+            )
+        return inside[0], inside[-1] + 1
 
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Every so many rows, numbered from 0 in the order in which they come."""
-
-    n: int
-    column: None = None
-
-    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[Any]]:
-        """The periods of the rows, and which of them each row is in."""
-        if block.is_consecutive:
-            start, stop = block.first_row + first, block.last_row + first + 1
-            periods = np.arange(start // self.n, (stop - 1) // self.n + 1)
-            edges = np.clip([*(periods * self.n), stop], start, stop)
-            places = np.arange(len(periods), dtype=code_dtype(len(periods)))
-            return periods.tolist(), np.repeat(places, np.diff(edges))
-        numbers, places = _distinct((block.row_ids + first) // self.n)
-        return numbers.tolist(), places
-
-    def check(self, periods: Sequence[Period]) -> None:
-        """Refuse periods of a file that are none."""
-        wrong = [p for p in periods if type(p) is not int or not 0 <= p < MOST_ROWS]
-        expect(not wrong, f"{wrong[:1]} is no number of a period of {self.n} rows.")
-
-    def ordered(self, periods: Sequence[Period]) -> list[Period]:
-        return sorted(periods)
+    def ages(self, periods: Sequence[Period], half_life: Any) -> NDArray[np.float64]:
+        """Return by how many half-lives each period ends before the last one."""
+        if isinstance(half_life, datetime.timedelta):
+            half_life = half_life / datetime.timedelta(days=1)
+        check_half_life(half_life, "days, or a timedelta,")
+        ends = np.array([span_of(period).end for period in periods])
+        return (ends[-1] - ends) / np.timedelta64(1, "D") / float(half_life)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +200,8 @@ class Values:
 
     column: Any
 
-    def split(self, block: Block, first: int) -> tuple[list[Period], NDArray[Any]]:  # noqa: ARG002
-        """The periods of the rows, and which of them each row is in."""
+    def split(self, block: Block) -> tuple[list[Period], NDArray[Any]]:
+        """Return the periods of the rows, and the position of each row's period."""
         assert block.period is not None
         numbers = _whole_numbers(block.period)
         if numbers is not None:
@@ -216,15 +217,28 @@ class Values:
         return [_plain(values[k]) for k in used.tolist()], places
 
     def check(self, periods: Sequence[Period]) -> None:
-        """Refuse periods of a file that are none."""
-        check_hashes(periods)
+        """Raise if a period has no value."""
         expect(not any(map(is_missing, periods)), "a period has no value.")
 
-    def ordered(self, periods: Sequence[Period]) -> list[Period]:
-        return list(sort_values(periods))
+    def window(self, periods: Sequence[Period], since: Any, until: Any) -> tuple[int, int]:
+        """Return the positions of the first period of a window, and of the one after its last."""
+        for period in (since, until):
+            if period is not None and period not in periods:
+                shown = ", ".join(map(repr, periods[:8])) + (", ..." if len(periods) > 8 else "")
+                raise ValueError(f"{period!r} is no period of the timeline; they are {shown}.")
+        first = 0 if since is None else periods.index(since)
+        stop = len(periods) if until is None else periods.index(until) + 1
+        if first >= stop:
+            raise ValueError(f"no period lies from {since!r} to {until!r}.")
+        return first, stop
+
+    def ages(self, periods: Sequence[Period], half_life: Any) -> NDArray[np.float64]:
+        """Return by how many half-lives each period comes before the last one."""
+        check_half_life(half_life, "periods")
+        return np.arange(len(periods))[::-1] / float(half_life)
 
 
-AnyPeriods: TypeAlias = Calendar | Rows | Values
+AnyPeriods: TypeAlias = Calendar | Values
 
 
 def _whole_numbers(column: Any) -> NDArray[np.int64] | None:
@@ -288,19 +302,20 @@ def _refuse_gaps(n: int, name: Any) -> None:
         )
 
 
+def check_half_life(half_life: Any, unit: str) -> None:
+    """Raise if a half-life is not a number above 0."""
+    number = isinstance(half_life, (int, float, np.number)) and not isinstance(half_life, bool)
+    if not number or not 0 < half_life < np.inf:
+        raise ValueError(f"half_life must be a number of {unit} above 0; got {half_life!r}.")
+
+
 def read_periods(by: Any, time: Any) -> AnyPeriods:
-    """What the parameters ``by`` and ``time`` of a timeline mean."""
-    if isinstance(by, bool) or not isinstance(by, (str, int, np.integer)):
-        raise ValueError(
-            f"by must be one of {', '.join(map(repr, UNITS))}, a number of rows, or the name of a "
-            f"column; got {by!r}."
-        )
+    """Return the periods that the parameters ``by`` and ``time`` of a timeline mean."""
     if not isinstance(by, str):
-        if not 1 <= by < MOST_ROWS:
-            raise ValueError(f"by must be at least 1 row for each period; got {by}.")
-        if time is not None:
-            raise ValueError("time is for periods of a calendar; by is a number of rows.")
-        return Rows(int(by))
+        raise ValueError(
+            f"by must be one of {', '.join(map(repr, UNITS))}, or the name of a column, such as "
+            f"that of the numbers of batches; got {by!r}."
+        )
     if by in UNITS:
         if time is None:
             raise ValueError(

@@ -1,64 +1,71 @@
-"""Models of any stretch of time, from one summary for each period."""
+"""Counts of rows by period, and models of any window of periods."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
 
-from unnaive.common.wording import counted
+from unnaive.common.checks import expect
 from unnaive.counts import Summary
-from unnaive.counts.summary import merge_summaries
-from unnaive.living.contents import PeriodFacts, contents
-from unnaive.living.file import Added, TimelineFile, pack_estimator, unpack_estimator
+from unnaive.counts.periods import PeriodCounts, count_periods
+from unnaive.estimator.about import About
+from unnaive.estimator.registry import register
 from unnaive.living.periods import (
-    MOST_DAYS,
     UNITS,
+    AnyPeriods,
     Calendar,
     Period,
-    Rows,
     coarser,
     nested,
     read_periods,
-    span_of,
-    unit_of,
 )
-from unnaive.living.reading import check_estimator, check_sums, count_periods
-from unnaive.living.sums import WindowSums, join_schemas, refuse_others
-from unnaive.living.windows import fading_weights, window
 from unnaive.models import NaiveBayesClassifier
-from unnaive.table import Schema
+from unnaive.models.merge import learns_from_sums
+from unnaive.table import Block, Schema, Source, scan_of
+from unnaive.table.passes import COUNTING
+from unnaive.table.reading import as_frame
+from unnaive.table.source import MemorySource
+
+__all__ = ["Timeline"]
 
 
-class Timeline:
-    """One summary of the rows of each period, and the model of any window of them.
+@register()
+class Timeline(BaseEstimator):  # type: ignore[misc]
+    """Counts of rows by period and class, and the model of any window of periods.
 
-    Rows are read once. What is kept of a period are its sums, from which the model of a window is
-    made without touching rows again: byte for byte the one fitted on the window's rows.
+    Rows are read once. The model of a window is made of the counts of its periods, without reading
+    rows again; it is the one that a fit on the rows of the window gives. All periods share one
+    grid: a numeric column with more than ``grid_limit`` distinct values over all periods is counted
+    in cells of that grid, also where a window has fewer.
 
     Parameters
     ----------
-    by : {"hour", "day", "week", "month", "quarter", "year"}, int or str, default="month"
-        Periods of a calendar, of so many rows each in the order in which they come, or the values
-        of the column named.
-    estimator : estimator or None, default=None
-        What to make of a window: a `NaiveBayesClassifier` (also if None) or `Discretizer` with its
-        parameters.
+    by : {"hour", "day", "week", "month", "quarter", "year"} or str, default="month"
+        Periods of a calendar, or the name of a column whose values are the periods, such as the
+        numbers of batches of rows.
     time : str or int or None, default=None
         The column of dates or times, for periods of a calendar: dates, times, or text such as
         2024-03-05. It is no feature. Times with a zone are taken in UTC.
-    path : path or None, default=None
-        A file that is made with the first rows, and to which every append adds one record: whole,
-        or not at all. `Timeline.open` goes on with it.
+    estimator : estimator or None, default=None
+        The model of a window: a `NaiveBayesClassifier` (also if None) or `Discretizer` with its
+        parameters.
 
     Attributes
     ----------
+    counts_ : PeriodCounts
+        Counts by period and class.
     periods_ : list
         The periods that have rows, in order. Periods of calendars are text: ``"2024"``,
         ``"2024-Q1"``, ``"2024-03"``, ``"2024-W10"``, ``"2024-03-05"``, ``"2024-03-05T14"``.
+    schema_ : Schema
+        The columns that are counted.
 
     Examples
     --------
@@ -75,83 +82,36 @@ class Timeline:
     ['rain', 'dry', 'rain', 'dry']
     """
 
-    def __init__(
-        self,
-        by: str | int = "month",
-        estimator: Any = None,
-        *,
-        time: Any = None,
-        path: str | os.PathLike[str] | None = None,
-    ) -> None:
-        self.by, self.time = by, time
-        self.estimator = NaiveBayesClassifier() if estimator is None else clone(estimator)
-        self._periods = read_periods(by, time)
-        check_estimator(self.estimator)
-        self._file = None if path is None else TimelineFile(os.path.expanduser(os.fspath(path)))
-        if self._file is not None and os.path.exists(self._file.path):
-            raise FileExistsError(
-                f"{self._file.path!r} is there already; Timeline.open goes on with it."
-            )
-        self._clear()
+    counts_: PeriodCounts
+    _about = About()
+    _optional_attributes: frozenset[str] = frozenset()
 
-    def _clear(self) -> None:
-        self._sums: dict[Period, Summary] = {}
-        self.periods_: list[Period] = []
-        self._n_read = 0
-        self._schema: Schema | None = None
-        self._windows = WindowSums(lambda k: self._sums[self.periods_[k]])
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a timeline from its file; later appends go to that file.
-
-        Parameters
-        ----------
-        path : path
-            What `Timeline` or `save` has written. A record at the end that a process left
-            unfinished is left out.
-
-        Returns
-        -------
-        Timeline
-        """
-        file = TimelineFile(os.path.expanduser(os.fspath(path)))
-        about, added = file.read()
-        try:
-            timeline = cls(about["by"], unpack_estimator(about["estimator"]), time=about["time"])
-            timeline._file = file
-            for _, parts in added:
-                timeline._periods.check([period for period, _ in parts])
-                check_sums(timeline.estimator, [summary for _, summary in parts])
-            timeline._take(added)
-        except (ValueError, TypeError) as error:
-            raise file.damaged(error) from error
-        return timeline
+    def __init__(self, by: str = "month", *, time: Any = None, estimator: Any = None) -> None:
+        self.by = by
+        self.time = time
+        self.estimator = estimator
 
     # Learning -----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Begin anew with these rows.
+        """Count rows by period and class.
 
         Parameters
         ----------
-        X : table, path or `scan`
+        X : {array-like, dataframe}, path or `scan`
             Rows with the column of periods among their columns; as in the estimator's fit.
         y, sample_weight :
             As in the estimator's fit.
 
         Returns
         -------
-        self
+        self : object
+            Fitted timeline.
         """
-        added = self._count(X, y, sample_weight, 0, None)
-        if self._file is not None:
-            self._file.write(self._about(), [added])
-        self._clear()
-        self._take([added])
+        self.counts_ = self._count(X, y, sample_weight, None)
         return self
 
-    def append(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows, each to its own period, however late they come.
 
         Parameters
@@ -161,84 +121,81 @@ class Timeline:
 
         Returns
         -------
-        self
+        self : object
+            Fitted timeline.
         """
-        if self._schema is None:
+        if not hasattr(self, "counts_"):
             return self.fit(X, y, sample_weight)
-        self._catch_up()
-        added = self._count(X, y, sample_weight, self._n_read, self._schema)
-        known = next(iter(self._sums.values()))
-        refuse_others(self._schema, known, [summary for _, summary in added[1]])
-        if self._file is not None:
-            self._take(self._file.append(added, alone=isinstance(self._periods, Rows)))
-        self._take([added])
+        self.counts_ = self.counts_ + self._count(X, y, sample_weight, self.schema_)
         return self
 
-    def _catch_up(self) -> None:
-        """Take what other processes have appended to the file."""
-        if self._file is not None and self._sums:
-            self._take(self._file.news())
+    def _count(self, X: Any, y: Any, sample_weight: Any, fitted: Schema | None) -> PeriodCounts:
+        self._check_parameters()
+        estimator, periods = self._estimator, self._periods
+        source = _open(estimator, periods.column, (X, y, sample_weight), fitted)
+        self._about = About(estimator._about.target or self._about.target)
+        n_jobs = estimator.n_jobs if isinstance(source, MemorySource) else 1
+        count = partial(_count_block, clone(estimator), periods, n_jobs)
+        return source.reduce(count, PeriodCounts.__add__, COUNTING)
 
-    def _count(
-        self, X: Any, y: Any, sample_weight: Any, first: int, fitted: Schema | None
-    ) -> Added:
-        check_estimator(self.estimator)
-        rows = (X, y, sample_weight)
-        found, n_rows = count_periods(self.estimator, self._periods, first, rows, fitted)
-        merged: dict[Period, Summary] = {}
-        calendar = isinstance(self._periods, Calendar)
-        for period, summary in found.items():
-            place = self._place(period) if calendar else period
-            merged[place] = merged[place] + summary if place in merged else summary
-        return n_rows, [(period, merged[period]) for period in self._periods.ordered([*merged])]
+    def _check_parameters(self) -> None:
+        read_periods(self.by, self.time)
+        estimator = self._estimator
+        if not learns_from_sums(estimator):
+            raise TypeError(
+                f"a timeline keeps counts, and {type(estimator).__name__} needs more than counts; "
+                "NaiveBayesClassifier and Discretizer do not."
+            )
+        if getattr(estimator, "calibration", "none") != "none":
+            raise ValueError(
+                "calibration='slope' reads rows again, which a timeline does not keep; leave it "
+                "out, and call calibrate of a window's model."
+            )
+        estimator._check_parameters()
+        estimator._check_reading()
 
-    def _place(self, period: Period) -> Period:
-        """The period itself, or the larger one into which it was merged."""
-        assert isinstance(self._periods, Calendar)
-        if period in self._sums:
-            return period
-        larger = {unit_of(known) for known in self.periods_}
-        for unit in UNITS:
-            if unit in larger and nested(self._periods.unit, unit):
-                name = coarser(period, unit)
-                if name in self._sums:
-                    return name
-        return period
+    def _check_learned(self) -> None:
+        """Raise if what a file holds cannot have been learned."""
+        counts = self.counts_
+        self._periods.check(counts.periods)
+        needed = self._estimator._wanted(counts.schema)
+        there = replace(counts.wanted, moments=frozenset(counts.moments.columns))
+        expect(needed | there == there, "the counts are not those that the estimator needs.")
 
-    def _take(self, added: Sequence[Added]) -> None:
-        """Add sums to those of their periods."""
-        for n_rows, parts in added:
-            self._n_read += n_rows
-            new = [period for period, _ in parts if period not in self._sums]
-            for period, summary in parts:
-                known = self._sums.get(period)
-                self._sums[period] = summary if known is None else known + summary
-            self._schema = join_schemas(self._schema, [s for _, s in parts])
-            before = self.periods_
-            if new:
-                self.periods_ = self._periods.ordered([*before, *new])
-            if self.periods_[: len(before)] != before:
-                self._windows.clear()
-                continue
-            changed = {period for period, _ in parts}
-            self._windows.clear(k for k, period in enumerate(self.periods_) if period in changed)
+    @property
+    def _estimator(self) -> Any:
+        return NaiveBayesClassifier() if self.estimator is None else clone(self.estimator)
+
+    @property
+    def _periods(self) -> AnyPeriods:
+        return read_periods(self.by, self.time)
 
     # Asking -------------------------------------------------------------------------------------
 
+    @property
+    def schema_(self) -> Schema:
+        """The columns that are counted."""
+        return self.counts_.schema
+
+    @property
+    def periods_(self) -> list[Period]:
+        """The periods that have rows, in order."""
+        return list(self.counts_.periods)
+
     def __len__(self) -> int:
-        return len(self.periods_)
+        return len(self.counts_.periods)
 
     def __iter__(self) -> Iterator[Period]:
-        return iter(self.periods_)
+        return iter(self.counts_.periods)
 
     def __getitem__(self, period: Period) -> Summary:
-        """The sums of one period."""
-        if period not in self._sums:
+        """Return the summary of one period."""
+        if period not in self.counts_.periods:
             raise KeyError(f"no row is of the period {period!r}.")
-        return self._sums[period]
+        return self._sum(*2 * (self.counts_.periods.index(period),))
 
     def model(self, since: Any = None, until: Any = None, half_life: Any = None) -> Any:
-        """The model of a window, or of all periods, without reading a row again.
+        """Return the model of a window, or of all periods, without reading rows again.
 
         Parameters
         ----------
@@ -254,12 +211,14 @@ class Timeline:
         Returns
         -------
         estimator
-            Fitted; byte for byte the one fitted on the rows of the window.
+            Fitted, as by a fit on the rows of the window.
         """
-        return clone(self.estimator)._learn(self.summary(since, until, half_life))
+        model = self._estimator._learn(self.summary(since, until, half_life))
+        model._about = About(self._about.target)
+        return model
 
     def summary(self, since: Any = None, until: Any = None, half_life: Any = None) -> Summary:
-        """The sums of a window, as `model` makes models of them.
+        """Return the summary of a window, of which `model` makes models.
 
         Parameters
         ----------
@@ -270,40 +229,21 @@ class Timeline:
         -------
         Summary
         """
-        start, stop = self._places(since, until)
+        start, stop = self._window(since, until)
         if half_life is None:
-            return self._windows.window(start, stop)
-        periods = self.periods_[start:stop]
-        calendar = isinstance(self._periods, Calendar)
-        weights = fading_weights(periods, half_life, calendar=calendar)
-        return merge_summaries(
-            [self._sums[p].scaled(w) for p, w in zip(periods, weights, strict=True) if w > 0]
-        )
+            return self._sum(start, stop - 1)
+        weight = np.zeros(len(self))
+        weight[start:stop] = 0.5 ** self._periods.ages(self.periods_[start:stop], half_life)
+        return self.counts_.summary(weight)
 
-    def _places(self, since: Any, until: Any) -> tuple[int, int]:
-        """Place of the first period of a window, and of the one after its last."""
-        if not self.periods_:
-            raise ValueError("the timeline has no rows yet; call fit or append.")
-        calendar = isinstance(self._periods, Calendar)
-        return window(self.periods_, since, until, calendar=calendar)
+    def _window(self, since: Any, until: Any) -> tuple[int, int]:
+        check_is_fitted(self)
+        return self._periods.window(self.periods_, since, until)
 
-    def facts(self) -> PeriodFacts:
-        """How much each period holds.
-
-        Returns
-        -------
-        PeriodFacts
-            With `to_frame`; ``bytes`` is memory, files are smaller.
-        """
-        return contents(self.periods_, [self._sums[period] for period in self.periods_])
-
-    def __repr__(self) -> str:
-        words = counted(len(self.periods_), "period")
-        if self.periods_:
-            words += f" from {self.periods_[0]} to {self.periods_[-1]}"
-        return f"Timeline by {self.by!r}: {words}"
-
-    # Keeping ------------------------------------------------------------------------------------
+    def _sum(self, first: int, last: int) -> Summary:
+        weight = np.zeros(len(self))
+        weight[first : last + 1] = 1.0
+        return self.counts_.summary(weight)
 
     def coarsen(self, by: str) -> Self:
         """Merge periods of a calendar into larger ones.
@@ -315,78 +255,64 @@ class Timeline:
 
         Returns
         -------
-        self
+        self : object
+            The timeline, with the parameter ``by`` changed.
         """
-        unit = self._larger(by)
-        self.by, self._periods = unit, Calendar(unit, self.time)
-        return self._merge_periods(unit, lambda _period: True)
-
-    def compact(self, keep_days: float, by: str) -> Self:
-        """Merge periods that ended long ago into larger ones, and write the file anew.
-
-        Parameters
-        ----------
-        keep_days : float
-            Periods that ended more than so many days before the end of the last one are merged.
-            A larger period is made only where all of it ended so long ago.
-        by : {"day", "week", "month", "quarter", "year"}
-            The unit they are merged into.
-
-        Returns
-        -------
-        self
-        """
-        unit = self._larger(by)
-        if not 0 <= keep_days < MOST_DAYS:
-            raise ValueError(f"keep_days must be a number of days, 0 or more; got {keep_days!r}.")
-        if not self.periods_:
-            return self
-        newest = max(span_of(period).end for period in self.periods_)
-        until = newest - np.timedelta64(round(keep_days * 86_400_000_000), "us")
-        return self._merge_periods(unit, lambda period: bool(span_of(period).end <= until))
-
-    def _larger(self, by: str) -> str:
-        if not isinstance(self._periods, Calendar):
+        periods = self._periods
+        if not isinstance(periods, Calendar):
             raise ValueError(f"periods by {self.by!r} are not those of a calendar, to be merged.")
-        if not nested(self._periods.unit, by):
-            allowed = [unit for unit in UNITS if nested(self._periods.unit, unit)]
+        allowed = [unit for unit in UNITS if nested(periods.unit, unit)]
+        if by not in allowed:
             choices = ", ".join(map(repr, allowed)) or "none"
             raise ValueError(
-                f"by must be a unit in which a {self._periods.unit} lies ({choices}); got {by!r}."
+                f"by must be a unit in which a {periods.unit} lies ({choices}); got {by!r}."
             )
-        return by
-
-    def _merge_periods(self, unit: str, old: Callable[[str], bool]) -> Self:
-        self._catch_up()
-        groups: dict[Period, list[Summary]] = {}
-        for period in self.periods_:
-            finer = unit_of(period)
-            fits = finer is not None and nested(finer, unit)
-            larger = coarser(period, unit) if fits else period
-            name = larger if fits and old(larger) else period
-            groups.setdefault(name, []).append(self._sums[period])
-        merged = [(name, merge_summaries(parts)) for name, parts in groups.items()]
-        if self._file is not None:
-            self._file.write(self._about(), [(self._n_read, merged)])
-        n_read = self._n_read
-        self._clear()
-        self._take([(n_read, merged)])
+        self.counts_ = self.counts_.rename([coarser(period, by) for period in self.periods_])
+        self.by = by
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the timeline to a file, in one step; `Timeline.open` reads it.
 
-        Parameters
-        ----------
-        path : path
-            It is replaced. Later appends go where they went before.
-        """
-        file = TimelineFile(os.path.expanduser(os.fspath(path)))
-        own = self._file
-        if own is not None and os.path.exists(file.path) and os.path.samefile(file.path, own.path):
-            file = own  # appends would take it for another's
-        parts = [(period, self._sums[period]) for period in self.periods_]
-        file.write(self._about(), [(self._n_read, parts)])
+def _count_block(
+    estimator: Any, periods: AnyPeriods, n_jobs: int | None, block: Block
+) -> PeriodCounts:
+    """Return the counts of a block; plain function, which may be sent to workers."""
+    names, places = periods.split(block)
+    wanted = estimator._wanted(block.schema)
+    return count_periods(block, names, places, wanted, estimator.grid_limit, n_jobs)
 
-    def _about(self) -> dict[str, Any]:
-        return {"by": self.by, "time": self.time, "estimator": pack_estimator(self.estimator)}
+
+def _open(estimator: Any, column: Any, rows: tuple[Any, Any, Any], fitted: Schema | None) -> Source:
+    X, y, sample_weight = rows
+    scan = scan_of(X, y, sample_weight)
+    source: Source
+    if scan is not None:
+        if not isinstance(column, str):
+            raise ValueError(f"the column of periods must be given by its name; got {column!r}.")
+        source = estimator._open_to_learn(replace(scan, period=column), None, None, fitted)
+        return source
+    features, beside = _split_column(X, column)
+    source = estimator._open_to_learn(features, y, sample_weight, fitted)
+    assert isinstance(source, MemorySource)
+    block = source.block
+    block.period = beside if len(block.row_ids) == len(beside) else beside[block.row_ids]
+    return source
+
+
+def _split_column(X: Any, column: Any) -> tuple[Any, Any]:
+    """Return a table without one column, and that column."""
+    frame = as_frame(X)
+    if frame is not None:
+        if column not in frame.columns:
+            raise ValueError(
+                f"there is no column {column!r} that says when rows were; the columns are "
+                f"{', '.join(map(repr, frame.columns[:8]))}."
+            )
+        if frame.implementation.is_pandas():  # whose drop copies all other columns
+            features = frame.to_native().copy(deep=False)
+            del features[column]
+            return features, frame[column]
+        return frame.drop(column).to_native(), frame[column]
+    array: NDArray[Any] = np.asarray(X)
+    if array.ndim != 2 or isinstance(column, str) or not -array.shape[1] <= column < array.shape[1]:
+        raise ValueError(f"X has no column {column!r} that says when rows were.")
+    return np.delete(array, column, axis=1), np.ascontiguousarray(array[:, column])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
 from unnaive.bayes.scoring import PairTerm
 from unnaive.counts import CountTable, Moments, Summary, Wanted
+from unnaive.counts.periods import PeriodCounts
 from unnaive.density import Densities, Scale
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.pack.objects import Objects
@@ -21,6 +22,7 @@ LEARNED = (
     Moments,
     Wanted,
     Summary,
+    PeriodCounts,
     Scale,
     Densities,
     TableTerm,

@@ -183,10 +183,9 @@ class Models(Objects):
             raise PackError(f"{where} is {node[NAME]!r:.40}, not an estimator that is known here.")
         model = cls(**self._unpack_parameters(node, cls, where))
         checked(model._check_parameters, where)
-        if model.n_jobs is not None and (
-            type(model.n_jobs) is not int or not 0 < abs(model.n_jobs) <= MOST_JOBS
-        ):
-            raise PackError(f"{where}.n_jobs is {model.n_jobs!r:.40}.")
+        n_jobs = getattr(model, "n_jobs", None)
+        if n_jobs is not None and (type(n_jobs) is not int or not 0 < abs(n_jobs) <= MOST_JOBS):
+            raise PackError(f"{where}.n_jobs is {n_jobs!r:.40}.")
         if node["output"] not in OUTPUTS:
             raise PackError(f"{where} gives {node['output']!r:.40}.")
         if node["output"] != "default" and hasattr(model, "set_output"):
