@@ -97,7 +97,11 @@ def test_explanations_join_to_the_plain_reading(seed):
 def test_statements_compute_the_plain_reading(seed):
     model = model_of(seed)
     rows = ROWS.head(8).assign(key=range(8))  # noqa: F841
-    statement = unnaive.to_sql(model, "rows", keep="key")
+    try:
+        statement = unnaive.to_sql(model, "rows", keep="key")
+    except TypeError as error:
+        assert "fit an NBTreeClassifier" in str(error)  # noqa: PT017
+        return
     found = duckdb.sql(statement).df().sort_values("key")
     columns = [f"probability_{label}" for label in model.classes_]
     np.testing.assert_allclose(found[columns], plain(model, ROWS.head(8)), atol=1e-9)

@@ -26,7 +26,7 @@ from unnaive.cli.running import run
 from unnaive.datasets import make_loans
 from unnaive.estimator import registry
 from unnaive.estimator.registry import family
-from unnaive.store.sql.dialects import DIALECTS
+from unnaive.store.sql.builder import DIALECTS
 
 LOANS, TARGET = "loans.csv", "outcome"
 

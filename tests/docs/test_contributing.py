@@ -20,7 +20,7 @@ import pytest
 import unnaive
 from helpers import assert_same_model, mixed_table
 from unnaive import NaiveBayesClassifier
-from unnaive.store.sql.dialects import DIALECTS, DuckDB, cast
+from unnaive.store.sql.builder import DIALECTS, DuckDB, cast
 from unnaive.table import arrow
 
 ROOT = Path(__file__).parents[2]

@@ -23,7 +23,6 @@ from unnaive import (
     BoostedNaiveBayesClassifier,
     C45Classifier,
     ClassDecompositionClassifier,
-    FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
     NaiveBayesClassifier,
     NBTreeClassifier,
@@ -42,15 +41,6 @@ MODELS = {
     "nbtree": NBTreeClassifier(random_state=0),
     "nbtree, every split": NBTreeClassifier(
         alpha=0.0, missing="value", significance=None, random_state=0
-    ),
-    "flexible": FlexibleNBTreeClassifier(
-        select="utility",
-        bandwidth="silverman",
-        missing="value",
-        significance=None,
-        min_error_reduction=0.0,
-        max_depth=1,
-        random_state=0,
     ),
     "c45": C45Classifier(),
     "c45, raw shares": C45Classifier(alpha=0.0, min_rows=10, prune=False),
@@ -171,5 +161,4 @@ def test_the_trees_of_these_tests_have_branches(fitted):
     }
     assert sizes["c45, raw shares"] > 50
     assert sizes["nbtree, every split"] > 3
-    assert sizes["flexible"] > 1
     assert set(fitted("mdl")[2]) == set(CLASSES)

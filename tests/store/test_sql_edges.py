@@ -106,7 +106,6 @@ def test_text_stays_text_in_every_dialect(dialect, name, value):
     [
         NaiveBayesClassifier(numeric={"income": "kernel", "ratio": "gaussian"}),
         NBTreeClassifier(random_state=0),
-        FlexibleNBTreeClassifier(max_depth=1, random_state=0),
         C45Classifier(),
         BaggedNaiveBayesClassifier(voting="hard", random_state=0),
         HierarchicalMixtureClassifier(random_state=0),
@@ -126,12 +125,9 @@ def test_statements_for_the_cloud_can_be_parsed(model, dialect):
     ]
 
 
-def test_text_and_numbers_are_never_taken_for_each_other():
+def test_sqlite_never_takes_text_and_numbers_for_each_other():
     words = pd.DataFrame({"c": ["1", "2", None] * 4})
     model = NaiveBayesClassifier().fit(words, [0, 1, 0] * 4)
-    table = pa.table({"c": pa.array([1, 2, None])})
-    with pytest.raises(duckdb.Error, match="column 'c' held text"):
-        on_duckdb(to_sql(model, "given"), given=table)
     prior = model.predict_proba(pd.DataFrame({"c": ["unseen"]}))[0]
     connection = load_sqlite("given", {"c": [1, 2]})
     rows = sqlite_rows(connection, to_sql(model, "given", "sqlite", prediction=None))
@@ -141,19 +137,12 @@ def test_text_and_numbers_are_never_taken_for_each_other():
         NaiveBayesClassifier().fit(numbers, [0, 0, 1, 1] * 8),
         NaiveBayesClassifier(categorical_features=["c"]).fit(numbers, [0, 0, 1, 1] * 8),
     ):
-        with pytest.raises(duckdb.Error, match="column 'c' held numbers"):
+        with pytest.raises(duckdb.Error):  # its own
             on_duckdb(to_sql(model, "given"), given=pa.table({"c": ["1", "2"]}))
         neutral = model.predict_proba(pd.DataFrame({"c": [np.nan]}))
         statement = to_sql(model, "given", "sqlite", prediction=None)
         rows = sqlite_rows(load_sqlite("given", {"c": ["1", "4"]}), statement)
         assert np.abs(rows - neutral).max() < 1e-9
-
-
-def test_text_and_numbers_are_never_taken_for_each_other_on_spark(spark):
-    model = NaiveBayesClassifier().fit(pd.DataFrame({"c": ["1", "2"] * 4}), [0, 1] * 4)
-    spark.createDataFrame(pa.table({"c": [1, 2]})).createOrReplaceTempView("numbers")
-    with pytest.raises(Exception, match="column 'c' held text"):
-        spark.sql(to_sql(model, "numbers", "spark")).collect()
 
 
 def test_columns_that_are_all_missing_are_missing_whatever_their_type():
@@ -242,21 +231,6 @@ def test_a_chain_of_many_levels_is_folded_in_parts():
     assert np.abs(rows - expected).max() < 1e-9
 
 
-def test_a_tolerance_shortens_tables_and_is_kept():
-    X, y = mixed_table(2000)
-    X = X[["age", "income", "ratio"]]
-    model = NaiveBayesClassifier(numeric="kernel").fit(X, y)
-    expected = model.predict_proba(X)
-    table = pa.Table.from_pandas(X).append_column("id", pa.array(range(len(X))))
-    sizes = []
-    for tolerance in (0.0, 0.02, 0.2):
-        statement = to_sql(model, "given", keep="id", prediction=None, tolerance=tolerance)
-        rows = np.array(sorted(on_duckdb(statement, given=table)))
-        assert np.abs(rows[:, 1:] - expected).max() <= max(tolerance, 1e-9)
-        sizes.append(len(statement))
-    assert sizes[2] < sizes[1] < sizes[0]
-
-
 def test_one_class_one_row_and_empty_columns():
     X = pd.DataFrame({"a": [1.0, 2.0], "b": [None, None], "c": [np.nan, np.nan]})
     model = NaiveBayesClassifier().fit(X, ["x", "x"])
@@ -331,7 +305,6 @@ def test_wishes_that_cannot_be_met_name_themselves():
         ({"keep": "prediction"}, "two output columns would be called 'prediction'"),
         ({"keep": [1]}, "keep must hold names"),
         ({"prediction": ""}, "needs a name"),
-        ({"tolerance": -1}, "tolerance must be a number"),
         ({"dialect": "postgresql", "prediction": "x" * 64}, "has 64 bytes"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -353,6 +326,8 @@ def test_models_without_a_statement_are_refused_by_name():
     model = ClassDecompositionClassifier(GaussianNB(), random_state=0).fit(X, y)
     with pytest.raises(TypeError, match="ClassDecompositionClassifier around GaussianNB"):
         to_sql(model, "t")
+    with pytest.raises(TypeError, match="fit an NBTreeClassifier"):
+        to_sql(FlexibleNBTreeClassifier(random_state=0).fit(X, y), "t", columns=["a", "b"])
     for unfitted in (NaiveBayesClassifier(), ClassDecompositionClassifier()):
         with pytest.raises(NotFittedError):
             to_sql(unfitted, "t")

@@ -16,7 +16,6 @@ def to_sql(
     names: Sequence[str] | None = None,
     prediction: str | None = "prediction",
     decision: str | None = "decision",
-    tolerance: float = 0.0,
     pretty: bool = True,
 ) -> str:
     """A fitted model as one SQL statement that computes the probability of every class.
@@ -48,8 +47,6 @@ default="duckdb"
     decision : str or None, default="decision"
         Name of the column with the class that ``with_decision`` asks for, as ``predict`` answers;
         None leaves it out. A model without a decision has no such column.
-    tolerance : float, default=0.0
-        Allowed error of a probability, which makes tables of kernel densities shorter.
     pretty : bool, default=True
         Whether to break the statement into lines.
 
@@ -60,8 +57,9 @@ default="duckdb"
     Raises
     ------
     TypeError
-        If the model has no statement, for instance a scikit-learn classifier inside
-        `ClassDecompositionClassifier`.
+        If the model has no statement: a scikit-learn classifier inside
+        `ClassDecompositionClassifier`, or a tree with kernel densities, as
+        `FlexibleNBTreeClassifier` makes.
 
     Notes
     -----
@@ -88,10 +86,23 @@ default="duckdb"
         import sqlglot  # noqa: F401
     except ImportError:
         raise ImportError("to_sql needs the package sqlglot: pip install 'unnaive[sql]'.") from None
-    from unnaive.store.sql.export import SqlOptions, export
+    from unnaive.answer import Scorecard
+    from unnaive.store.sql import nodes
+    from unnaive.store.sql.builder import Statement, find_dialect
+    from unnaive.store.sql.columns import Columns, column_names, table_parts, text_list
 
-    options = SqlOptions(keep, columns, names, prediction, decision, tolerance, pretty)
-    return export(model, table, dialect, options)
+    card = isinstance(model, Scorecard)
+    answer = model.model.answer_ if card else nodes.sql_answer(model)
+    statement = Statement(find_dialect(dialect), table_parts(table))
+    source = Columns(statement, answer.schema, column_names(answer.schema, columns))
+    kept = text_list("keep", keep)
+    if card:
+        select = nodes.write_scorecard(model, source, kept, names)
+    else:
+        select = nodes.write_answer(answer, source, kept, names, prediction, decision)
+    edits = () if card else answer.edits
+    corrected = "".join(f"-- {edit}\n" for edit in edits)  # each on one line
+    return corrected + select.sql(dialect=statement.dialect.name, pretty=pretty, copy=False)
 
 
 __all__ = ["to_sql"]

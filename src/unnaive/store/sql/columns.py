@@ -9,8 +9,18 @@ from sqlglot import exp
 
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, Categories
-from unnaive.store.sql.dialects import Dialect, case, is_null, op, ref, text, whole
-from unnaive.store.sql.statement import MOST_BRANCHES, Statement, Step
+from unnaive.store.sql.builder import (
+    MOST_BRANCHES,
+    Dialect,
+    Statement,
+    Step,
+    case,
+    is_null,
+    op,
+    ref,
+    text,
+    whole,
+)
 from unnaive.table import Column, Schema
 from unnaive.table.codes import as_objects
 from unnaive.table.columns import as_categories, read_numeric
@@ -42,6 +52,55 @@ def column_names(schema: Schema, given: Any) -> list[str]:
     else:
         names = schema.names
     return [check_text(str(name), f"the name of column {name!r}") for name in names]
+
+
+def table_parts(table: Any) -> list[str]:
+    """Return the parts of the name of a table."""
+    parts = [table] if isinstance(table, str) else list(table)
+    if not 1 <= len(parts) <= 3 or not all(isinstance(p, str) and p for p in parts):
+        raise ValueError(
+            "table must be a name, or up to three names such as ('schema', 'table'); "
+            f"got {table!r}."
+        )
+    return [check_text(part, "table") for part in parts]
+
+
+def text_list(parameter: str, given: Any) -> list[str]:
+    """Return one name or several as a list."""
+    names = [given] if isinstance(given, str) else list(given)
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{parameter} must hold names of columns; got {given!r}.")
+    return [check_text(name, parameter) for name in names]
+
+
+def output_names(
+    classes: Any, names: Any, others: Sequence[str | None], dialect: Dialect
+) -> list[str]:
+    """Return the names of the columns of classes, none of which is that of another column."""
+    if names is None:
+        names = [f"probability_{label}" for label in classes]
+    else:
+        names = text_list("names", names)
+        if len(names) != len(classes):
+            raise ValueError(f"names has {len(names)} names, but there are {len(classes)} classes.")
+    seen: set[str] = set()
+    for name in [*names, *(other for other in others if other is not None)]:
+        check_text(name, f"the output column {name!r}")
+        size = len(name.encode())
+        if dialect.longest_name is not None and size > dialect.longest_name:
+            raise ValueError(
+                f"the output column {name!r} has {size} bytes, and names in {dialect.word} have at "
+                f"most {dialect.longest_name}; choose shorter ones with names=[...]."
+            )
+        if not name or name.lower() in seen:  # most engines do not tell upper from lower case
+            raise ValueError(
+                f"two output columns would be called {name!r}; choose others with names=[...], "
+                "keep=, prediction= or decision=."
+                if name
+                else "an output column needs a name; got ''."
+            )
+        seen.add(name.lower())
+    return names
 
 
 def check_text(value: str, what: str) -> str:

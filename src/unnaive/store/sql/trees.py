@@ -1,21 +1,32 @@
-"""Trees in SQL: the node where a row stops, its naive Bayes or its class shares."""
+"""Trees in SQL: the node where a row stops, its naive Bayes or its class shares; forests."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from unnaive.answer import BayesTree, ClassTree, KernelTree
+from unnaive.answer import BayesTree, ClassForest, ClassTree, KernelTree
+from unnaive.answer.forest_kernels import WORD, Trees
 from unnaive.answer.tree import Tree
 from unnaive.encode import Bins
+from unnaive.store.sql.builder import (
+    MOST_JOINS,
+    Statement,
+    Step,
+    SumBuilder,
+    add_up,
+    case,
+    is_null,
+    op,
+    ref,
+    whole,
+)
 from unnaive.store.sql.columns import Columns
-from unnaive.store.sql.dialects import case, is_null, op, ref, whole
-from unnaive.store.sql.scores import Adder, Thinning, between, inside, place_of
-from unnaive.store.sql.statement import Statement, Step, add_up
 
 Value = exp.Expr | None  # None for zero
 Below = Sequence[Value]  # the values of a node's children
@@ -23,14 +34,14 @@ MOST_LEVELS = 1000  # of a tree: engines plan longer chains of steps for minutes
 
 
 class Branches(Protocol):
-    """What `Folder` needs to know of a tree: children come after their parents."""
+    """What `TreeExpression` needs to know of a tree: children come after their parents."""
 
     @property
     def n_nodes(self) -> int: ...
     def children(self, node: int) -> list[int]: ...
 
 
-class Folder:
+class TreeExpression:
     """Folds trees from the leaves up, in as many steps as their depth needs."""
 
     def __init__(self, statement: Statement, tree: Branches) -> None:
@@ -83,11 +94,12 @@ class Folder:
 
 def _tested(columns: Columns, tree: Tree) -> dict[int, str]:
     """The column of each attribute that nodes test: a value for numbers, a slot for categories."""
-    tested = {}
-    for j in sorted({int(j) for j in tree.attribute if j >= 0}):
-        coder = tree.coders[j]
-        tested[j] = columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
-    return tested
+    return {j: _tested_column(columns, tree, j) for j in np.unique(tree.attribute) if j >= 0}
+
+
+def _tested_column(columns: Columns, tree: Tree | ClassForest, j: int) -> str:
+    coder = tree.coders[j]
+    return columns.value(j) if isinstance(coder, Bins) else columns.slot(j, coder)
 
 
 def _slots_to(tree: Tree, node: int) -> list[NDArray[np.intp]]:
@@ -139,22 +151,23 @@ def route(columns: Columns, tree: Tree, divided: int = 0) -> str:
             ways.append((among(column, _no_value(tree, node)), whole(node + divided)))
         return case(ways, whole(node))
 
-    node = Folder(columns.statement, tree).fold("node", combine)
+    node = TreeExpression(columns.statement, tree).fold("node", combine)
     assert node is not None
     return node
 
 
-def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[str]:
+def score_tree(columns: Columns, tree: BayesTree) -> list[str]:
     """Joint log probabilities by the naive Bayes where a row stops, as columns."""
+    if isinstance(tree, KernelTree):
+        raise TypeError(
+            "a tree with kernel densities cannot be written as SQL; fit an NBTreeClassifier."
+        )
     slots = {j: columns.slot(j, coder) for j, coder in enumerate(tree.coders) if coder is not None}
-    densities = _Densities(columns, tree, thinning) if isinstance(tree, KernelTree) else None
     alone = tree.n_nodes == 1
     node = None if alone else route(columns, tree)
-    if densities is not None:
-        densities.prepare(node)
     double = columns.dialect.double
     first = [double(prior) for prior in tree.log_prior[0]]
-    adder = Adder(columns.statement, first if alone else [double(0.0)] * 0, "scores")
+    adder = SumBuilder(columns.statement, first if alone else [double(0.0)] * 0, "scores")
     if node is not None:
         prior = adder.step.look_up(ref(node), np.arange(tree.n_nodes), tree.log_prior)
         adder.totals = [double(0.0) if log is None else log for log in prior]
@@ -165,90 +178,8 @@ def score_tree(columns: Columns, tree: BayesTree, thinning: Thinning) -> list[st
         if node is not None:
             row = op(ref(node), "*", whole(place.shape[1]))
             key = op(row, "+", ref(slot))
-        evidence = adder.step.look_up(key, np.arange(len(logs)), logs)
-        if densities is not None:
-            evidence = densities.join(adder.step, j, evidence)
-        adder.add(evidence)
+        adder.add(adder.step.look_up(key, np.arange(len(logs)), logs))
     return adder.finish()
-
-
-class _Densities:
-    """The kernel densities of a tree's numbers: which table a row uses depends on its node."""
-
-    def __init__(self, columns: Columns, tree: KernelTree, thinning: Thinning) -> None:
-        self.columns, self.tree, self.thinning = columns, tree, thinning
-        self.numbers = [
-            j for j, scale in enumerate(tree.scales) if scale is not None and tree.last[j].any()
-        ]
-        self.values = {j: columns.value(j) for j in self.numbers}
-        self.places: dict[int, list[str]] = {}
-        self.keys: dict[int, list[str]] = {}
-        self.tables: dict[int, list[NDArray[np.float64]]] = {}
-
-    def prepare(self, node: str | None) -> None:
-        """Places among the nodes of a row's table, one for each number and class."""
-        step = self.columns.statement.step("places")
-        for j in self.numbers:
-            if step.is_full:
-                step = self.columns.statement.step("places")
-            self._prepare(step, node, j)
-
-    def _prepare(self, step: Step, node: str | None, j: int) -> None:
-        tree, dialect = self.tree, self.columns.dialect
-        scale = tree.scales[j]
-        assert scale is not None
-        having = np.flatnonzero(tree.last[j].max(axis=1))
-        parts: list[list[float]] = [[] for _ in having]
-        self.tables[j] = []
-        for c in range(tree.last.shape[2]):
-            tables, filled = [], 0
-            for numbers, n in zip(parts, having, strict=True):
-                table = tree.densities[tree.first[j, n, c] : tree.last[j, n, c]]
-                every, logs = self.thinning(table, len(self.numbers))
-                per_step = tree.per_step[j, n, c]
-                numbers += [
-                    1.0 / scale.half_range * per_step / every,
-                    tree.start[j, n, c] * per_step / every,
-                    float(len(logs) - 1),
-                    float(filled),
-                ]
-                tables.append(logs)
-                filled += len(logs)
-            # The line from one table to the next is never walked: places end at the last node.
-            self.tables[j].append(np.concatenate(tables))
-        key = whole(int(having[0])) if node is None else ref(node)
-        rows = [
-            [whole(int(n)), *(dialect.number(v) for v in numbers)]
-            for n, numbers in zip(having, parts, strict=True)
-        ]
-        given = step.join(key, rows)
-        self.places[j], self.keys[j] = [], []
-        for c in range(tree.last.shape[2]):
-            widen, shift, last, first = given[4 * c : 4 * c + 4]
-            place = place_of(self.columns, self.values[j], scale.low, widen, shift)
-            limited = inside(self.columns, self.values[j], place, last)
-            self.places[j].append(step.define("z", limited))
-            self.keys[j].append(step.define("o", first))
-
-    def join(
-        self, step: Step, j: int, evidence: Sequence[exp.Expr | None]
-    ) -> list[exp.Expr | None]:
-        """The evidence of one attribute, with that of its density where it has one."""
-        if j not in self.places:
-            return list(evidence)
-        dialect = self.columns.dialect
-        out: list[exp.Expr | None] = []
-        for log, z, first, logs in zip(
-            evidence, self.places[j], self.keys[j], self.tables[j], strict=True
-        ):
-            # The sum of both would round up just below a node.
-            key = op(dialect.floor(ref(z)), "+", ref(first))
-            density = between(self.columns, step, z, key, logs)
-            term: exp.Expr = exp.Coalesce(this=density, expressions=[dialect.double(0.0)])
-            if log is not None:
-                term = exp.Paren(this=op(log, "+", term))
-            out.append(term)
-        return out
 
 
 # Classes at the nodes ----------------------------------------------------------------------------
@@ -271,12 +202,12 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     def if_divided(value: exp.Expr) -> exp.Expr:
         return case([(op(ref(node), ">=", whole(n)), value)], double(0.0))
 
-    folder = Folder(statement, tree)
+    tree_expression = TreeExpression(statement, tree)
     common = tree.answer.min(axis=1)
     sums = []
     for answer in [common, *(tree.answer - common[:, None]).T]:
-        sharing = _Sharing(columns, tree, tested, answer)
-        sums.append(folder.fold("d", sharing.combine, if_divided))
+        sharing = _FractionalRouting(columns, tree, tested, answer)
+        sums.append(tree_expression.fold("d", sharing.combine, if_divided))
     step = statement.step("answers")
     probabilities = []
     for sum_of_class, looked_up in zip(
@@ -288,7 +219,7 @@ def answer_tree(columns: Columns, tree: ClassTree) -> list[str]:
     return probabilities
 
 
-class _Sharing:
+class _FractionalRouting:
     """One number of every node, summed over the nodes where a row stops, by its shares."""
 
     def __init__(
@@ -356,3 +287,105 @@ class _Sharing:
         if isinstance(self.tree.coders[j], Bins):
             return is_null(ref(self.tested[j]))
         return among(self.tested[j], _no_value(self.tree, node))
+
+
+# Forests -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _ForestTree:
+    """One tree of a forest; its nodes are numbered from 0."""
+
+    forest: ClassForest
+    trees: Trees
+    tree: int
+
+    @property
+    def start(self) -> int:
+        return int(self.trees.start[self.tree])
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.trees.start[self.tree + 1]) - self.start
+
+    def children(self, node: int) -> list[int]:
+        first = int(self.trees.first_child[self.start + node])
+        return [] if first < 0 else [first - self.start, first - self.start + 1]
+
+    def slots_first(self, node: int) -> NDArray[np.intp]:
+        """Slots of a category that go to the first child of a node."""
+        at = self.start + node
+        coder = self.forest.coders[self.trees.attribute[at]]
+        assert coder is not None
+        slots = np.arange(coder.size + 2)
+        words = self.trees.route[self.trees.test[at] + slots // WORD].astype(np.int64)
+        return np.flatnonzero((words >> (slots % WORD)) & 1)
+
+    def shares(self) -> NDArray[np.float64]:
+        """What the leaves say of each class; 0 at other nodes."""
+        trees, n_classes = self.trees, self.forest.n_outputs
+        out = np.zeros((self.n_nodes, n_classes))
+        nodes = np.arange(self.start, self.start + self.n_nodes)
+        first, last = trees.first_entry[nodes[0]], trees.first_entry[nodes[-1] + 1]
+        leaf = np.repeat(
+            np.arange(self.n_nodes), np.diff(trees.first_entry[nodes[0] : nodes[-1] + 2])
+        )
+        out[leaf, trees.entry_class[first:last]] = trees.entry_share[first:last]
+        leaves = trees.first_child[nodes] < 0
+        out[leaves] += trees.rest[nodes[leaves], None] * self.forest.prior
+        return out
+
+
+def mean_forest(columns: Columns, forest: ClassForest) -> list[str]:
+    """The mean of the leaves that a row ends in, as a column for each class."""
+    trees, double = forest.trees(), columns.dialect.double
+    totals: list[exp.Expr] = [double(0.0) for _ in range(forest.n_outputs)]
+    for first in range(0, forest.n_trees, MOST_JOINS):
+        some = range(first, min(first + MOST_JOINS, forest.n_trees))
+        several = [_ForestTree(forest, trees, t) for t in some]
+        leaves = [_leaf(columns, tree) for tree in several]
+        step = columns.statement.step("votes")
+        for tree, leaf in zip(several, leaves, strict=True):
+            said = step.look_up(ref(leaf), np.arange(tree.n_nodes), tree.shares())
+            totals = [
+                total if share is None else op(total, "+", share)
+                for total, share in zip(totals, said, strict=True)
+            ]
+        totals = [ref(step.define("t", total)) for total in totals]
+    step, n = columns.statement.step("means"), double(float(forest.n_trees))
+    return [step.define("p", op(t, "/", n.copy())) for t in totals]
+
+
+def _leaf(columns: Columns, tree: _ForestTree) -> str:
+    """The leaf where a row ends in one tree, as a column."""
+    trees = tree.trees
+
+    def combine(node: int, below: Below) -> exp.Expr:
+        if not below:
+            return whole(node)
+        first, second = below
+        assert first is not None
+        assert second is not None
+        columns.statement.count(1)
+        return case([(_goes_first(columns, tree, tree.start + node), first)], second)
+
+    for j in sorted({int(j) for j in trees.attribute[tree.start :][: tree.n_nodes] if j >= 0}):
+        _tested_column(columns, tree.forest, j)
+    leaf = TreeExpression(columns.statement, tree).fold("leaf", combine)
+    assert leaf is not None
+    return leaf
+
+
+def _goes_first(columns: Columns, tree: _ForestTree, at: int) -> exp.Expr:
+    """Whether a row goes to the first child of a node."""
+    trees, j = tree.trees, int(tree.trees.attribute[at])
+    coder, column = tree.forest.coders[j], _tested_column(columns, tree.forest, j)
+    if not isinstance(coder, Bins):
+        return among(column, tree.slots_first(at - tree.start))
+    last = int(trees.test[at])
+    if last == coder.size:  # all that have a value
+        every = exp.Not(this=is_null(ref(column)))
+        return exp.true() if trees.missing_first[at] else every
+    below: exp.Expr
+    below = op(ref(column), "<=", columns.dialect.cut(float(coder.cuts[last - 1])))
+    return exp.or_(is_null(ref(column)), below) if trees.missing_first[at] else below

@@ -1,20 +1,38 @@
-"""SQL dialects: what engines call things, and how each reads a column as the model does."""
+"""SQL statements as a chain of steps, and the dialects that they are written in.
+
+A dialect says what an engine calls things, and how it reads a column as the model does.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from unnaive.table import Column
 
 WHOLE = 2.0**53  # up to here every whole number is a float
+MOST_BRANCHES = 24  # entries that a CASE looks through; more are a table that is joined
+MOST_CASES = 64  # entries of all classes together, which a table gives at once
+MOST_JOINS = 48  # in one step: SQLite joins 64 tables at most
+MOST_TERMS = 64  # added up in one expression: engines limit how deep they nest
+MOST_NUMBERS = 4_000_000  # in one statement
 _OPERATORS: dict[str, Callable[..., exp.Expr]] = {
-    "+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": partial(exp.Div, typed=True),
-    "=": exp.EQ, "<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE,
-}  # fmt: skip
+    "+": exp.Add,
+    "-": exp.Sub,
+    "*": exp.Mul,
+    "/": partial(exp.Div, typed=True),
+    "=": exp.EQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
 
 
 def name(text: str) -> exp.Identifier:
@@ -76,7 +94,7 @@ def _values(rows: Sequence[Sequence[exp.Expr]], columns: Sequence[str] = ()) -> 
 
 
 class Dialect:
-    """One engine. The methods here suit engines that refuse to compare text with numbers."""
+    """One engine; the methods here suit most of them."""
 
     name = ""
     word = ""  # in messages
@@ -135,10 +153,8 @@ class Dialect:
         if column.family in ("time", "duration"):
             return self._double(self.microseconds(value, column))
         if column.family == "number":
-            return self.as_number(value, column, column.kind == "numeric")
-        return (
-            self.as_bool(value, column) if column.family == "bool" else self.as_text(value, column)
-        )
+            return self.as_number(value, column.kind == "numeric")
+        return self.as_bool(value) if column.family == "bool" else self.as_text(value)
 
     def _double(self, value: exp.Expr) -> exp.Expr:
         return cast(value, "double")
@@ -147,15 +163,14 @@ class Dialect:
         """NULL for NaN, which equals itself in SQL."""
         return exp.Nullif(this=value, expression=cast(text("NaN"), "double"))
 
-    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:  # noqa: ARG002
-        added = op(value(), "+", whole(0))  # text cannot be added to
+    def as_number(self, value: Any, as_float: bool) -> exp.Expr:
+        added = op(value(), "+", whole(0))  # most engines refuse to add to text
         return self._no_nan(self._double(added) if as_float else added)
 
-    def as_text(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
-        like = exp.Like(this=value(), expression=text("%"))  # numbers are not like anything
-        return case([(like, value())])
+    def as_text(self, value: Any) -> exp.Expr:
+        return cast(value(), "text")
 
-    def as_bool(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
+    def as_bool(self, value: Any) -> exp.Expr:
         return value()
 
     def microseconds(self, value: Any, column: Column) -> exp.Expr:
@@ -178,50 +193,8 @@ class Dialect:
         return SmallTable(exp.TableAlias(this=name(table)), exp.select("*").from_(values))
 
 
-class _TypeChecked(Dialect):
-    """An engine that converts between text and numbers, but has a function for a value's type."""
-
-    texts: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    bools: tuple[str, ...] = ()
-    type_function = "TYPEOF"
-    error_function = ""
-
-    def _guard(
-        self, value: Any, column: Column, allowed: Sequence[str], then: exp.Expr
-    ) -> exp.Expr:
-        kinds = [
-            exp.Like(this=call(self.type_function, value()), expression=text(kind))
-            for kind in allowed
-        ]
-        return case(
-            [(is_null(value()), exp.Null()), (exp.or_(*kinds), then)], self._otherwise(column)
-        )
-
-    def _otherwise(self, column: Column) -> exp.Expr | None:
-        words = {"text": "text", "number": "numbers", "bool": "true/false values"}
-        message = (
-            f"{column} held {words[column.family]} when the model was fitted, but is of another "
-            "type in this table"
-        )
-        return call(self.error_function, text(message))
-
-    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:
-        then = self._double(value()) if as_float else value()
-        return self._guard(value, column, self.numbers, self._no_nan(then))
-
-    def as_text(self, value: Any, column: Column) -> exp.Expr:
-        return self._guard(value, column, self.texts, cast(value(), "text"))
-
-    def as_bool(self, value: Any, column: Column) -> exp.Expr:
-        return self._guard(value, column, self.bools, cast(value(), "boolean"))
-
-
-class DuckDB(_TypeChecked):
+class DuckDB(Dialect):
     name, word = "duckdb", "DuckDB"
-    texts, bools = ("VARCHAR", "ENUM%"), ("BOOLEAN",)
-    numbers = ("%INT", "%INTEGER", "DECIMAL%", "DOUBLE", "FLOAT")
-    error_function = "ERROR"
 
     def microseconds(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
         return call("EPOCH_US", value())
@@ -277,15 +250,17 @@ class SQLite(Dialect):
         # Added to, it has no affinity any more, for which joins would make no index.
         return exp.Paren(this=op(cast(value, "bigint"), "+", whole(0)))
 
-    def as_number(self, value: Any, column: Column, as_float: bool) -> exp.Expr:
+    def as_number(self, value: Any, as_float: bool) -> exp.Expr:
         if not as_float:
-            return self.as_text(value, column)
+            return self.as_text(value)
         kinds = [text("integer"), text("real")]
         is_number = exp.In(this=call("TYPEOF", value()), expressions=kinds)
         return case([(is_number, self._double(value()))])
 
-    def as_text(self, value: Any, column: Column) -> exp.Expr:  # noqa: ARG002
-        """Without the column's affinity, by which '1' would equal 1, and without its collation."""
+    def as_text(self, value: Any) -> exp.Expr:
+        """Return the value without the column's affinity, by which '1' would equal 1, and without
+        its collation.
+        """
         return case([(is_null(value()), exp.Null())], value())
 
     as_bool = as_text
@@ -323,11 +298,8 @@ class SQLite(Dialect):
         return SmallTable(named, exp.select("*").from_(_values(rows)))
 
 
-class Spark(_TypeChecked):
+class Spark(Dialect):
     name, word = "spark", "Spark SQL"
-    texts, bools = ("string%", "varchar%", "char%"), ("boolean",)
-    numbers = ("%int", "float", "double", "decimal%")
-    error_function = "RAISE_ERROR"
 
     def microseconds(self, value: Any, column: Column) -> exp.Expr:
         # What the session's clock shows, as pandas gets it; the cast takes dates along.
@@ -361,15 +333,9 @@ class BigQuery(Dialect):
         return call("UNIX_MICROS", cast(value(), "timestamptz"))
 
 
-class Snowflake(_TypeChecked):
+class Snowflake(Dialect):
     name, word = "snowflake", "Snowflake"
     longest_name = 255
-    texts, bools = ("VARCHAR%",), ("BOOLEAN%",)
-    numbers = ("NUMBER%", "FLOAT%")
-    type_function = "SYSTEM$TYPEOF"
-
-    def _otherwise(self, column: Column) -> exp.Expr | None:  # noqa: ARG002
-        return None  # no function raises an error here: what is of another type is missing
 
     def microseconds(self, value: Any, column: Column) -> exp.Expr:
         self._no_durations(column)
@@ -395,3 +361,207 @@ def find_dialect(word: Any) -> Dialect:
         choices = ", ".join(repr(name) for name in DIALECTS)
         raise ValueError(f"dialect must be one of {choices}; got {word!r}.")
     return DIALECTS[key]
+
+
+# Statements --------------------------------------------------------------------------------------
+
+
+class Step:
+    """Columns computed from those of earlier steps, and the small tables joined for them."""
+
+    def __init__(self, statement: Statement, label: str) -> None:
+        self.statement = statement
+        self.label = label
+        self.columns: dict[str, exp.Expr] = {}
+        self.joins: list[tuple[str, exp.Expr]] = []
+
+    def define(self, prefix: str, value: exp.Expr) -> str:
+        """A new column; returns its name."""
+        column = self.statement.fresh(prefix)
+        self.columns[column] = value
+        return column
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.joins) >= MOST_JOINS
+
+    def join(self, key: exp.Expr, rows: Sequence[Sequence[exp.Expr]]) -> list[exp.Expr]:
+        """The row of a small table with the key (its first column); NULL without one."""
+        statement = self.statement
+        statement.count((len(rows[0]) - 1) * len(rows))
+        table = statement.fresh("list_") + statement.ending
+        columns = [f"v{k}" for k in range(1, len(rows[0]))]
+        statement.tables.append(statement.dialect.rows(table, ["key", *columns], rows))
+        self.joins.append((table, op(ref("key", table), "=", key)))
+        return [ref(column, table) for column in columns]
+
+    def look_up(
+        self, key: exp.Expr, keys: NDArray[Any], values: NDArray[np.float64]
+    ) -> list[exp.Expr | None]:
+        """Values of integer keys (keys x columns), 0 without a key; None where all are 0."""
+        dialect = self.statement.dialect
+        nonzero = values.any(axis=1)
+        keys, values = keys[nonzero], values[nonzero]
+        if len(keys) > MOST_BRANCHES or values.size > MOST_CASES:
+            rows = [
+                [whole(k), *(dialect.number(v) for v in row)]
+                for k, row in zip(keys, values.tolist(), strict=True)
+            ]
+            joined = self.join(key, rows)
+            return [exp.Coalesce(this=value, expressions=[dialect.double(0.0)]) for value in joined]
+        self.statement.count(values.size)
+        return [
+            case(
+                [(whole(k), dialect.number(v)) for k, v in zip(keys, column, strict=True) if v],
+                dialect.double(0.0),
+                key.copy(),
+            )
+            if column.any()
+            else None
+            for column in values.T
+        ]
+
+
+class Statement:
+    """Steps, the tables they join, and what comes out at the end."""
+
+    def __init__(self, dialect: Dialect, table: Sequence[str]) -> None:
+        self.dialect = dialect
+        self.source = table
+        self.steps: list[Step] = []
+        self.tables: list[SmallTable] = []
+        self._names: Counter[str] = Counter()
+        self._numbers = 0
+        # Our own names end in a digit; the user's table must not be taken for one of them.
+        bare = table[-1].rstrip("_")
+        self.ending = "_" * (len(table[-1]) - len(bare) + 1) if bare[-1:].isdigit() else ""
+
+    def step(self, label: str) -> Step:
+        """A new step after all others."""
+        self.steps.append(Step(self, label))
+        return self.steps[-1]
+
+    def fresh(self, prefix: str) -> str:
+        """A new name."""
+        self._names[prefix] += 1
+        return f"{prefix}{self._names[prefix]}"
+
+    def count(self, numbers: int) -> None:
+        """Count numbers of the statement, and raise if they are too many."""
+        self._numbers += numbers
+        if self._numbers > MOST_NUMBERS:
+            raise ValueError(
+                f"the statement would hold more than {MOST_NUMBERS:,} numbers, which is more than "
+                "engines read; use a smaller model."
+            )
+
+    def select(self, outputs: Sequence[tuple[exp.Expr, str]], alias: str) -> exp.Select:
+        """The whole statement. The first step reads the user's table under its alias.
+
+        A step passes on the columns that a later one needs, and nothing else.
+        """
+        needed = _names_in([value for value, _ in outputs])
+        selects: list[exp.Select] = []
+        for k in range(len(self.steps) - 1, -1, -1):
+            step = self.steps[k]
+            defined = {n: value for n, value in step.columns.items() if n in needed}
+            passed = sorted(needed - defined.keys())
+            needed = set(passed) | _names_in([*defined.values(), *(on for _, on in step.joins)])
+            values: list[exp.Expr] = [ref(n) for n in passed]
+            values += [
+                exp.alias_(value, n, quoted=True, copy=False) for n, value in defined.items()
+            ]
+            self._check_width(len(values))
+            if not values:  # answers that need no column
+                values = [exp.alias_(whole(1), "one", quoted=True)]
+            source = self._table(alias) if k == 0 else exp.Table(this=name(self._label(k - 1)))
+            selects.append(_select(values, source, step.joins))
+        final = _select(
+            [exp.alias_(value, n, quoted=True, copy=False) for value, n in outputs],
+            exp.Table(this=name(self._label(len(self.steps) - 1))),
+        )
+        for table in self.tables:
+            final.with_(table.alias, as_=table.rows, copy=False)
+        for k, select in enumerate(reversed(selects)):
+            # Copying a step into the next would compute it again for every class.
+            keep = True if self.dialect.materialized else None
+            named = exp.TableAlias(this=name(self._label(k)))
+            final.with_(named, as_=select, materialized=keep, copy=False)
+        return final
+
+    def _table(self, alias: str) -> exp.Expr:
+        parts = dict(zip(("this", "db", "catalog"), map(name, reversed(self.source)), strict=False))
+        return exp.Table(**parts, alias=exp.TableAlias(this=name(alias)))
+
+    def _label(self, k: int) -> str:
+        return f"{self.steps[k].label}_{k + 1}{self.ending}"
+
+    def _check_width(self, columns: int) -> None:
+        most = self.dialect.most_columns
+        if most is not None and columns > most:
+            raise ValueError(
+                f"this model has {columns:,} scores at once, and {self.dialect.word} has at most "
+                f"{most:,} columns; use a smaller model or another dialect."
+            )
+
+
+def _select(
+    values: Sequence[exp.Expr], source: exp.Expr, joins: Sequence[tuple[str, exp.Expr]] = ()
+) -> exp.Select:
+    select = exp.select(*values, copy=False).from_(source, copy=False)
+    for table, on in joins:
+        select.join(exp.Table(this=name(table)), on=on, join_type="left", copy=False)
+    return select
+
+
+def _names_in(values: Sequence[exp.Expr]) -> set[str]:
+    """Columns of earlier steps that expressions need; those of joined tables are qualified."""
+    return {
+        column.name for value in values for column in value.find_all(exp.Column) if not column.table
+    }
+
+
+def add_up(values: Sequence[exp.Expr]) -> exp.Expr:
+    """A sum in the order of the values, or in parts where they are many."""
+    sums = list(values)
+    while len(sums) > 1:
+        parts = [sums[k : k + MOST_TERMS] for k in range(0, len(sums), MOST_TERMS)]
+        sums = [_chain(part) for part in parts]
+        if len(sums) > 1:
+            sums = [exp.Paren(this=part) for part in sums]
+    return sums[0]
+
+
+def _chain(values: Sequence[exp.Expr]) -> exp.Expr:
+    total = values[0]
+    for value in values[1:]:
+        total = op(total, "+", value)
+    return total
+
+
+class SumBuilder:
+    """Adds terms to scores in the order of the model, some in every step, so that none is deep.
+
+    The order is that of `predict_proba`: where every class has an impossible value, scores are so
+    large that another order would change the answer.
+    """
+
+    def __init__(self, statement: Statement, start: Sequence[exp.Expr], label: str) -> None:
+        self.statement, self.label = statement, label
+        self.step = statement.step(label)
+        self.totals = list(start)
+        self.terms = 0
+
+    def add(self, terms: Sequence[exp.Expr | None]) -> None:
+        """One attribute's evidence; its tables have been joined to `step`."""
+        self.totals = [
+            total if term is None else op(total, "+", term)
+            for total, term in zip(self.totals, terms, strict=True)
+        ]
+        self.terms += 1
+        if self.terms % (MOST_TERMS // 2) == 0 or self.step.is_full:
+            self.totals = [ref(column) for column in self.finish()]
+            self.step = self.statement.step(self.label)
+
+    def finish(self) -> list[str]:
+        return [self.step.define("s", total) for total in self.totals]
