@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         what_if,
     )
     from unnaive.explain.report import report
-    from unnaive.explain.tree_text import export_text
+    from unnaive.explain.trees import export_text
     from unnaive.living import (
         DriftDisplay,
         Timeline,
@@ -78,7 +78,7 @@ _LATER = {
             "importance_of quality_of what_if"
         ),
         "explain.report": "report",
-        "explain.tree_text": "export_text",
+        "explain.trees": "export_text",
         "living": (
             "DriftDisplay Timeline compare_periods drift edit edits_of flatten follow_drift "
             "make_monotone undo"

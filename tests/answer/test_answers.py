@@ -17,7 +17,6 @@ from unnaive.bayes import GaussianTerm, Scorer
 from unnaive.bayes.scoring import add_scorers, stack_scorers
 from unnaive.counts import Wanted
 from unnaive.estimator.registry import register
-from unnaive.explain import explain_rows, read_model
 from unnaive.explain.report.contents import Contents
 from unnaive.models import TableClassifier
 from unnaive.table import open_table
@@ -86,14 +85,6 @@ def test_evidence_adds_up_to_the_plain_reading(seed):
 
 
 @some
-def test_explanations_join_to_the_plain_reading(seed):
-    model = model_of(seed)
-    rows = explain_rows(model, ROWS.head(6))
-    joined = np.stack([row.answer() for row in rows])
-    np.testing.assert_allclose(joined, plain(model, ROWS.head(6)), atol=1e-9)
-
-
-@some
 def test_statements_compute_the_plain_reading(seed):
     model = model_of(seed)
     rows = ROWS.head(8).assign(key=range(8))  # noqa: F841
@@ -128,11 +119,6 @@ def test_pages_are_made_of_any_answer(seed):
         "pool",
     }  # fmt: skip
     assert template["model"]["what"]
-
-
-def test_a_reading_is_read_as_it_is():
-    reading = read_model(model_of(0))
-    assert read_model(reading) is reading
 
 
 def test_an_answer_for_other_classes_is_refused():

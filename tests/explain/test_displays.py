@@ -33,7 +33,8 @@ from unnaive import (
     UnnaiveBayesClassifier,
 )
 from unnaive.encode.coding import column_slots
-from unnaive.explain import evidence_of, explain_rows, read_model, waterfall_of
+from unnaive.explain import evidence_of, explain_rows, waterfall_of
+from unnaive.explain.model import read_model
 
 every = pytest.mark.parametrize("k", range(len(EVERY)), ids=[repr(m) for m in EVERY])
 
@@ -134,7 +135,7 @@ def test_points_of_a_nomogram_add_up_to_the_probability():
         bars = explain_rows(model, X[i : i + 1])[0]
         for scale in display.scales_:
             j = scale.attribute.position
-            bar = bars.pieces[0].bars[j, 2] - bars.pieces[0].bars[j, 1]
+            bar = bars.evidence.bars[0, j, 2] - bars.evidence.bars[0, j, 1]
             points += scale.points[abs(scale.log_odds - bar).argmin()]
         share = known[i, 2] / (known[i, 2] + known[i, 1])
         assert display.probability(points) == pytest.approx(share, abs=1e-9)

@@ -22,10 +22,9 @@ from unnaive import (
     to_sql,
 )
 from unnaive.common.facts import Facts
-from unnaive.explain.repeated import information
+from unnaive.explain.importance import _information
 
 every = pytest.mark.parametrize("k", range(len(EVERY)), ids=[repr(m) for m in EVERY])
-MACHINERY = {"ActivePart", "Combiner", "Part", "Reading"}  # what facts are made from
 
 
 def xor_pair():
@@ -40,8 +39,8 @@ def xor_pair():
 
 
 def test_every_fact_is_a_table():
-    names = [name for name in explain.__all__ if dataclasses.is_dataclass(getattr(explain, name))]
-    assert {n for n in names if not issubclass(getattr(explain, n), Facts)} == MACHINERY
+    found = [getattr(explain, name) for name in explain.__all__]
+    assert all(issubclass(each, Facts) for each in found if dataclasses.is_dataclass(each))
 
 
 def test_tables_print_show_and_become_frames():
@@ -53,14 +52,13 @@ def test_tables_print_show_and_become_frames():
         explain.evidence_of(model),
         explain.evidence_of(model).attributes[0],
         row,
-        row.pieces[0],
+        row.evidence,
         explain.waterfall_of(row),
         explain.discriminate(model, *model.classes_[:2]),
         importance_of(model, X, Y),
         explain.quality_of(model, X, Y),
         explain.quality_of(model, X, Y).calibration,
         changed,
-        explain.vary(model, ROWS[:1], "city"),
         tree,
         tree[0],
         model.evidence(ROWS),
@@ -98,16 +96,8 @@ def test_reasons_are_the_strongest_evidence_for_the_predicted_class(k):
     )
     frame = reasons.to_frame()
     assert list(frame) == ["row", "rank", "column", "value", "evidence", "words"]
-    if model.answer_.tree is not None and not explain_rows(model, ROWS)[0].pieces[0].bars.any():
-        return  # a tree of classes: its evidence is tested beside its contributions
-    if model.answer_.labels is not model.classes_ and len(model.answer_.labels) != len(
-        model.classes_
-    ):
-        return  # clusters of a class: the most probable one answers
     for i, row in enumerate(explain_rows(model, ROWS)):
-        c = row.probabilities.argmax()
-        whole = sum(piece.share for piece in row.class_pieces)
-        said = sum(piece.share / whole * piece.weights[:, c] for piece in row.class_pieces)
+        said = row.weights[:, row.probabilities.argmax()]
         best = np.sort(said[said > 0])[::-1][:3]
         own = frame[frame.row == i]
         assert own["rank"].tolist() == list(range(1, len(best) + 1))
@@ -132,14 +122,14 @@ def test_reasons_speak_for_a_class_and_name_intervals():
         explain_rows(model, table, label="bad")
 
 
-def test_reasons_do_not_depend_on_stretches_or_threads(monkeypatch):
+def test_reasons_do_not_depend_on_chunks_or_threads(monkeypatch):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 4, (700, 6)).astype(float)).rename(columns=str)
     table["kind"] = pd.Categorical.from_codes(rng.integers(-1, 3, 700), ["a", "b", "c"])
     table["copy"] = table["5"]  # of equally strong bars the first is named
     model = NaiveBayesClassifier().fit(table, (table["0"] + table["5"] > 3) + (table.kind == "a"))
     whole = explain_rows(model, table, top=3).to_frame()
-    monkeypatch.setattr("unnaive.explain.reasons.ROWS", 64)
+    monkeypatch.setattr("unnaive.explain.rows.CELLS", 64 * 16)
     for n_jobs in (1, 3):
         pieces = explain_rows(model.set_params(n_jobs=n_jobs), table, top=3).to_frame()
         pd.testing.assert_frame_equal(pieces, whole)
@@ -280,8 +270,8 @@ def test_columns_that_repeat_each_other_rank_high_and_are_said_to():
 
 def test_information_is_that_of_its_definition():
     codes, groups = np.array([0, 0, 1, 1] * 5000), np.array([0, 1, 0, 1] * 5000)
-    assert information(codes, groups) == pytest.approx(0.0, abs=1e-4)
-    assert information(codes, codes) == pytest.approx(np.log(2), abs=1e-4)
+    assert _information(codes, groups) == pytest.approx(0.0, abs=1e-4)
+    assert _information(codes, codes) == pytest.approx(np.log(2), abs=1e-4)
 
 
 @every

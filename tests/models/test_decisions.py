@@ -39,7 +39,7 @@ from unnaive import (
     to_sql,
 )
 from unnaive.answer import Decision
-from unnaive.explain import read_model
+from unnaive.explain.model import read_model
 from unnaive.store import ModelFileError
 
 X, Y = mixed_table(240, seed=3)
@@ -213,7 +213,7 @@ def test_a_pipeline_is_explained_by_what_its_last_step_sees_and_says_why_it_is_n
     model = make_pipeline(StandardScaler(), NaiveBayesClassifier()).fit(table, TWO)
     facts = explain_rows(model, table.iloc[:3])
     for i, each in enumerate(facts):
-        np.testing.assert_allclose(each.answer(), model.predict_proba(table.iloc[[i]])[0])
+        np.testing.assert_allclose(each.probabilities, model.predict_proba(table.iloc[[i]])[0])
     assert "Naive Bayes" in report(model, table, TWO).html
     with pytest.raises(TypeError, match="a Pipeline with StandardScaler cannot be written as SQL"):
         to_sql(model, "t")

@@ -30,7 +30,7 @@ from unnaive import (
 )
 from unnaive.discretize.words import interval_words
 from unnaive.encode.categories import order_values
-from unnaive.explain.attributes import UNCUT
+from unnaive.explain.model import UNCUT
 from unnaive.table.schema import Column
 
 SIZES = ["tiny", "small", "large", "huge", "never"]  # neither by name nor by length
@@ -166,7 +166,7 @@ def test_trees_rows_reasons_and_discretizers_name_levels():
     assert '"levels":["tiny","small","large","huge","never"]' in page
     cut = Discretizer(encode="interval").fit(X, y).transform(row)
     assert cut["size"].tolist() == ["(small, large]"]
-    assert explain.vary(model, row, "size").raw == (None, "small", "large", "huge")
+    assert explain.evidence_of(model)["size"].raw == (None, "small", "large", "huge")
     better = unnaive.edit(model, "size", "huge", evidence=0.0, by="Ann")
     bars = better.evidence(pd.DataFrame({"size": ["huge", "large"]})).contributions[:, 0]
     assert bars[0, 0] == bars[0, 1]

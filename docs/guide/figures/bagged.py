@@ -5,18 +5,16 @@ import numpy as np
 
 from unnaive import BaggedNaiveBayesClassifier, evidence_of
 from unnaive.datasets import load_german_credit
-from unnaive.explain import read_model
 
 X, y = load_german_credit()
 model = BaggedNaiveBayesClassifier(random_state=0).fit(X, y)
-reading = read_model(model)
-facts = evidence_of(reading)
+facts = evidence_of(model)
 column, bad = facts["checking_account"], facts.names.index("bad")
 shown = [v for v, state in enumerate(column.states) if state == "value"]
 
 fig, ax = plt.subplots(figsize=(7.5, 2.6), layout="constrained")
-for name in reading.names:
-    own = evidence_of(reading, name)["checking_account"]
+for k in range(len(model.bag_weights_)):
+    own = evidence_of(model, f"bag {k}")["checking_account"]
     ax.plot(own.weights[shown, bad], range(len(shown)), "o", color="#0072B2", alpha=0.35, mew=0)
 ax.plot(column.weights[shown, bad], range(len(shown)), "|", ms=14, color="black", label="mean")
 ax.axvline(0, color="black", lw=0.8)

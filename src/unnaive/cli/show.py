@@ -11,7 +11,7 @@ from unnaive.cli.options import ModelFile, option
 from unnaive.common.wording import counted, printable, shortened, size_words
 
 if TYPE_CHECKING:
-    from unnaive.explain.evidence import PartEvidence
+    from unnaive.explain.model import PartEvidence
 
 LONGEST = 40  # characters of a name or value
 
@@ -31,8 +31,8 @@ def show(
     """
     from unnaive.answer import Pool
     from unnaive.cli.models import load_model
-    from unnaive.explain.attributes import BY_ROW
-    from unnaive.explain.tree_text import export_text
+    from unnaive.explain.model import BY_ROW
+    from unnaive.explain.trees import export_text
 
     fitted = load_model(model)
     numeric = len(fitted.schema_.numeric)
@@ -103,11 +103,12 @@ def importance_words(model: Any, most: int) -> str:
 
 def find_evidence(model: Any) -> list[PartEvidence]:
     """The evidence of a model, of a pool that of its members; none where it has no such parts."""
-    from unnaive.explain import evidence_of, read_model
+    from unnaive.explain.model import evidence_of, read_model
 
     try:
         reading = read_model(model)
-        members = reading.names[1:] if reading.names[0] == "pool" else ()
+        names = reading.parts.names
+        members = names[1:] if names[0] == "pool" else ()
         return [evidence_of(reading, k) for k in range(1, len(members) + 1)] or [
             evidence_of(reading)
         ]

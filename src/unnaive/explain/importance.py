@@ -1,30 +1,30 @@
-"""Importance of attributes: their mean evidence, and the rise in log loss without them."""
+"""Importance of columns: their mean evidence, the rise in log loss without them, redundancy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes import GaussianTerm, KernelTerm, Term
-from unnaive.bayes.evidence import CERTAIN, weigh
-from unnaive.bayes.scoring import probabilities
+from unnaive.bayes import TableTerm
+from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.facts import Columns, Facts
 from unnaive.common.wording import counted
+from unnaive.counts.information import information_of
 from unnaive.encode.coding import column_slots
 from unnaive.explain.labelled import labelled_rows
-from unnaive.explain.parts import Part, Reading
-from unnaive.explain.readings import RowEvidence, read_model
-from unnaive.explain.reasons import bar_names
-from unnaive.explain.repeated import repeated_evidence
-from unnaive.table import Block
+from unnaive.explain.model import ModelParts, read_model
+from unnaive.explain.rows import chunks, feature_names
 from unnaive.table.kept import KeptBlock
 
-ROWS = 1 << 15  # rows looked at together
-LARGE = 1e6  # scores with the penalty of an impossible value
+# Redundant columns are looked for on so many rows, among so many of the most important columns.
+COMPARED_ROWS, COMPARED_COLUMNS = 50_000, 20
+REPEATED = 0.75  # share of a column's information that another one has too
+LEAST = 0.005  # nats of information about the class below which nothing is worth a remark
+LARGEST_TABLE = 1 << 22  # cells of the counts of a pair
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -36,8 +36,9 @@ class Importance(Facts):
     features : tuple of str
     evidence : array of shape (attributes,)
         Mean absolute evidence: over the rows, the absolute weight of evidence for each class,
-        weighted by the class's predicted probability. The tests of a tree and the gates of a
-        mixture are not counted.
+        weighted by the class's predicted probability. Of naive Bayes trees it is that of the node
+        where a row stops, without the tests; of mixtures that of the experts, without the gates; in
+        C4.5 trees, by how much the tests on the column change probabilities.
     drop : array of shape (attributes,)
         By how much the log loss rises if the attribute is missing in every row; NaN without labels.
         Negative where the model does better without it.
@@ -49,7 +50,7 @@ class Importance(Facts):
         What to know about each attribute: that it is counted twice with another one. "" where
         there is nothing to say, or no labels to tell by.
     pairs : tuple of str
-        Pairs of attributes that have evidence beside theirs.
+        Pairs of attributes that have evidence beside theirs, and members without columns.
     pair_evidence : array of shape (pairs,)
         Mean absolute evidence of the pairs.
     """
@@ -99,7 +100,7 @@ def importance_of(
 
     Parameters
     ----------
-    model : fitted classifier, or a `Reading` of one
+    model : fitted classifier
     X : table of shape (n_samples, n_features)
     y : array-like of shape (n_samples,) or None, default=None
         Labels, for the rise in log loss.
@@ -128,87 +129,63 @@ def importance_of(
         raise ValueError(f"by must be 'evidence' or 'loss'; got {by!r}.")
     if by == "loss" and y is None:
         raise ValueError("by='loss' needs labels: pass y.")
-    reading = read_model(model)
-    block = KeptBlock(reading.block(X))
-    features = tuple(reading.schema.label(j) for j in range(len(reading.schema)))
-    labelled = None if y is None else labelled_rows(reading.classes, block.n_rows, y, sample_weight)
+    read = read_model(model)
+    answer, block = read.answer, KeptBlock(read.block(X))
+    labelled = None if y is None else labelled_rows(read.classes, block.n_rows, y, sample_weight)
     weight = np.ones(block.n_rows) if labelled is None else labelled.weight
-    evidence = np.zeros(len(features) + len(reading.answer.extra_bars))
-    for start in range(0, block.n_rows, ROWS):
-        rows = slice(start, start + ROWS)
-        evidence += _evidence(reading, block.slice(start, start + ROWS), weight[rows])
-    evidence, of_pairs = np.split(evidence / weight.sum(), [len(features)])
-    pairs = bar_names(reading)[len(features) :]
-    loss, drop = np.nan, np.full(len(features), np.nan)
-    notes: tuple[str, ...] = ("",) * len(features)
+    n, names, total = len(read.schema), list(read.schema.names), 0.0
+    for rows, part in chunks(answer, block):
+        names, weights = answer.evidence(part).weights()
+        strength = np.minimum(np.abs(weights), CERTAIN)
+        mean = np.einsum("itc,ic->it", strength, answer.probabilities(part))
+        total += weight[rows] @ mean
+    evidence, of_pairs = np.split(total / weight.sum(), [n])
+    features = feature_names(read.schema, names)
+    loss, drop, notes = np.nan, np.full(n, np.nan), ("",) * n
     if labelled is not None:
-        loss = labelled.log_loss(reading.answer.probabilities(block))
-        drop = np.array([labelled.log_loss(p) for p in _without_each(reading, block)]) - loss
-        notes = repeated_evidence(reading, block, labelled.groups, evidence)
-    return Importance(features, evidence, drop, loss, by, notes, pairs, of_pairs)
+        loss = labelled.log_loss(answer.probabilities(block))
+        without = (answer.probabilities(block.without(j)) for j in range(n))
+        drop = np.array([labelled.log_loss(p) for p in without]) - loss
+        notes = _redundant(read, block, labelled.groups, evidence)
+    return Importance(features[:n], evidence, drop, loss, by, notes, features[n:], of_pairs)
 
 
-def _evidence(
-    reading: Reading, block: KeptBlock, weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Sum over rows of the absolute evidence of each attribute, in the parts that answer."""
-    n_bars = len(block.schema) + len(reading.answer.extra_bars)
-    out, total_share = np.zeros(n_bars), np.zeros(block.n_rows)
-    active = [a for a in reading.active_parts(block) if reading.part(a.part).role != "gate"]
-    for one in active:
-        total_share[one.rows] += one.share  # one, but for votes that are log odds
-    for one in active:
-        part, rows = reading.part(one.part), block.take(one.rows)
-        trust = weight[one.rows] * one.share / total_share[one.rows]
-        belief = probabilities(part.scorer.joint(rows))
-        for k, weights in _bar_weights(part, rows):
-            if k < n_bars:
-                strength = np.minimum(np.abs(weights), CERTAIN)
-                out[k] += trust @ (strength * belief).sum(axis=1)
-    return out
+def _redundant(
+    read: ModelParts, block: KeptBlock, groups: NDArray[np.intp], evidence: NDArray[np.float64]
+) -> tuple[str, ...]:
+    """Return for each column which other one says the same: "counted twice with ...", or "".
 
-
-def _bar_weights(part: Part, block: Block) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Weight of evidence of every bar that says something: rows x labels."""
-    scorer = part.scorer
-    if isinstance(scorer, RowEvidence):
-        bars = weigh(scorer.evidence(block), scorer.log_prior)
-        yield from ((k, bars[:, k]) for k in range(bars.shape[1]))
-        return
-    for j, term in enumerate(scorer.terms):
-        if term is not None:
-            yield j, _weights(part, term, block, j)
-    for k, pair in enumerate(scorer.pairs, len(scorer.terms)):
-        slots = (column_slots(block, j, coder) for j, coder in pair.columns)
-        yield k, weigh(pair.logs, scorer.log_prior)[tuple(slots)]
-
-
-def _weights(part: Part, term: Term, block: Block, j: int) -> NDArray[np.float64]:
-    """Weight of evidence of one attribute of the rows: rows x labels."""
-    prior = part.scorer.log_prior
-    assert term is not None
-    if isinstance(term, (GaussianTerm, KernelTerm)):
-        logs = np.zeros((block.n_rows, len(prior)))
-        term.adder(block, j)(slice(0, block.n_rows), logs)
-        return weigh(logs, prior)
-    # Values are fewer than rows: weigh each once.
-    return weigh(term.logs, prior)[column_slots(block, j, term.coder)]
-
-
-def _without_each(reading: Reading, block: KeptBlock) -> Iterator[NDArray[np.float64]]:
-    """Probabilities of the classes if one column is missing in every row, for each column."""
-    part = reading.part(reading.main)
-    joint = part.scorer.joint(block) if part.role == "model" else None
-    if joint is not None and (part.scorer.pairs or np.abs(joint).max() > LARGE):
-        joint = None  # pairs go with their columns; large differences would round
-    for j, term in enumerate(part.scorer.terms):
-        gone = block.without(j)
-        if joint is None:
-            yield reading.answer.probabilities(gone)
+    Only of models that add the evidence of columns as if they were independent given the class.
+    What two columns say about the class in common is I(A; C) + I(B; C) - I(A, B; C), by counts of
+    the rows passed.
+    """
+    notes = [""] * len(read.schema)
+    part = read.find(None)
+    if part.role != "model" or not part.direct or block.n_rows == 0:
+        return tuple(notes)
+    at = np.unique(np.linspace(0, block.n_rows - 1, COMPARED_ROWS).astype(np.intp))
+    block, groups = block.take(at), groups[at]
+    slots: dict[int, NDArray[Any]] = {}
+    for j in np.argsort(-evidence, kind="stable")[:COMPARED_COLUMNS].tolist():
+        term = part.scorer.terms[j]
+        if isinstance(term, TableTerm) and evidence[j] > 0:
+            slots[j] = column_slots(block, j, term.coder).astype(np.intp)
+    alone = {j: _information(codes, groups) for j, codes in slots.items()}
+    best = dict.fromkeys(alone, 0.0)
+    for a, b in combinations((j for j in alone if alone[j] >= LEAST), 2):
+        width = int(slots[b].max()) + 1
+        if (int(slots[a].max()) + 1) * width * (int(groups.max()) + 1) > LARGEST_TABLE:
             continue
-        change = np.zeros(joint.shape)
-        if term is not None:
-            term.adder(block, j)(slice(0, block.n_rows), change)
-            change *= -1.0
-            term.adder(gone, j)(slice(0, block.n_rows), change)
-        yield reading.combiner.fold(probabilities(joint + change))
+        common = alone[a] + alone[b] - _information(slots[a] * width + slots[b], groups)
+        for j, other in ((a, b), (b, a)):
+            if common > max(best[j], REPEATED * alone[j]):
+                best[j] = common
+                notes[j] = f"counted twice with {read.schema.label(other)}"
+    return tuple(notes)
+
+
+def _information(codes: NDArray[np.intp], groups: NDArray[np.intp]) -> float:
+    """Return the mutual information of two codes in nats."""
+    width = int(groups.max()) + 1
+    joint = np.bincount(codes * width + groups, minlength=(int(codes.max()) + 1) * width)
+    return information_of(joint.reshape(-1, width))

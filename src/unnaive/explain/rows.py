@@ -1,111 +1,66 @@
-"""Explanations of rows: evidence that adds up to the prediction, part by part."""
+"""Why rows are predicted as they are: explanations, waterfalls, reason codes and what-if."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer
-from unnaive.bayes import TableTerm
-from unnaive.bayes.evidence import add_bars, weigh
+from unnaive.answer import Answer, ClassTree, Evidence, Pool
+from unnaive.bayes import Scorer, TableTerm
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted, printable
+from unnaive.discretize.discretizer import cut_names
+from unnaive.discretize.words import slot_words
+from unnaive.encode import Bins, Categories
 from unnaive.encode.coding import column_slots
-from unnaive.explain.attributes import State
-from unnaive.explain.pairs import pair_name
-from unnaive.explain.parts import Combiner, Part, Reading, find_label, label_names
-from unnaive.explain.readings import read_answer, read_model
-from unnaive.explain.reasons import Reasons, check_top, reasons_of, value_names
-from unnaive.explain.tree import Step, path_to
-from unnaive.table import Block
+from unnaive.explain.model import (
+    ModelParts,
+    State,
+    find_label,
+    label_names,
+    pair_name,
+    parts_of,
+    read_model,
+)
+from unnaive.explain.trees import path_to
+from unnaive.table import Block, Column, Schema
 from unnaive.table.answers import Lines, Tabular
-from unnaive.table.codes import is_missing
+from unnaive.table.codes import as_objects, is_missing
 from unnaive.table.kept import KeptBlock
+from unnaive.table.storage import taken
 
-ROWS = 1024  # rows explained at a time
-DIGITS = 6  # of the row's numbers
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Piece(Facts):
-    """The evidence of one part of the model for a row.
-
-    Attributes
-    ----------
-    part, role : str
-        Name and role of the part; see `Part`.
-    number : int
-        Of the part in the model.
-    share : float
-        Its share in the answer for the row: 1 for a model alone or the node of a tree, the weight
-        of a vote, a responsibility.
-    labels : array
-    names : tuple of str
-        The labels as text.
-    baseline : array of shape (labels,)
-    bars : array of shape (attributes, labels)
-        Log P(value | label), in the order of the columns.
-    weights : array of shape (attributes, labels)
-        Log P(value | label) - log P(value | others).
-    """
-
-    part: str
-    role: str
-    number: int
-    share: float
-    labels: NDArray[Any]
-    names: tuple[str, ...]
-    baseline: NDArray[np.float64]
-    bars: NDArray[np.float64]
-    weights: NDArray[np.float64]
-
-    @property
-    def joint(self) -> NDArray[np.float64]:
-        """Joint log probability: the baseline plus all bars, in the order of the scorer."""
-        return add_bars(self.baseline, self.bars)
-
-    def _columns(self) -> Columns:
-        n_bars, n_labels = self.bars.shape
-        return {
-            "bar": np.repeat(np.arange(n_bars), n_labels),
-            "class": list(self.names) * n_bars,
-            "log_probability": self.bars.ravel(),
-            "evidence": self.weights.ravel(),
-        }
-
-    def _title(self) -> str:
-        return f"{self.part}: share {self.share:.3g}, {counted(len(self.bars), 'bar')}"
+CELLS = 1 << 22  # numbers of evidence that are held at a time
+Coder: TypeAlias = Bins | Categories | None
+Texts: TypeAlias = tuple[NDArray[np.intp], list[str]]  # which text each row has, and the texts
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Explanation(Facts):
     """Why a row is predicted as it is.
 
-    Where one part answers, its ``joint`` is the row's ``predict_joint_log_proba``. In general
-    ``answer()`` combines the pieces to the probabilities of the classes.
-
     Attributes
     ----------
     features : tuple of str
-        Names of the attributes, in the order of the columns.
+        Names of the columns, then of pairs of columns and of members that have no columns.
     values : tuple of str
         The row's values as text.
     states : tuple of {"missing", "value", "unseen"}
     classes : array
     probabilities : array of shape (classes,)
         `predict_proba` of the row.
-    pieces : tuple of Piece
-        The parts that answer for the row, and the gates that set the experts' responsibilities.
-    combiner : Combiner
-        How the pieces make the answer: the mean of their probabilities weighted by share, the
-        shares of the votes for each class, or the softmax of the sum of the votes.
-    path : tuple of Step
-        From the root to where the row stops, in a tree.
+    weights : array of shape (features, classes)
+        Weight of evidence; of models that vote, the mean over members.
+    evidence : Evidence
+        Of this row: a baseline and bars that add up, also of every member.
+    path : tuple of int
+        The nodes from the root to where the row stops, in a tree.
+    conditions : tuple of str
+        The test that leads to each of these nodes; "" at the root.
     """
 
     features: tuple[str, ...]
@@ -113,40 +68,27 @@ class Explanation(Facts):
     states: tuple[State, ...]
     classes: NDArray[Any]
     probabilities: NDArray[np.float64]
-    pieces: tuple[Piece, ...]
-    combiner: Combiner
-    path: tuple[Step, ...]
+    weights: NDArray[np.float64]
+    evidence: Evidence
+    path: tuple[int, ...]
+    conditions: tuple[str, ...]
 
     @property
     def predicted(self) -> Any:
         """The most probable class."""
         return self.classes[self.probabilities.argmax()]
 
-    @property
-    def class_pieces(self) -> tuple[Piece, ...]:
-        """The pieces that predict classes: all but gates."""
-        return tuple(piece for piece in self.pieces if piece.role != "gate")
-
-    def answer(self) -> NDArray[np.float64]:
-        """Probabilities of the classes, combined from the pieces."""
-        pieces = self.class_pieces
-        return self.combiner.combine([p.share for p in pieces], [p.joint for p in pieces])
-
     def _columns(self) -> Columns:
-        """A line for each attribute of each part that answers, by its strongest evidence."""
-        lines = [
-            (piece, k, int(np.abs(piece.weights[k]).argmax()))
-            for piece in self.class_pieces
-            for k in np.argsort(-np.abs(piece.weights).max(axis=1), kind="stable")
-        ]
+        """A line for each column by its strongest evidence, the strongest first."""
+        order = np.argsort(-np.abs(self.weights).max(axis=1), kind="stable").tolist()
+        best = np.abs(self.weights).argmax(axis=1)
+        names = label_names(self.classes)
         return {
-            "part": [piece.part for piece, _, _ in lines],
-            "share": [piece.share for piece, _, _ in lines],
-            "column": [self.features[k] for _, k, _ in lines],
-            "value": [self.values[k] for _, k, _ in lines],
-            "state": [self.states[k] for _, k, _ in lines],
-            "class": [piece.names[c] for piece, _, c in lines],
-            "evidence": [float(piece.weights[k, c]) for piece, k, c in lines],
+            "column": [self.features[k] for k in order],
+            "value": [self.values[k] for k in order],
+            "state": [self.states[k] for k in order],
+            "class": [names[best[k]] for k in order],
+            "evidence": [float(self.weights[k, best[k]]) for k in order],
         }
 
     def _title(self) -> str:
@@ -155,6 +97,69 @@ class Explanation(Facts):
             for name, p in zip(label_names(self.classes), self.probabilities, strict=True)
         )
         return printable(f"Explanation: {answer}")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reasons(Facts):
+    """The values of each row with most evidence for a class, the strongest first.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The columns, then pairs of columns and members that have no columns.
+    labels : array of shape (rows,)
+        The class that each row's reasons speak for.
+    bars : array of shape (rows, top)
+        Number of the column in ``features``; -1 where a row has no more reasons.
+    evidence : array of shape (rows, top)
+        Weight of evidence for the class against all others; in a tree of classes, what the tests
+        on the column add to its probability.
+    values, words : arrays of str of shape (rows, top)
+        The row's value, and the reason in words; "" where there is none.
+    """
+
+    features: tuple[str, ...]
+    labels: NDArray[Any]
+    bars: NDArray[np.intp]
+    evidence: NDArray[np.float64]
+    values: NDArray[np.object_]
+    words: NDArray[np.object_]
+
+    def __len__(self) -> int:
+        return len(self.bars)
+
+    def joined(self, others: Sequence[Reasons]) -> Reasons:
+        """Return these reasons, then those of other rows by the same model."""
+        every = [self, *others]
+        names = ("labels", "bars", "evidence", "values", "words")
+        arrays = [np.concatenate([getattr(each, name) for each in every]) for name in names]
+        return Reasons(self.features, *arrays)
+
+    def lines(self) -> Lines:
+        """Return a line for each row: ``reason_for``, and of each reason ``reason_1`` (in words),
+        ``reason_1_column``, ``reason_1_value`` and ``reason_1_evidence``.
+        """
+        columns: dict[str, NDArray[Any]] = {"reason_for": self.labels}
+        names = np.array([*self.features, ""], dtype=object)[self.bars]
+        parts = {"": self.words, "_column": names, "_value": self.values}
+        for k in range(self.bars.shape[1]):
+            for part, each in {**parts, "_evidence": self.evidence}.items():
+                columns[f"reason_{k + 1}{part}"] = each[:, k].copy()
+        return Lines(columns)
+
+    def _columns(self) -> Columns:
+        rows, ranks = np.nonzero(self.bars >= 0)
+        return {
+            "row": rows,
+            "rank": ranks + 1,
+            "column": np.array(self.features, dtype=object)[self.bars[rows, ranks]],
+            "value": self.values[rows, ranks],
+            "evidence": self.evidence[rows, ranks],
+            "words": self.words[rows, ranks],
+        }
+
+    def _title(self) -> str:
+        return f"Reasons of {counted(len(self), 'row')}, at most {self.bars.shape[1]} each"
 
 
 @overload
@@ -170,7 +175,7 @@ def explain_rows(
 
     Parameters
     ----------
-    model : fitted classifier, or a `Reading` of one
+    model : fitted classifier
     X : table of shape (n_samples, n_features)
         The rows to explain.
     top : int or None, default=None
@@ -182,10 +187,10 @@ def explain_rows(
     -------
     list of Explanation, or Reasons where ``top`` is given
         The reasons of a row are the values with most evidence for the class. Of models that vote,
-        evidence is the mean of their parts by share; of trees, that of the node where a row stops.
-        Rows on Dask or Spark get a table of the same kind that is computed when it is asked for:
-        with ``top`` a line for each row, with ``reason_1``, ``reason_2`` and so on; without it a
-        line for each attribute of each part, the table of an `Explanation`.
+        evidence is the mean of their members by share; of trees, that of the node where a row
+        stops. Rows on Dask or Spark get a table of the same kind that is computed when it is asked
+        for: with ``top`` a line for each row, with ``reason_1``, ``reason_2`` and so on; without it
+        a line for each column, the table of an `Explanation`.
 
     Examples
     --------
@@ -198,7 +203,7 @@ def explain_rows(
     >>> why = explain_rows(model, X[:1])[0]
     >>> why.values
     ('5.1', '3.5', '1.4', '0.2')
-    >>> bool(np.allclose(why.pieces[0].joint, model.predict_joint_log_proba(X[:1])[0]))
+    >>> bool(np.allclose(why.evidence.total, model.predict_joint_log_proba(X[:1])))
     True
     >>> explain_rows(model, X[[0, 70]], top=2)
     Reasons of 2 rows, at most 2 each
@@ -208,149 +213,486 @@ def explain_rows(
       1     1  x3        1.8     3.818  x3 above 1.75: for 2
       1     2  x2        4.8     2.649  x2 above 4.75: for 2
     """
-    reading = read_model(model)
+    read = read_model(model)
     if top is not None:
-        check_top(top)
-        number = None if label is None else find_label(reading.classes, label, "label")
-        n_jobs = getattr(reading.model, "n_jobs", None)
-        ask = partial(_reasons, reading.answer, top=top, label=number, n_jobs=n_jobs)
-        reasons: Reasons = reading.source(X).map(Tabular(ask, Reasons.lines))
+        if not (isinstance(top, (int, np.integer)) and top >= 1):
+            raise ValueError(f"top must be a whole number, 1 or more; got {top!r}.")
+        number = None if label is None else find_label(read.classes, label, "label")
+        n_jobs = getattr(read.model, "n_jobs", None)
+        # Only the answer is sent to workers.
+        ask = partial(_reasons, read.answer, top=int(top), label=number, n_jobs=n_jobs)
+        reasons: Reasons = read.source(X).map(Tabular(ask, Reasons.lines))
         return reasons
     if label is not None:
         raise ValueError("label goes with top: explanations hold the evidence for every class.")
-    question = Tabular(partial(_explanations, reading.answer), _lines)
-    explanations: list[Explanation] = reading.source(X).map(question)
+    explain = Tabular(partial(_explanations, read.answer), _lines)
+    explanations: list[Explanation] = read.source(X).map(explain)
     return explanations
 
 
-# Only the answer is sent to workers, and read there.
+def chunks(answer: Answer, block: KeptBlock) -> Iterator[tuple[slice, KeptBlock]]:
+    """Yield the rows of a block in chunks whose evidence fits in memory."""
+    scorer = getattr(answer.core, "scorer", None)  # of all members of a vote
+    outputs = len(scorer.log_prior) if isinstance(scorer, Scorer) else answer.core.n_outputs
+    size = max(1, CELLS // ((len(block.schema) + len(answer.extra_bars)) * outputs))
+    for start in range(0, block.n_rows, size):
+        yield slice(start, start + size), block.slice(start, start + size)
+
+
+def feature_names(schema: Schema, names: Sequence[Any]) -> tuple[str, ...]:
+    """Return the names of columns and pairs of `Evidence` as text."""
+    labels = {name: schema.label(j) for j, name in enumerate(schema.names)}
+    return tuple(
+        pair_name(labels[name[0]], labels[name[1]])
+        if isinstance(name, tuple) and name not in labels
+        else labels.get(name, str(name))
+        for name in names
+    )
+
+
+def _explanations(answer: Answer, block: Block) -> list[Explanation]:
+    kept, schema, explanations = KeptBlock(block), block.schema, []
+    tree, coders = answer.tree, _coders(answer)
+    for _, rows in chunks(answer, kept):
+        probabilities, why = answer.probabilities(rows), answer.evidence(rows)
+        names, weights = why.weights()
+        features = feature_names(schema, names)
+        texts, states = _values(rows, coders)
+        for name in names[len(schema) :]:
+            a, b = _columns_of_pair(schema, name)
+            first = [f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)] if a >= 0 else []
+            texts.append(first or [""] * rows.n_rows)
+            worst = ("value", "unseen", "missing").index
+            states.append(
+                [max(both, key=worst) for both in zip(states[a], states[b], strict=True)]
+                if a >= 0
+                else ["value"] * rows.n_rows
+            )
+        stops = _stops(tree, rows)
+        for i in range(rows.n_rows):
+            path, tests = ((), ()) if tree is None else path_to(tree, int(stops[i]), schema)
+            explanations.append(
+                Explanation(
+                    features,
+                    tuple(column[i] for column in texts),
+                    tuple(column[i] for column in states),
+                    answer.classes,
+                    probabilities[i],
+                    weights[i],
+                    taken(why, np.array([i])),
+                    path,
+                    tests,
+                )
+            )
+    return explanations
+
+
+def _stops(tree: Any, rows: KeptBlock) -> NDArray[np.intp]:
+    """Return the node where each row stops; -1 for a row that goes to several."""
+    if tree is None:
+        return np.empty(0, np.intp)
+    if not isinstance(tree, ClassTree):
+        nodes: NDArray[np.intp] = tree.apply(rows)
+        return nodes
+    at, stop, _ = tree.stops(rows)
+    out = np.full(rows.n_rows, -1)
+    out[at] = stop
+    out[np.bincount(at, minlength=rows.n_rows) > 1] = -1
+    return out
+
+
+def _lines(explanations: list[Explanation]) -> Lines:
+    """Return the tables of explanations, one below the other."""
+    tables = [explanation._columns() for explanation in explanations]
+    columns = {f"explanation_{name}": values for name, values in join_columns(tables).items()}
+    arrays = {
+        name: np.array(values, float if name == "explanation_evidence" else object)
+        for name, values in columns.items()
+    }
+    return Lines(arrays, np.repeat(np.arange(len(tables)), [len(t["column"]) for t in tables]))
+
+
+# Waterfalls --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Waterfall(Facts):
+    """Bars that lead from a baseline to a total, the longest first.
+
+    Attributes
+    ----------
+    title : str
+        The part that is shown; "" for the whole model.
+    label, against : str
+        The class of the bars, and the one it is compared with; "" where they are probabilities.
+    unit : {"log odds", "probability", "votes"}
+    start, total : float
+        ``start`` and all ``bars`` add up to ``total``.
+    names, values : tuples of str
+        Of each bar: a column and the row's value, or a member and its prediction.
+    bars : array
+    answer : str
+    probability : float
+        The class, and its probability by the whole model.
+    """
+
+    title: str
+    label: str
+    against: str
+    unit: str
+    start: float
+    total: float
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+    bars: NDArray[np.float64]
+    answer: str
+    probability: float
+
+    def _columns(self) -> Columns:
+        return {
+            "name": ("start", *self.names),
+            "value": ("", *self.values),
+            "bar": np.concatenate(([self.start], self.bars)),
+            "total": np.cumsum(np.concatenate(([self.start], self.bars))),
+        }
+
+    def _title(self) -> str:
+        against = f" against {self.against}" if self.against else ""
+        return f"{self.unit} of {self.label}{against}: P({self.answer}) = {self.probability:.3f}"
+
+
+def waterfall_of(
+    row: Explanation, label: Any = None, against: Any = None, piece: str | None = None
+) -> Waterfall:
+    """Return a row's bars for a class, the longest first.
+
+    Parameters
+    ----------
+    row : Explanation
+        From `explain_rows`.
+    label : Any, default=None
+        The class that bars are for; None is the predicted one.
+    against : Any, default=None
+        The class that it is compared with; None is the most probable other one.
+    piece : str or None, default=None
+        Where several members answer for the row, the name of the one whose columns are shown. By
+        default, bars are what each member adds to the answer.
+
+    Returns
+    -------
+    Waterfall
+        Of log odds, column by column, where one naive Bayes answers or a member is chosen; else of
+        probabilities (or of votes on the log scale). In a C4.5 tree, of probabilities, column by
+        column.
+    """
+    c = int(row.probabilities.argmax())
+    if label is not None:
+        c = find_label(row.classes, label, "label")
+    why, owner = row.evidence, row.evidence.owner
+    is_gate = False
+    if piece is not None:
+        names = why.part_names
+        if piece not in names:
+            raise ValueError(
+                f"piece {piece!r} is not among the parts that answer for the row: "
+                f"{', '.join(names[:10])}."
+            )
+        k = names.index(piece)
+        why, is_gate = why.parts[k], k < why.n_gates
+        owner = why.owner if why.owner is not None else owner
+    labels = label_names(why.classes)
+    if why.scale == "log" and not why.parts:
+        a, b = _two_labels(why, owner, row.classes, c, against, is_gate)
+        start, bars, rival = 0.0, np.zeros(why.bars.shape[1]), ""
+        if b is not None:
+            bars, rival = why.bars[0, :, a] - why.bars[0, :, b], labels[b]
+            start = float(why.baseline[0, a] - why.baseline[0, b])
+        scale = (labels[a], rival, "log odds")
+        features, values = row.features, row.values
+    else:
+        own = np.arange(len(labels)) == c if owner is None else owner == c
+        start = float(why.baseline[0, own].sum())
+        bars = why.bars[0][:, own].sum(axis=1)
+        scale = (str(row.classes[c]), "", "probability" if why.scale == "probability" else "votes")
+        features, values = row.features, row.values
+        if why.parts:
+            features = tuple(str(name) for name in why.names)
+            values = tuple(_said(p.outputs[0], labels) for p in why.parts[why.n_gates :])
+        change = float(row.probabilities[c]) - start - float(bars.sum())
+        if piece is None and why.scale == "probability" and abs(change) > 1e-9:
+            features, values = (*features, "calibration"), (*values, "")
+            bars = np.append(bars, change)
+    order = np.argsort(-np.abs(bars), kind="stable")
+    return Waterfall(
+        piece or "",
+        *scale,
+        start,
+        start + float(bars.sum()),
+        tuple(features[k] for k in order),
+        tuple(values[k] for k in order),
+        bars[order],
+        label_names(row.classes)[c],
+        float(row.probabilities[c]),
+    )
+
+
+def _said(p: NDArray[np.float64], labels: tuple[str, ...]) -> str:
+    return f"{labels[int(p.argmax())]}, {p.max():.0%}"
+
+
+def _two_labels(
+    why: Evidence,
+    owner: NDArray[np.intp] | None,
+    classes: NDArray[Any],
+    c: int,
+    against: Any,
+    is_gate: bool,
+) -> tuple[int, int | None]:
+    """Return the most probable labels for a class and for the one it is compared with."""
+    total = why.total[0]
+    if is_gate:  # predicts experts, not classes
+        order = np.argsort(-total, kind="stable").tolist()
+        return order[0], order[1] if len(order) > 1 else None
+    own = np.arange(len(classes)) if owner is None else owner
+    if len(classes) < 2:
+        return int(total.argmax()), None
+    others = own != c
+    if against is not None:
+        rival = find_label(classes, against, "against")
+        if rival == c:
+            raise ValueError(f"label and against are both {against!r}: give two classes.")
+        others = own == rival
+    best = np.where(own == c, total, -np.inf).argmax()
+    return int(best), int(np.where(others, total, -np.inf).argmax())
+
+
+# Reason codes ------------------------------------------------------------------------------------
 
 
 def _reasons(
     answer: Answer, block: Block, top: int, label: int | None, n_jobs: int | None
 ) -> Reasons:
-    return reasons_of(read_answer(answer), block, top, label, n_jobs)
-
-
-def _explanations(answer: Answer, block: Block) -> list[Explanation]:
-    reading, kept = read_answer(answer), KeptBlock(block)
-    probabilities = answer.probabilities(kept)
-    explanations: list[Explanation] = []
-    for start in range(0, kept.n_rows, ROWS):
-        part = kept.slice(start, start + ROWS)
-        explanations += _explain(reading, part, probabilities[start : start + ROWS])
-    return explanations
-
-
-def _lines(explanations: list[Explanation]) -> Lines:
-    """The tables of explanations, one below the other."""
-    tables = [explanation._columns() for explanation in explanations]
-    columns = {f"explanation_{name}": values for name, values in join_columns(tables).items()}
-    numbers = {"explanation_share", "explanation_evidence"}
-    arrays = {n: np.array(v, float if n in numbers else object) for n, v in columns.items()}
-    return Lines(arrays, np.repeat(np.arange(len(tables)), [len(t["part"]) for t in tables]))
-
-
-def _explain(
-    reading: Reading, block: KeptBlock, probabilities: NDArray[np.float64]
-) -> list[Explanation]:
-    pieces: list[list[Piece]] = [[] for _ in range(block.n_rows)]
-    stops = np.zeros(block.n_rows, dtype=np.intp)
-    unseen = np.zeros((block.n_rows, len(block.schema)), dtype=bool)
-    for active in reading.active_parts(block):
-        part, rows = reading.part(active.part), block.take(active.rows)
-        bars = part.scorer.evidence(rows)
-        weights = weigh(bars, part.scorer.log_prior)
-        unseen[active.rows] |= _unseen(part, rows)
-        stops[active.rows] = active.part
-        names = label_names(part.labels)
-        for k, row in enumerate(active.rows):
-            pieces[row].append(
-                Piece(
-                    part.name,
-                    part.role,
-                    active.part,
-                    float(active.share[k]),
-                    part.labels,
-                    names,
-                    part.scorer.log_prior,
-                    bars[k],
-                    weights[k],
-                )
-            )
-    texts, gone = _texts(block)
-    features = [block.schema.label(j) for j in range(len(block.schema))]
-    states: list[list[State]] = [
-        [
-            "missing" if gone[i, j] else "unseen" if unseen[i, j] else "value"
-            for j in range(len(features))
+    """Return the strongest reasons of each row, for a class or for the predicted one."""
+    kept, n = KeptBlock(block), block.n_rows
+    chosen = np.full(n, label)
+    if label is None:
+        chosen = answer.probabilities(kept, n_jobs).argmax(axis=1)
+    names: list[Any] = []
+    bars, evidence = [], []
+    for rows, part in chunks(answer, kept):
+        names, weights = answer.evidence(part, n_jobs).weights()
+        strength = weights[np.arange(part.n_rows), :, chosen[rows]]
+        at, most = strongest(strength, min(top, len(names)))
+        bars.append(at)
+        evidence.append(most)
+    found = np.concatenate(bars)
+    values, words = np.full((2, *found.shape), "", dtype=object)
+    coders, classes = _coders(answer), label_names(answer.classes)
+    for j in np.unique(found[found >= 0]).tolist():
+        rows_with, rank = np.nonzero(found == j)
+        text, phrase = _bar_texts(answer, kept.take(rows_with), coders, names, j)
+        values[rows_with, rank] = np.array(text[1], dtype=object)[text[0]]
+        # Each phrase is joined once with each class that it speaks for.
+        code = phrase[0] * len(classes) + chosen[rows_with]
+        distinct, number = np.unique(code, return_inverse=True)
+        said = [
+            f"{phrase[1][k]}: for {classes[c]}"
+            for k, c in zip(*np.divmod(distinct, len(classes)), strict=True)
         ]
-        for i in range(block.n_rows)
-    ]
-    _add_extra_bars(reading.answer.extra_bars, features, texts, states)
-    tree = reading.tree
-    return [
-        Explanation(
-            tuple(features),
-            tuple(column[i] for column in texts),
-            tuple(states[i]),
-            reading.classes,
-            probabilities[i],
-            tuple(pieces[i]),
-            reading.combiner,
-            path_to(tree, int(stops[i]), reading.schema)
-            if tree is not None and len(pieces[i]) == 1
-            else (),
-        )
-        for i in range(block.n_rows)
-    ]
+        words[rows_with, rank] = np.array(said, dtype=object)[number.ravel()]
+    features = feature_names(block.schema, names)
+    return Reasons(features, answer.classes[chosen], found, np.concatenate(evidence), values, words)
 
 
-def _add_extra_bars(
-    bars: Sequence[tuple[int, int] | str],
-    features: list[str],
-    texts: list[list[str]],
-    states: list[list[State]],
-) -> None:
-    """Names, values and states (OUT) of bars after those of the columns."""
-    n_rows = len(states)
-    for bar in bars:
-        if isinstance(bar, str):  # a member of a pool
-            features.append(bar)
-            texts.append([""] * n_rows)
-            for row in states:
-                row.append("value")
-            continue
-        a, b = bar
-        features.append(pair_name(features[a], features[b]))
-        texts.append([f"{x}, {y}" for x, y in zip(texts[a], texts[b], strict=True)])
-        for row in states:
-            row.append(max(row[a], row[b], key=("value", "unseen", "missing").index))
+def strongest(
+    strength: NDArray[np.float64], top: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the greatest numbers above 0 of each row, and where they are; -1 where there are no
+    more. Of equal ones the first comes first.
+    """
+    rows, left = np.arange(len(strength)), strength.copy()
+    bars, most = np.empty((len(rows), top), np.intp), np.empty((len(rows), top))
+    for k in range(top):
+        at = left.argmax(axis=1)
+        most[:, k] = np.maximum(left[rows, at], 0.0)
+        bars[:, k] = np.where(most[:, k] > 0.0, at, -1)
+        left[rows, at] = -np.inf
+    return bars, most
 
 
-def _unseen(part: Part, block: Block) -> NDArray[np.bool_]:
-    """Which values the part never saw in training: rows x attributes."""
-    out = np.zeros((block.n_rows, len(block.schema)), dtype=bool)
-    for j, term in enumerate(part.scorer.terms):
-        if isinstance(term, TableTerm):
-            out[:, j] = column_slots(block, j, term.coder) > term.coder.size
-    return out
+def _coders(answer: Answer) -> list[Coder]:
+    """Return how the columns are numbered by the model, or by its main component."""
+    if isinstance(answer.core, Pool):
+        return [None] * len(answer.schema)
+    parts = parts_of(answer.core, answer.labels)
+    terms = parts.part(parts.main).scorer.terms
+    return [term.coder if isinstance(term, TableTerm) else None for term in terms]
 
 
-def _texts(block: Block) -> tuple[list[list[str]], NDArray[np.bool_]]:
-    """The values as text, column by column, and which are missing, rows x columns."""
-    texts, gone = [], np.zeros((block.n_rows, len(block.schema)), dtype=bool)
-    for j, column in enumerate(block.schema):
-        if column.kind == "numeric":
-            values = block.numeric(j)
-            gone[:, j] = np.isnan(values)
-            names = iter(value_names(values[~gone[:, j]], column, DIGITS))
-            texts.append(["missing" if absent else next(names) for absent in gone[:, j]])
-            continue
-        raw = block.categorical(j)
-        words = ["missing", *(str(value) for value in raw.values)]
-        absent = np.array([True, *(is_missing(value) for value in raw.values)])
-        slots = raw.slots
-        gone[:, j] = absent[slots]
-        texts.append(["missing" if absent[slot] else words[slot] for slot in slots])
-    return texts, gone
+def _columns_of_pair(schema: Schema, name: Any) -> tuple[int, int]:
+    """Return the columns of a pair by its name in `Evidence`; -1 for a member of a pool."""
+    if not isinstance(name, tuple):
+        return -1, -1
+    return schema.names.index(name[0]), schema.names.index(name[1])
+
+
+def _bar_texts(
+    answer: Answer, block: KeptBlock, coders: Sequence[Coder], names: Sequence[Any], j: int
+) -> tuple[Texts, Texts]:
+    """Return what a bar holds in some rows: its values, and these in words."""
+    schema = block.schema
+    if j < len(schema):
+        texts = _value_texts(block, j, 12)
+        return texts, _phrases(block, j, coders[j], texts)
+    a, b = _columns_of_pair(schema, names[j])
+    if a < 0:
+        member: Texts = np.zeros(block.n_rows, np.intp), [str(names[j])]
+        return member, member
+    own = {(pair.first, pair.second): pair.columns for pair in answer.pairs}
+    columns = own.get((a, b), ((a, None), (b, None)))
+    each = [(i, coder, _value_texts(block, i, 12)) for i, coder in columns]
+    clauses = [_phrases(block, i, coder, text) for i, coder, text in each]
+    return _both([text for _, _, text in each], ", "), _both(clauses, " and ")
+
+
+def _values(block: KeptBlock, coders: Sequence[Coder]) -> tuple[list[list[str]], list[list[State]]]:
+    """Return the values as text and their states, column by column."""
+    texts, states = [], []
+    for j, coder in enumerate(coders):
+        codes, words = _value_texts(block, j, 6)
+        missing = np.array([word == "missing" for word in words])
+        if block.schema[j].kind == "categorical":
+            raw = block.categorical(j)
+            missing = np.array([True, *(is_missing(value) for value in raw.values)])
+            words = ["missing" if gone else word for gone, word in zip(missing, words, strict=True)]
+        unseen = np.zeros(block.n_rows, dtype=bool)
+        if coder is not None:
+            unseen = column_slots(block, j, coder) > coder.size
+        texts.append([words[code] for code in codes])
+        columns: list[State] = [
+            "missing" if missing[code] else "unseen" if new else "value"
+            for code, new in zip(codes, unseen, strict=True)
+        ]
+        states.append(columns)
+    return texts, states
+
+
+def _value_texts(block: KeptBlock, j: int, digits: int) -> Texts:
+    """Return the rows' values of a column, as they are."""
+    column = block.schema[j]
+    if column.kind == "numeric":
+        distinct, number = np.unique(block.numeric(j), return_inverse=True)  # one NaN, at the end
+        there = distinct[: len(distinct) - bool(len(distinct) and np.isnan(distinct[-1]))]
+        return number.ravel(), [*_number_names(there, column, digits), "missing"]
+    if column.kind == "empty":
+        return np.zeros(block.n_rows, np.intp), ["missing"]
+    raw = block.categorical(j)
+    return raw.slots.astype(np.intp), ["missing", *map(str, raw.values)]
+
+
+def _number_names(values: NDArray[np.float64], column: Column, digits: int) -> list[str]:
+    """Return numbers, levels, dates and times as text; other rows do not change a name."""
+    if column.family == "number":
+        return [f"{value:.{digits}g}" for value in values.tolist()]
+    return [cut_names(values[k : k + 1], column)[0] for k in range(len(values))]
+
+
+def _phrases(block: KeptBlock, j: int, coder: Coder, values: Texts) -> Texts:
+    """Return a column and what it holds, in words: its interval, or its value."""
+    name = block.schema.label(j)
+    if isinstance(coder, Bins) and coder.size > 1:
+        texts = ["is missing", *slot_words(coder, block.schema[j])[1:]]
+        slots = column_slots(block, j, coder).astype(np.intp)
+        return slots, [f"{name} {text}" for text in texts]
+    return values[0], [f"{name} is {text}" for text in values[1]]
+
+
+def _both(each: Sequence[Texts], joint: str) -> Texts:
+    """Return the texts of two columns together, for the combinations that occur."""
+    first, second = each
+    distinct, number = np.unique(first[0] * len(second[1]) + second[0], return_inverse=True)
+    a, b = np.divmod(distinct, len(second[1]))
+    texts = [f"{first[1][i]}{joint}{second[1][k]}" for i, k in zip(a, b, strict=True)]
+    return number.ravel(), texts
+
+
+# What if -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WhatIf(Facts):
+    """Explanations of a row before and after a change.
+
+    Attributes
+    ----------
+    before, after : Explanation
+    changed : tuple of str
+        The columns that differ.
+    """
+
+    before: Explanation
+    after: Explanation
+    changed: tuple[str, ...]
+
+    @property
+    def difference(self) -> NDArray[np.float64]:
+        """Change of the probability of each class."""
+        return self.after.probabilities - self.before.probabilities
+
+    def _columns(self) -> Columns:
+        return {
+            "class": label_names(self.before.classes),
+            "before": self.before.probabilities,
+            "after": self.after.probabilities,
+            "difference": self.difference,
+        }
+
+    def _title(self) -> str:
+        names = ", ".join(self.changed) or "nothing"
+        return f"{names} changed: {self.before.predicted} -> {self.after.predicted}"
+
+
+def what_if(model: Any, row: Any, changes: Mapping[Any, Any]) -> WhatIf:
+    """Explain a row as it is, and with other values.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    row : table with one row
+    changes : mapping
+        From columns, by name or position, to new values; None is missing.
+
+    Returns
+    -------
+    WhatIf
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import NaiveBayesClassifier
+    >>> from unnaive.explain import what_if
+    >>> data = load_iris(as_frame=True)
+    >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
+    >>> changes = {"petal width (cm)": 2.0, "sepal width (cm)": None}
+    >>> answer = what_if(model, data.data[50:51], changes)
+    >>> print(answer.before.predicted, "->", answer.after.predicted)
+    versicolor -> virginica
+    """
+    read = read_model(model)
+    block = read.block(row)
+    if block.n_rows != 1:
+        raise ValueError(f"row must be a table with one row; got {block.n_rows}.")
+    new = {_find_column(read, name): as_objects([value]) for name, value in changes.items()}
+    explain = partial(_explanations, read.answer)
+    after = read.model._open(block.with_columns(new)).map(explain)
+    return WhatIf(explain(block)[0], after[0], tuple(read.schema.label(j) for j in new))
+
+
+def _find_column(read: ModelParts, column: Any) -> int:
+    """Return the position of a column, given by name or position."""
+    names = read.schema.names
+    if column in names:
+        return names.index(column)
+    if isinstance(column, (int, np.integer)) and 0 <= column < len(names):
+        return int(column)
+    raise ValueError(f"there is no column {column!r}; the table has {names[:10]}.")

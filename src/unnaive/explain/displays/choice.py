@@ -9,9 +9,8 @@ import numpy as np
 
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.wording import counted
-from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays import drawing
-from unnaive.explain.evidence import PartEvidence
+from unnaive.explain.model import AttributeEvidence, PartEvidence
 
 POINTS = 7  # of a density that are drawn
 TAILS = 0.01  # of a distribution that are not

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose, lines
-from unnaive.explain.evidence import PartEvidence, evidence_of
-from unnaive.explain.parts import find_label
+from unnaive.explain.model import PartEvidence, evidence_of, find_label
 
 MOST_BARS = 6  # labels that get a bar each; more are drawn as colours of cells
 MOST_IN_ALL = 150  # bars of all values and labels

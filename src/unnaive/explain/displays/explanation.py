@@ -8,10 +8,9 @@ import numpy as np
 
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.sklearn_private import safe_indexing
-from unnaive.explain.contrast import Waterfall, waterfall_of
 from unnaive.explain.displays import drawing
-from unnaive.explain.readings import read_model
-from unnaive.explain.rows import explain_rows
+from unnaive.explain.model import read_model
+from unnaive.explain.rows import Waterfall, explain_rows, waterfall_of
 
 BEFORE, START = "before any evidence", "at the root"
 
@@ -57,7 +56,7 @@ class ExplanationDisplay:
         row: int = 0,
         label: Any = None,
         against: Any = None,
-        piece: int | str | None = None,
+        piece: str | None = None,
         **options: Any,
     ) -> Self:
         """Explain a row of a table by a fitted classifier.
@@ -145,7 +144,7 @@ class ExplanationDisplay:
         unit = {"log odds": "log odds of", "probability": "probability of", "votes": "votes for"}
         ax.set_xlabel(f"{unit[fall.unit]} {what}{rival}", fontsize=drawing.SMALL, parse_math=False)
         drawing.bare(ax, "bottom")
-        where = "" if fall.title in ("naive Bayes", "all parts") else f", by {fall.title}"
+        where = "" if fall.title in ("",) else f", by {fall.title}"
         drawing.title(ax, f"P({drawing.plain(fall.answer, 40)}) = {fall.probability:.4g}{where}")
 
     def _number(self, y: Any, x: float, reach: float, text: str) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from unnaive.answer import Answer, Folded, GatedMixture
 from unnaive.common.wording import counted
+from unnaive.explain.classes import GroupProfile, profiles_of
 from unnaive.explain.displays.outline import Item, Outline
-from unnaive.explain.groups import GroupProfile, profiles_of
-from unnaive.explain.parts import label_names
+from unnaive.explain.model import label_names
 
 
 class GroupsDisplay(Outline):

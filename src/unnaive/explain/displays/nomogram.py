@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from unnaive.common.wording import counted
-from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays import drawing
 from unnaive.explain.displays.choice import choose
 from unnaive.explain.displays.pair import draw_cells, is_written
@@ -23,8 +22,7 @@ from unnaive.explain.displays.scales import (
     make_scales,
     possible_odds,
 )
-from unnaive.explain.evidence import PartEvidence, evidence_of
-from unnaive.explain.parts import find_label
+from unnaive.explain.model import AttributeEvidence, PartEvidence, evidence_of, find_label
 
 PROBABILITIES = np.array([0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
 MOST_VALUES = 60  # of an attribute that are marked

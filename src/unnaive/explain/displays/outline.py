@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unnaive.explain.classes import TypicalValue
 from unnaive.explain.displays import drawing
-from unnaive.explain.groups import Remark
-from unnaive.explain.parts import label_names
+from unnaive.explain.model import label_names
 
 STACKED = 8  # classes with a colour each; of more, the most frequent is named
 INDENT = 0.25  # inches, as all widths here
@@ -59,7 +59,7 @@ class Item:
     weight : float
     class_share : array of shape (classes,)
         As long as the bars are drawn, of the whole width.
-    remarks : tuple of Remark
+    remarks : tuple of TypicalValue
         Evidence drawn beside it.
     note : str
         In grey, after the name.
@@ -70,7 +70,7 @@ class Item:
     parent: int
     weight: float
     class_share: NDArray[np.float64]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[TypicalValue, ...]
     note: str = ""
 
 
@@ -133,7 +133,7 @@ def _draw_remarks(
     return bars
 
 
-def _words(remark: Remark, name_label: bool, room: int | None = None) -> str:
+def _words(remark: TypicalValue, name_label: bool, room: int | None = None) -> str:
     """A remark in at most ``room`` letters, or in as many as it needs."""
     weight = f"{remark.weight:+.2f}  "
     label = f" → {drawing.plain(remark.label, 14)}" if name_label else ""

@@ -10,10 +10,7 @@ from numpy.typing import NDArray
 
 from unnaive.common.wording import listed
 from unnaive.explain.displays import drawing
-from unnaive.explain.evidence import evidence_of
-from unnaive.explain.pairs import PairEvidence
-from unnaive.explain.parts import find_label
-from unnaive.explain.readings import read_model
+from unnaive.explain.model import PairEvidence, evidence_of, find_label, read_model
 
 MOST_WRITTEN = 16  # values of an attribute whose cells are written in
 MOST_NAMED = 40  # values of an attribute that are named

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.facts import Columns, Facts, join_columns
-from unnaive.explain.attributes import AttributeEvidence
 from unnaive.explain.displays.choice import drawn_values
-from unnaive.explain.pairs import PairEvidence
+from unnaive.explain.model import AttributeEvidence, PairEvidence
 
 FREE = 0.8  # points between two names on a line
 LETTER = 0.55  # points of half a letter

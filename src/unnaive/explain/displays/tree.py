@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 from unnaive.common.wording import counted
+from unnaive.explain.classes import TypicalValue, distinguishing_values
 from unnaive.explain.displays.outline import Item, Outline
-from unnaive.explain.evidence import evidence_of
-from unnaive.explain.groups import Remark, distinguishing_values
-from unnaive.explain.parts import Reading
-from unnaive.explain.readings import read_model
-from unnaive.explain.tree import TreeNode, tree_of
+from unnaive.explain.model import ModelParts, evidence_of, read_model
+from unnaive.explain.trees import TreeNode, tree_of
 
 
 class TreeDisplay(Outline):
@@ -151,9 +149,9 @@ def _below(nodes: tuple[TreeNode, ...], n: int) -> int:
     return count
 
 
-def _leaf_remarks(reading: Reading, node: int, n: int) -> tuple[Remark, ...]:
+def _leaf_remarks(read: ModelParts, node: int, n: int) -> tuple[TypicalValue, ...]:
     """The values with most evidence at a node; none where it has a single class."""
-    part = reading.part(node)
+    part = read.parts.part(node)
     if not part.scorer.speaks or (part.counts is not None and (part.counts.totals > 0).sum() < 2):
         return ()
-    return distinguishing_values(evidence_of(reading, node), None, n=n)
+    return distinguishing_values(evidence_of(read, node), None, n=n)

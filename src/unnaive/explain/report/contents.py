@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from unnaive.answer import Answer, ClassTree, Folded, Foreign, Pool, Scorecard, scorecard
@@ -14,9 +14,8 @@ from unnaive.common.wording import counted
 from unnaive.encode.labels import read_target
 from unnaive.explain.importance import Importance, importance_of
 from unnaive.explain.labelled import labelled_rows
-from unnaive.explain.parts import label_names
+from unnaive.explain.model import label_names, read_model
 from unnaive.explain.quality import quality_of
-from unnaive.explain.readings import read_model
 from unnaive.explain.report import words
 from unnaive.explain.report.arrays import pack
 from unnaive.explain.report.curves import curve_data, decision_data, rule_data
@@ -25,7 +24,7 @@ from unnaive.explain.report.parts import parts_data
 from unnaive.explain.report.payload import Coders, coders_of, scorer_payload
 from unnaive.explain.report.quality import calibration_data, cross_validated, quality_view
 from unnaive.explain.report.rows import PageRows
-from unnaive.explain.tree import TreeNode, tree_of
+from unnaive.explain.trees import TreeNode, tree_of
 
 MOST_IMPORTANT = 20
 MOST_POINTS = 1000  # values of a scorecard that are on the page
@@ -97,8 +96,6 @@ class Contents:
             y = None if y is None else read_target(y)[at]
         self.n_measured = min(n, most)
         importance = importance_of(self.reading, X, y)
-        if y is not None and not importance.evidence.any():  # a tree of classes
-            importance = replace(importance, by="loss")
         return None if y is None and not importance.evidence.any() else importance
 
     def _parts(self) -> list[dict[str, Any]]:
@@ -115,7 +112,7 @@ class Contents:
         core = self.answer.core
         if isinstance(core, Pool) and self.reading is not None and core.join == "geometric":
             weights = dict(zip(core.names, core.weights.tolist(), strict=True))
-            named = enumerate(self.reading.names)
+            named = enumerate(self.reading.parts.names)
             return {k: f"{n}, weight {weights[n]:.2f} in the pool" for k, n in named if k}
         return {
             node.node: f"{'node' if node.children else 'leaf'} {node.node}: {node.condition}"
@@ -137,7 +134,7 @@ class Contents:
             "scorecard": self.card is not None,
             "pairs": bool(self.parts) and bool(self.parts[0].get("pairs")),
         }
-        every = 0 if self.reading is None else len(self.reading.names)
+        every = 0 if self.reading is None else len(self.reading.parts.names)
         tree = self.answer.tree
         kept = len(self.parts)
         return {
@@ -226,8 +223,8 @@ class Contents:
     def data(self) -> dict[str, Any]:
         """The data of the page's scripts."""
         columns = self.rows.columns(self.block, self.names, self.coders)
-        labels = self.class_names if self.reading is None else label_names(self.reading.labels)
-        owner = None if self.reading is None else self.reading.combiner.owner
+        labels = self.class_names if self.reading is None else label_names(self.answer.labels)
+        owner = None if self.reading is None else _owner(self.answer)
         importance = self.importance
         return {
             "classes": self.class_names,
@@ -258,3 +255,12 @@ class Contents:
             "utility": [round(node.utility, 4) for node in self.nodes],
             "utilityName": name,
         }
+
+
+def _owner(answer: Answer) -> NDArray[np.intp] | None:
+    """Class number of each label; None where labels are the classes."""
+    owner = None
+    for node in answer.nodes():
+        if isinstance(node, Folded):
+            owner = node.owner if owner is None else owner[node.owner]
+    return owner

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Decision
 from unnaive.bayes.curves import ScoreCurve
-from unnaive.explain.parts import label_names
+from unnaive.explain.model import label_names
 from unnaive.explain.quality import Quality
 
 MOST_POINTS = 200  # of a curve

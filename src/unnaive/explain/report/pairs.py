@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.explain.evidence import PartEvidence
+from unnaive.explain.model import PartEvidence
 from unnaive.explain.report.arrays import pack, pack_short
 from unnaive.table import Block
 

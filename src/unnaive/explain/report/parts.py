@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.explain.attributes import AttributeEvidence
-from unnaive.explain.evidence import PartEvidence, evidence_of
-from unnaive.explain.parts import Reading
+from unnaive.explain.model import AttributeEvidence, ModelParts, PartEvidence, evidence_of
 from unnaive.explain.report.arrays import Packed, pack, pack_short
 from unnaive.explain.report.pairs import pairs_data
 from unnaive.table import Block
@@ -19,21 +17,21 @@ MOST_PARTS = 200
 FARTHEST = 32.0  # stronger evidence is shown as this
 
 
-def parts_data(reading: Reading, titles: dict[int, str], block: Block) -> list[dict[str, Any]]:
+def parts_data(read: ModelParts, titles: dict[int, str], block: Block) -> list[dict[str, Any]]:
     """Evidence of the main part, then of the others by weight, as many as a page has room for.
 
     Of the main part, pairs of attributes too, with the rows of the block that have their values.
     """
-    facts = evidence_of(reading, reading.main)
-    parts = [_part(facts, reading.main, titles, full=True)]
+    facts = evidence_of(read, read.parts.main)
+    parts = [_part(facts, read.parts.main, titles, full=True)]
     if facts.pairs:
         prior = np.exp(facts.log_prior - facts.log_prior.max())
         parts[0] |= {"pairs": pairs_data(facts, block), "prior": (prior / prior.sum()).tolist()}
     room = CELLS - _cells(parts[0])
-    for k in _by_weight(reading):
-        if k == reading.main:
+    for k in _by_weight(read):
+        if k == read.parts.main:
             continue
-        part = _part(evidence_of(reading, k), k, titles, full=False)
+        part = _part(evidence_of(read, k), k, titles, full=False)
         room -= _cells(part)
         if room < 0 or len(parts) >= MOST_PARTS:
             break
@@ -41,9 +39,9 @@ def parts_data(reading: Reading, titles: dict[int, str], block: Block) -> list[d
     return parts
 
 
-def _by_weight(reading: Reading) -> list[int]:
+def _by_weight(read: ModelParts) -> list[int]:
     """Numbers of the parts, those with most training rows first, then as numbered."""
-    weight = np.array([reading.part(k).weight for k in range(len(reading.names))])
+    weight = np.array([read.parts.part(k).weight for k in range(len(read.parts.names))])
     return [int(k) for k in np.argsort(-np.nan_to_num(weight), kind="stable")]
 
 

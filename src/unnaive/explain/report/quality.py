@@ -10,7 +10,7 @@ from sklearn.base import clone
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
 from unnaive.encode.labels import label_groups, read_target
-from unnaive.explain.parts import label_names
+from unnaive.explain.model import label_names
 from unnaive.explain.quality import Quality, quality_of
 
 NAN = float("nan")

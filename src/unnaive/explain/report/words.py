@@ -25,7 +25,7 @@ from unnaive.answer import (
 )
 from unnaive.answer.tree import BayesTree, Tree
 from unnaive.common.wording import counted, shortened
-from unnaive.explain.parts import label_names
+from unnaive.explain.model import label_names
 from unnaive.pack.release import release
 from unnaive.table.codes import as_objects
 

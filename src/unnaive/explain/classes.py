@@ -1,9 +1,9 @@
-"""Profiles of the clusters of a class, and of the gates and experts of a mixture."""
+"""What distinguishes classes, the clusters of a class, and the experts of a mixture."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,20 @@ from unnaive.answer import Answer, Folded, Foreign, GatedMixture
 from unnaive.bayes.evidence import CERTAIN, weigh
 from unnaive.common.facts import Columns, Facts, FactTuple
 from unnaive.common.wording import counted
-from unnaive.explain.evidence import PartEvidence, evidence_of
-from unnaive.explain.parts import Reading, label_names
-from unnaive.explain.readings import read_model
+from unnaive.explain.model import (
+    ModelParts,
+    PartEvidence,
+    evidence_of,
+    find_label,
+    label_names,
+    read_model,
+)
 from unnaive.table.codes import as_objects
 
-LEAST_WORTH = 0.01  # evidence times frequency that is worth a remark
+LEAST_WORTH = 0.01  # evidence times frequency that is worth naming
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Remark(Facts):
+class TypicalValue(NamedTuple):
     """A value that is typical of a label: its weight of evidence against the label's siblings."""
 
     attribute: str
@@ -30,16 +34,118 @@ class Remark(Facts):
     label: str
     weight: float
 
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Discrimination(Facts):
+    """The values that distinguish two labels, the most important first.
+
+    Attributes
+    ----------
+    label, against : str
+    attributes, values : tuples of str
+        A value of an attribute each, or two values of a pair of attributes.
+    weights : array
+        Log P(value | label) - log P(value | against): above zero it favours the label.
+    counts : array of shape (values, 2)
+        Weight of the training rows of the two; NaN where the model keeps none.
+    shares : array of shape (values, 2)
+        How frequent the value is in each; of a pair, as if its attributes were independent.
+    importance : array
+        Mean of the two shares times the absolute weight.
+    """
+
+    label: str
+    against: str
+    attributes: tuple[str, ...]
+    values: tuple[str, ...]
+    weights: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    importance: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
     def _columns(self) -> Columns:
         return {
-            "column": [self.attribute],
-            "value": [self.value],
-            "class": [self.label],
-            "evidence": [self.weight],
+            "column": self.attributes,
+            "value": self.values,
+            "evidence": self.weights,
+            f"rows of {self.label}": self.counts[:, 0],
+            f"rows of {self.against}": self.counts[:, 1],
+            f"share of {self.label}": self.shares[:, 0],
+            f"share of {self.against}": self.shares[:, 1],
+            "importance": self.importance,
         }
 
     def _title(self) -> str:
-        return f"Typical of {self.label}"
+        return f"{self.label} against {self.against}: {counted(len(self), 'value')}"
+
+
+def discriminate(
+    model: Any, label: Any, against: Any, part: int | str | None = None
+) -> Discrimination:
+    """The values that distinguish two classes.
+
+    Parameters
+    ----------
+    model : fitted classifier or `PartEvidence`
+    label, against : Any
+        Two classes, or other labels of the part.
+    part : int, str or None, default=None
+        Which naive Bayes of the model; see `evidence_of`.
+
+    Returns
+    -------
+    Discrimination
+        Values of all attributes, by `importance`. Points of a density are among them, each for its
+        neighbourhood, and so are two values of a pair that has evidence of its own.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import NaiveBayesClassifier
+    >>> from unnaive.explain import discriminate
+    >>> data = load_iris(as_frame=True)
+    >>> model = NaiveBayesClassifier().fit(data.data, data.target_names[data.target])
+    >>> values = discriminate(model, "versicolor", "virginica")
+    >>> print(values.attributes[0], values.values[0], f"{values.weights[0]:+.2f}")
+    petal width (cm) above 1.75 -3.41
+    """
+    facts = model if isinstance(model, PartEvidence) else evidence_of(model, part)
+    a, b = find_label(facts.labels, label, "label"), find_label(facts.labels, against, "against")
+    if a == b:
+        raise ValueError(f"label and against are both {facts.names[a]!r}: give two classes.")
+    names: list[str] = []
+    values: list[str] = []
+    tables = []  # logs, counts and shares, values x labels
+    for attribute in facts.attributes:
+        at = np.flatnonzero(attribute.logs.any(axis=1))
+        names += [attribute.name] * len(at)
+        values += [attribute.values[v] for v in at]
+        tables.append((attribute.logs[at], attribute.counts[at], attribute.distribution()[at]))
+    for pair in facts.pairs:
+        one, two = np.nonzero(pair.logs.any(axis=2) & pair.shares.any(axis=2))
+        names += [pair.name] * len(one)
+        values += [
+            f"{pair.values[0][i]}, {pair.values[1][k]}" for i, k in zip(one, two, strict=True)
+        ]
+        logs = pair.logs[one, two]
+        tables.append((logs, np.full(logs.shape, np.nan), pair.shares[one, two]))
+    logs, counts, shares = (np.concatenate(each)[:, [a, b]] for each in zip(*tables, strict=True))
+    weights = logs[:, 0] - logs[:, 1]
+    importance = shares.mean(axis=1) * np.abs(weights)
+    order = np.argsort(-importance, kind="stable")
+    return Discrimination(
+        facts.names[a],
+        facts.names[b],
+        tuple(names[k] for k in order),
+        tuple(values[k] for k in order),
+        weights[order],
+        counts[order],
+        shares[order],
+        importance[order],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -58,10 +164,8 @@ class GroupProfile(Facts):
     classes : array
     class_share : array of shape (classes,)
         How its rows are spread over the classes.
-    remarks : tuple of Remark
+    remarks : tuple of TypicalValue
         The values that distinguish it from its siblings, the most important first.
-    words : str
-        The same for a cluster, in words.
     """
 
     name: str
@@ -70,8 +174,7 @@ class GroupProfile(Facts):
     share: float
     classes: NDArray[Any]
     class_share: NDArray[np.float64]
-    remarks: tuple[Remark, ...]
-    words: str = ""
+    remarks: tuple[TypicalValue, ...]
 
     def _columns(self) -> Columns:
         typical = self.remarks or (None,)
@@ -86,8 +189,7 @@ class GroupProfile(Facts):
         }
 
     def _title(self) -> str:
-        words = f": {self.words}" if self.words else ""
-        return f"{self.name}, {counted(self.weight, 'row')}{words}"
+        return f"{self.name}, {counted(self.weight, 'row')}"
 
 
 def profiles_of(model: Any, *, n_remarks: int = 5) -> FactTuple[GroupProfile]:
@@ -120,7 +222,7 @@ def profiles_of(model: Any, *, n_remarks: int = 5) -> FactTuple[GroupProfile]:
 
 def distinguishing_values(
     facts: PartEvidence, label: int | None, siblings: NDArray[np.intp] | None = None, n: int = 5
-) -> tuple[Remark, ...]:
+) -> tuple[TypicalValue, ...]:
     """The value of each attribute with most evidence for a label, the most important first.
 
     Parameters
@@ -135,7 +237,7 @@ def distinguishing_values(
 
     Returns
     -------
-    tuple of Remark
+    tuple of TypicalValue
         Ranked by the lower end of the credible interval of the evidence times the frequency of
         the value with the label; what might be chance is left out.
     """
@@ -152,14 +254,14 @@ def distinguishing_values(
         v, k = np.unravel_index(int(worth.argmax()), worth.shape)
         if worth[v, k] > LEAST_WORTH * prior_share.sum():
             name = facts.names[among[k]]
-            remark = Remark(attribute.name, attribute.values[v], name, float(weights[v, k]))
-            ranked.append((float(worth[v, k]), remark))
+            typical = TypicalValue(attribute.name, attribute.values[v], name, float(weights[v, k]))
+            ranked.append((float(worth[v, k]), typical))
     ranked.sort(key=lambda pair: -pair[0])
     return tuple(remark for _, remark in ranked[:n])
 
 
 def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> FactTuple[GroupProfile]:
-    # Around an estimator of another library the words are all there is.
+    # Around an estimator of another library only the sizes are known.
     inside = Answer(answer.schema, answer.classes, node.inner)
     plain = inside.find(Folded) is None and inside.find(Foreign) is None
     facts = evidence_of(model) if plain else None
@@ -180,26 +282,26 @@ def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> FactTuple[Gro
                 distinguishing_values(facts, pair, siblings, n)
                 if facts and len(siblings) > 1
                 else (),
-                clusters.profiles[place],
             )
         )
     return FactTuple(profiles)
 
 
-def _experts(reading: Reading, node: GatedMixture, n: int) -> FactTuple[GroupProfile]:
-    shape, classes = node.shape, reading.classes
+def _experts(read: ModelParts, node: GatedMixture, n: int) -> FactTuple[GroupProfile]:
+    shape, classes = node.shape, read.classes
     by_class = [node.counts.totals[units] for units in shape.models()]
     for g in reversed(range(shape.n_gates)):  # children come after their gate
         below = range(shape.first[g], shape.first[g] + shape.width[g])
         by_class[g] = np.sum([by_class[k] for k in below], axis=0)
-    profiles = [_node(reading.names[0], "", 1.0, by_class[0], classes, ())]
+    names = read.parts.names
+    profiles = [_node(names[0], "", 1.0, by_class[0], classes, ())]
     for g in range(shape.n_gates):
-        facts = evidence_of(reading, g)
+        facts = evidence_of(read, g)
         share = facts.label_weight / facts.label_weight.sum()
         for k in range(shape.width[g]):
             child = int(shape.first[g]) + k
             remarks = distinguishing_values(facts, k, None, n)
-            name = reading.names[child]
+            name = names[child]
             profiles.append(
                 _node(name, facts.part, float(share[k]), by_class[child], classes, remarks)
             )
@@ -212,7 +314,7 @@ def _node(
     share: float,
     by_class: Any,
     classes: NDArray[Any],
-    remarks: tuple[Remark, ...],
+    remarks: tuple[TypicalValue, ...],
 ) -> GroupProfile:
     weight = float(by_class.sum())
     return GroupProfile(name, parent, weight, share, classes, by_class / weight, remarks)
