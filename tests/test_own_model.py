@@ -53,7 +53,7 @@ def test_it_predicts_and_shows_its_evidence(own):
     why = model.evidence(ROWS)
     assert (why.total() == model.predict_joint_log_proba(ROWS)).all()
     rows = explain_rows(model, ROWS)
-    joined = np.concatenate([row.evidence.outputs for row in rows])
+    joined = np.concatenate([row.evidence.probabilities() for row in rows])
     np.testing.assert_allclose(joined, model.predict_proba(ROWS), atol=1e-12)
     assert quality_of(model, X, Y).accuracy > 0.5
     assert len(importance_of(model, X, Y).features) == X.shape[1]

@@ -100,7 +100,7 @@ def test_a_chain_of_30_000_levels_is_shown_saved_and_reported(tmp_path):
     """Far more levels than calls may nest; whatever is quadratic in nodes would not end."""
     model, levels = chain(30_000), 30_000
     rows = pd.DataFrame({"x": [0.0, levels + 1.0, np.nan]})
-    assert explain_rows(model, rows[2:])[0].path == ()  # it goes to all leaves
+    assert explain_rows(model, rows[2:])[0].path == (0,)  # it goes to all leaves
     assert len(report(model, rows, model.predict(rows)).html) < 200 * len(model.tree_.parent)
     save(model, tmp_path / "chain.unv")
     loaded = load(tmp_path / "chain.unv")

@@ -171,7 +171,7 @@ def test_a_pool_is_explained_saved_and_exported(combine):
     if combine == "geometric":
         assert why.names[:6] == list(X.columns)
         assert set(why.names[6:]) <= {"c45"}
-    np.testing.assert_allclose(why.outputs, p, atol=1e-9)
+    np.testing.assert_allclose(why.probabilities(), p, atol=1e-9)
     file = io.BytesIO()
     unnaive.save(pool, file)
     file.seek(0)

@@ -135,7 +135,7 @@ def test_points_of_a_nomogram_add_up_to_the_probability():
         bars = explain_rows(model, X[i : i + 1])[0]
         for scale in display.scales_:
             j = scale.attribute.position
-            bar = bars.evidence.bars[0, j, 2] - bars.evidence.bars[0, j, 1]
+            bar = bars.evidence.contributions[0, j, 2] - bars.evidence.contributions[0, j, 1]
             points += scale.points[abs(scale.log_odds - bar).argmin()]
         share = known[i, 2] / (known[i, 2] + known[i, 1])
         assert display.probability(points) == pytest.approx(share, abs=1e-9)

@@ -60,7 +60,7 @@ def test_explanations_hold_the_prediction_and_evidence_that_adds_up(k):
     assert [row.predicted for row in found] == list(model.predict(ROWS))
     names, weights = why.weights()
     for i, row in enumerate(found):
-        np.testing.assert_allclose(row.evidence.total, why.total[i : i + 1], atol=1e-9)
+        np.testing.assert_allclose(row.evidence.total(), why.total()[i : i + 1], atol=1e-9)
         np.testing.assert_allclose(row.weights, weights[i], atol=1e-12)
         assert len(row.features) == len(row.values) == len(row.states) == len(names)
 
@@ -69,16 +69,18 @@ def test_explanations_hold_the_prediction_and_evidence_that_adds_up(k):
 def test_weights_are_means_of_the_members_against_all_other_classes(k):
     """The slow twin: one row and one member at a time."""
     why = fitted(k).evidence(ROWS.head(6))
-    if why.owner is not None or any(part.parts for part in why.parts):
+    if any(member.members for member in why.members) or why.class_index is not None:
         return
     _, found = why.weights()
     for i in range(6):
-        members = list(zip(why.parts, why.shares[i], strict=True))[why.n_gates :] or [(why, 1.0)]
+        members = [(why, 1.0)]
+        if why.members:
+            members = list(zip(why.members, why.member_weights[i], strict=True))[why.n_gates :]
         whole, mean = sum(share for _, share in members), 0.0
-        for part, share in members:
-            own = part.bars[i]
-            if part.scale == "log":
-                own = weigh(own, part.baseline[i])
+        for member, share in members:
+            own = member.contributions[i]
+            if member.link == "softmax":
+                own = weigh(own, member.baseline[i])
             mean = mean + share / whole * own
         rough = 1e-9 * (1 + abs(mean).max())  # impossible values are -1e8
         np.testing.assert_allclose(found[i], mean, atol=rough)
@@ -94,10 +96,10 @@ def test_a_waterfall_leads_from_the_start_to_the_total(k):
         assert list(abs(fall.bars)) == sorted(abs(fall.bars), reverse=True)
         if fall.unit == "probability":
             assert fall.total == pytest.approx(fall.probability, abs=1e-9)
-        elif fall.unit == "log odds" and row.evidence.owner is None:
+        elif row.evidence.link == "softmax" and len(row.evidence.members) != 1:
             best = np.sort(row.probabilities)
             odds = np.log(best[-1]) - np.log(np.maximum(best[-2], 1e-300))
-            rough = 1e-9 * (1 + abs(row.evidence.bars).max())  # impossible values are -1e8
+            rough = 1e-9 * (1 + abs(row.evidence.contributions).max())  # impossible values are -1e8
             assert fall.total == pytest.approx(odds, abs=rough) or best[-2] < 1e-200
 
 
@@ -115,7 +117,7 @@ def test_states_tell_missing_and_unseen_values():
     assert row[3].states[list(X).index("city")] == "unseen"
     assert row[3].values[list(X).index("city")] == "Paris"
     assert set(row[5].states) == {"missing"}
-    assert not row[5].evidence.bars.any()
+    assert not row[5].evidence.contributions.any()
 
 
 def test_the_path_leads_to_the_leaf_of_the_row():
@@ -134,7 +136,8 @@ def test_other_parts_of_a_row_can_be_asked_for():
     )
     row = explain_rows(model, ROWS[:1])[0]
     whole = waterfall_of(row, piece="expert 1")
-    own = row.evidence.parts[row.evidence.part_names.index("expert 1")].total[0]
+    inside = row.evidence.members[0]  # what is calibrated
+    own = inside.members[inside.member_names.index("expert 1")].total()[0]
     a, b = (model.classes_.tolist().index(name) for name in (whole.label, whole.against))
     assert whole.total == pytest.approx(own[a] - own[b])
     gate = waterfall_of(row, piece="gate 0")
@@ -236,7 +239,7 @@ def test_deeper_nodes_of_trees_explain_themselves():
     assert tree.tree_.n_nodes >= 3
     rows = explain_rows(tree, table[:50])
     joint = tree.predict_joint_log_proba(table[:50])
-    np.testing.assert_allclose([r.evidence.total[0] for r in rows], joint, atol=1e-9)
+    np.testing.assert_allclose([r.evidence.total()[0] for r in rows], joint, atol=1e-9)
     for n in range(tree.tree_.n_nodes):
         for own in evidence_of(tree, n).attributes:
             assert len(own.cuts) + 2 == len(own) or own.form == "nothing"
@@ -557,7 +560,7 @@ def test_clusters_without_classes_have_evidence_too():
     assert np.isnan(facts["city"].counts).all()
     assert np.isnan(facts["city"].low).all()
     row = explain_rows(model, X[:1])[0]
-    np.testing.assert_allclose(row.evidence.outputs, model.predict_proba(X[:1]), atol=1e-12)
+    np.testing.assert_allclose(row.evidence.probabilities(), model.predict_proba(X[:1]), atol=1e-12)
 
 
 def test_a_column_without_evidence_says_why():

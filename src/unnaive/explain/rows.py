@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, ClassTree, Evidence, Pool
+from unnaive.answer import Answer, Evidence, Pool
 from unnaive.bayes import Scorer, TableTerm
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted, printable
@@ -56,7 +56,7 @@ class Explanation(Facts):
     weights : array of shape (features, classes)
         Weight of evidence; of models that vote, the mean over members.
     evidence : Evidence
-        Of this row: a baseline and bars that add up, also of every member.
+        Of this row: a baseline and contributions that add up, also of every member.
     path : tuple of int
         The nodes from the root to where the row stops, in a tree.
     conditions : tuple of str
@@ -203,7 +203,7 @@ def explain_rows(
     >>> why = explain_rows(model, X[:1])[0]
     >>> why.values
     ('5.1', '3.5', '1.4', '0.2')
-    >>> bool(np.allclose(why.evidence.total, model.predict_joint_log_proba(X[:1])))
+    >>> bool(np.allclose(why.evidence.total(), model.predict_joint_log_proba(X[:1])))
     True
     >>> explain_rows(model, X[[0, 70]], top=2)
     Reasons of 2 rows, at most 2 each
@@ -268,9 +268,11 @@ def _explanations(answer: Answer, block: Block) -> list[Explanation]:
                 if a >= 0
                 else ["value"] * rows.n_rows
             )
-        stops = _stops(tree, rows)
+        stops = _within(why)[0].node
         for i in range(rows.n_rows):
-            path, tests = ((), ()) if tree is None else path_to(tree, int(stops[i]), schema)
+            path: tuple[tuple[int, ...], tuple[str, ...]] = ((), ())
+            if tree is not None and stops is not None:
+                path = path_to(tree, int(stops[i]), schema)
             explanations.append(
                 Explanation(
                     features,
@@ -280,25 +282,22 @@ def _explanations(answer: Answer, block: Block) -> list[Explanation]:
                     probabilities[i],
                     weights[i],
                     taken(why, np.array([i])),
-                    path,
-                    tests,
+                    *path,
                 )
             )
     return explanations
 
 
-def _stops(tree: Any, rows: KeptBlock) -> NDArray[np.intp]:
-    """Return the node where each row stops; -1 for a row that goes to several."""
-    if tree is None:
-        return np.empty(0, np.intp)
-    if not isinstance(tree, ClassTree):
-        nodes: NDArray[np.intp] = tree.apply(rows)
-        return nodes
-    at, stop, _ = tree.stops(rows)
-    out = np.full(rows.n_rows, -1)
-    out[at] = stop
-    out[np.bincount(at, minlength=rows.n_rows) > 1] = -1
-    return out
+def _within(why: Evidence) -> tuple[Evidence, NDArray[np.intp] | None]:
+    """Return the evidence of what is calibrated or folded to classes, and the class number of each
+    of its outputs, if these are clusters.
+    """
+    owner = None
+    while len(why.members) == 1:
+        if why.class_index is not None:
+            owner = why.class_index if owner is None else owner[why.class_index]
+        why = why.members[0]
+    return why, owner
 
 
 def _lines(explanations: list[Explanation]) -> Lines:
@@ -325,7 +324,7 @@ class Waterfall(Facts):
         The part that is shown; "" for the whole model.
     label, against : str
         The class of the bars, and the one it is compared with; "" where they are probabilities.
-    unit : {"log odds", "probability", "votes"}
+    unit : {"log odds", "probability"}
     start, total : float
         ``start`` and all ``bars`` add up to ``total``.
     names, values : tuples of str
@@ -381,51 +380,50 @@ def waterfall_of(
     Returns
     -------
     Waterfall
-        Of log odds, column by column, where one naive Bayes answers or a member is chosen; else of
-        probabilities (or of votes on the log scale). In a C4.5 tree, of probabilities, column by
-        column.
+        Of log odds where scores add up, as in naive Bayes; of probabilities in trees of classes
+        and means of members.
     """
     c = int(row.probabilities.argmax())
     if label is not None:
         c = find_label(row.classes, label, "label")
-    why, owner = row.evidence, row.evidence.owner
-    is_gate = False
+    (why, owner), is_gate = _within(row.evidence), False
     if piece is not None:
-        names = why.part_names
+        names = why.member_names
         if piece not in names:
             raise ValueError(
                 f"piece {piece!r} is not among the parts that answer for the row: "
                 f"{', '.join(names[:10])}."
             )
         k = names.index(piece)
-        why, is_gate = why.parts[k], k < why.n_gates
-        owner = why.owner if why.owner is not None else owner
-    labels = label_names(why.classes)
-    if why.scale == "log" and not why.parts:
+        is_gate = k < why.n_gates
+        why, inner = _within(why.members[k])
+        owner = inner if owner is None else owner
+    labels, features, values = label_names(why.classes), row.features, row.values
+    if why.members:
+        features = tuple(str(term) for term in why.terms)
+        values = tuple(_said(member) for member in why.members[why.n_gates :])
+    start, bars, rival, unit = 0.0, np.zeros(len(features)), "", "log odds"
+    if why.link == "softmax":
         a, b = _two_labels(why, owner, row.classes, c, against, is_gate)
-        start, bars, rival = 0.0, np.zeros(why.bars.shape[1]), ""
+        said = labels[a]
         if b is not None:
-            bars, rival = why.bars[0, :, a] - why.bars[0, :, b], labels[b]
+            bars, rival = why.contributions[0, :, a] - why.contributions[0, :, b], labels[b]
             start = float(why.baseline[0, a] - why.baseline[0, b])
-        scale = (labels[a], rival, "log odds")
-        features, values = row.features, row.values
     else:
+        said, unit = label_names(row.classes)[c], "probability"
         own = np.arange(len(labels)) == c if owner is None else owner == c
         start = float(why.baseline[0, own].sum())
-        bars = why.bars[0][:, own].sum(axis=1)
-        scale = (str(row.classes[c]), "", "probability" if why.scale == "probability" else "votes")
-        features, values = row.features, row.values
-        if why.parts:
-            features = tuple(str(name) for name in why.names)
-            values = tuple(_said(p.outputs[0], labels) for p in why.parts[why.n_gates :])
+        bars = why.contributions[0][:, own].sum(axis=1)
         change = float(row.probabilities[c]) - start - float(bars.sum())
-        if piece is None and why.scale == "probability" and abs(change) > 1e-9:
+        if piece is None and abs(change) > 1e-9:
             features, values = (*features, "calibration"), (*values, "")
             bars = np.append(bars, change)
     order = np.argsort(-np.abs(bars), kind="stable")
     return Waterfall(
         piece or "",
-        *scale,
+        said,
+        rival,
+        unit,
         start,
         start + float(bars.sum()),
         tuple(features[k] for k in order),
@@ -436,8 +434,10 @@ def waterfall_of(
     )
 
 
-def _said(p: NDArray[np.float64], labels: tuple[str, ...]) -> str:
-    return f"{labels[int(p.argmax())]}, {p.max():.0%}"
+def _said(member: Evidence) -> str:
+    """Return the prediction of a member in words."""
+    p = member.probabilities()[0]
+    return f"{label_names(member.classes)[int(p.argmax())]}, {p.max():.0%}"
 
 
 def _two_labels(
@@ -449,7 +449,7 @@ def _two_labels(
     is_gate: bool,
 ) -> tuple[int, int | None]:
     """Return the most probable labels for a class and for the one it is compared with."""
-    total = why.total[0]
+    total = why.total()[0]
     if is_gate:  # predicts experts, not classes
         order = np.argsort(-total, kind="stable").tolist()
         return order[0], order[1] if len(order) > 1 else None
