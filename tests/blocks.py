@@ -9,7 +9,6 @@ import numpy as np
 
 from unnaive.estimator import base
 from unnaive.table import open_table
-from unnaive.table.records import MemoryRecords
 from unnaive.table.storage import Storage
 
 
@@ -36,14 +35,6 @@ class SplitSource:
 
     def map(self, fn, names=None):
         return np.concatenate([fn(block) for block in self.blocks])
-
-
-class AwaySource(SplitSource):
-    """The same, whose records stay where they are, in another order."""
-
-    def keep_away(self, fn, add, name=""):
-        records, shares = zip(*map(fn, reversed(self.blocks)), strict=True)
-        return MemoryRecords(records), reduce(add, shares)
 
 
 def split_memory(monkeypatch, edges, source=SplitSource):

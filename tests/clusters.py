@@ -15,15 +15,9 @@ from helpers import mixed_table
 from unnaive import (
     BaggedNaiveBayesClassifier,
     BoostedNaiveBayesClassifier,
-    C45Classifier,
-    ClassDecompositionClassifier,
-    FlexibleNBTreeClassifier,
     HierarchicalMixtureClassifier,
     LatentClassClusterer,
-    NBTreeClassifier,
 )
-from unnaive.models.tree import away as tree_away
-from unnaive.models.tree import c45_away
 
 PARTS = {1: [0, 400], 2: [0, 25, 400], 7: [0, 0, 1, 60, 60, 61, 250, 400]}  # uneven, some empty
 MANY = {1: [0, 400], 3: [0, 25, 250, 400], 17: [0, 0, 1, 60, 60, 61, *range(65, 105, 4), 250, 400]}
@@ -36,7 +30,6 @@ QUICK = [
     ),
     LatentClassClusterer(2, n_init=1, max_iter=2, random_state=0),
 ]
-_FEW_STEPS = LatentClassClusterer(2, n_init=1, max_iter=2)
 ON_WORKERS = [
     BoostedNaiveBayesClassifier(n_estimators=3),
     BoostedNaiveBayesClassifier(
@@ -49,48 +42,17 @@ ON_WORKERS = [
     ),
     LatentClassClusterer(3, init="random", n_init=2, max_iter=4, random_state=0),
     LatentClassClusterer(cv=3, max_clusters=3, n_init=2, max_iter=4, random_state=0, n_jobs=2),
-    ClassDecompositionClassifier(clusterer=_FEW_STEPS, min_rows=30, random_state=0),
 ]
-# Trees that grow on workers, with many nodes where `few_are_many`.
-GROWN_C45 = C45Classifier()
-QUICK_C45 = C45Classifier(calibration="none", max_depth=4)
-# Trees whose large nodes grow on workers level by level, where `few_are_many`; parts of each are
-# cut back again.
-GROWN = [
-    NBTreeClassifier(
-        min_error_reduction=0, significance=0.05, class_weight="balanced", missing="value",
-        calibration="slope", max_depth=3, random_state=0,
-    ),
-    NBTreeClassifier(
-        discretize="global", min_weight_fraction_leaf=0.05, significance=0.1, min_error_reduction=0,
-        class_weight={"yes": 1.37}, calibration="none", max_depth=4, random_state=0,
-    ),
-    FlexibleNBTreeClassifier(
-        min_error_reduction=0, significance=0.1, calibration="none", max_depth=3, random_state=0
-    ),
-]  # fmt: skip
 # Models that lose a worker in a later pass: in the third of boosting; in the second step of EM,
-# which comes after a look at the rows and two centres; in the
-# third level of a tree; when a tree's questions are judged in the middle of a level.
+# which comes after a look at the rows and two centres.
 KILLED = [
     (QUICK[0], "advance", 3),
     (QUICK[3], "reduce", 5),
-    (QUICK_C45, "reduce", 3),
-    (GROWN[1], "reduce", 6),
 ]
 
 
-def few_are_many(monkeypatch: Any) -> None:
-    """Have nodes of 60 rows large, whose questions take several passes."""
-    monkeypatch.setattr(c45_away, "FEW", (90, 0, 0))
-    monkeypatch.setattr(tree_away, "SMALL", 900)
-    monkeypatch.setattr(tree_away, "CELLS", 100_000)
-
-
 def no_rows_come(real: Any) -> Any:
-    """The passes of a source that bring something of rows here: labels of clusters, and what a
-    tree says of as many rows as calibrate it.
-    """
+    """The passes of a source that bring something of rows here: labels of clusters."""
 
     def each(self: Any, fn: Any, name: str = "coding rows") -> Any:
         assert name in ("labelling", "calibrating"), "rows come here"

@@ -70,7 +70,6 @@ def works() -> dict[str, Callable[[], None]]:
         "rare": _use_rare,
         "shapes": _use_shapes,
         "options": _use_options,
-        "workers": _use_workers,
         "explanations": _use_explanations,
         "drift": _use_drift,
     }
@@ -152,39 +151,6 @@ def _use_options() -> None:
         NaiveBayesClassifier(numeric="kernel", bandwidth="cv"),
     ):
         _use(partial(clone, model))
-
-
-def _use_workers() -> None:
-    """Trees that grow as if their rows were on workers."""
-    from unnaive import C45Classifier, FlexibleNBTreeClassifier, NBTreeClassifier
-    from unnaive.models.tree import away, c45_away
-    from unnaive.table.records import MemoryRecords
-    from unnaive.table.source import MemorySource
-
-    class Workers(MemorySource):
-        def keep_away(self, fn: Any, add: Any, name: str = "") -> Any:  # noqa: ARG002
-            record, share = fn(self.block)
-            return MemoryRecords([record]), share
-
-    def on_workers(cls: Any, **options: Any) -> Any:
-        model = cls(**options)
-        read = model._read_for_tree
-
-        def read_there(*given: Any) -> Any:
-            source, *rest = read(*given)
-            return Workers(source.block), *rest
-
-        model._read_for_tree = read_there
-        return model
-
-    sizes = away.SMALL, c45_away.FEW
-    away.SMALL, c45_away.FEW = 0, (60, 0, 0)
-    try:
-        for cls in (NBTreeClassifier, FlexibleNBTreeClassifier):
-            _use(partial(on_workers, cls, min_error_reduction=0.0, max_depth=1))
-        _use(partial(on_workers, C45Classifier))
-    finally:
-        away.SMALL, c45_away.FEW = sizes
 
 
 def _use_explanations() -> None:

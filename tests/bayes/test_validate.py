@@ -11,10 +11,7 @@ from unnaive.bayes.validate import (
     NO_KERNELS,
     FoldedRows,
     Smoothed,
-    count_folds,
     cross_validate,
-    fold_models,
-    mark_folds,
 )
 from unnaive.encode.intrinsics import add_rows
 
@@ -54,28 +51,6 @@ def test_rows_are_right_where_the_twin_is(n_classes, n_parts, alpha, missing_is_
     )
     np.testing.assert_array_equal(found, expected)
     assert n_classes == 1 or 0 < found[part >= 0].mean() < 1
-
-
-@pytest.mark.parametrize(("n_classes", "n_parts"), [(1, 2), (2, 3), (5, 4)])
-def test_rows_that_lie_apart_are_right_where_those_together_are(n_classes, n_parts):
-    slots, part, sizes, groups, weight, folds = made_rows(n_classes, n_classes, n_parts)
-    together = np.arange(len(groups)) % 2 == 0
-    apart, order = together.copy(), np.empty(len(groups), dtype=np.int32)
-    rows = FoldedRows(slots, part, groups, n_classes, weight, folds, 4)
-    smoothing = Smoothed(0.5, True)
-    cross_validate(rows, sizes, smoothing, NO_KERNELS, order, together)
-    pieces = [np.arange(k, len(groups), 3) for k in range(3)]
-    rows_of = [
-        FoldedRows(*(a[k] for a in (slots, part, groups)), n_classes, weight[k], folds[k], 4)
-        for k in pieces
-    ]
-    counts, totals = map(sum, zip(*(count_folds(some, sizes) for some in rows_of), strict=True))
-    models = fold_models(counts, totals, sizes, smoothing, NO_KERNELS)
-    for k, some in zip(pieces, rows_of, strict=True):
-        right = apart[k]
-        mark_folds(some, sizes, *models, right)
-        apart[k] = right
-    np.testing.assert_array_equal(apart, together)
 
 
 def test_parts_with_large_tables_are_looked_at_one_by_one():

@@ -15,11 +15,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics import log_loss
 
 import reference_c45
-from blocks import AwaySource, split_memory
 from helpers import assert_same_model, mixed_table
 from unnaive import C45Classifier, export_text
 from unnaive.models import _halves
-from unnaive.models.tree import c45_away
 from unnaive.models.tree.c45_left_out import PARENT, _shares, smooth_to_parents
 from unnaive.models.tree.gain_kernels import best_threshold, judge_number, judge_values
 from unnaive.models.tree.prune_kernels import pessimistic
@@ -513,9 +511,6 @@ def test_nodes_without_a_row_are_those_of_the_other_rows():
             assert found[leaf, c] == pytest.approx(share[c], rel=1e-12)
 
 
-# Rows that stay where they are ------------------------------------------------------------------
-
-
 def noisy_table(seed):
     """Rows of which many have gaps or a wrong class, and weights that are whole numbers."""
     X, y = mixed_table(400, seed)
@@ -524,30 +519,7 @@ def noisy_table(seed):
     return X, np.where(rng.random(400) < 0.3, rng.permutation(y), y), rng.integers(1, 4, 400)
 
 
-@pytest.mark.parametrize(
-    ("options", "few"),
-    [
-        ({}, 30),
-        ({"thresholds": "gain_ratio", "confidence": 0.5}, 5),
-        ({"calibration": "none", "criterion": "gain", "min_rows": 1}, 5),
-        ({"prune": False, "threshold_penalty": False, "calibration": "none"}, 5),
-        ({"raising": False, "max_depth": 5, "class_weight": {"yes": 2, "no": 1, "maybe": 3}}, 0),
-        ({"raising": False}, 1000),
-    ],
-)
-def test_trees_of_rows_that_stay_elsewhere_are_those_of_memory(options, few, monkeypatch):
-    """Whatever nodes are finished in one place: all, some or none of them."""
-    X, y, weight = noisy_table(few)
-    model = C45Classifier(**options)
-    memory = clone(model).fit(X, y, sample_weight=weight)
-    split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
-    monkeypatch.setattr(AwaySource, "each", None)  # no rows come here
-    monkeypatch.setattr(c45_away, "FEW", (few, 0, 0))
-    monkeypatch.setattr(c45_away, "MOST_BYTES", 1 << 16)
-    assert_same_model(memory, clone(model).fit(X, y, sample_weight=weight))
-
-
-def test_of_many_rows_one_half_judges_the_other_wherever_they_are(monkeypatch):
+def test_of_many_rows_one_half_judges_the_other(monkeypatch):
     X, y, weight = noisy_table(3)
     both = C45Classifier().fit(X, y, sample_weight=weight)
     monkeypatch.setattr(_halves, "BOTH", 100)
@@ -555,37 +527,6 @@ def test_of_many_rows_one_half_judges_the_other_wherever_they_are(monkeypatch):
     assert export_text(memory) == export_text(both)
     assert (memory.tree_.answer != both.tree_.answer).any()
     np.testing.assert_allclose(memory.tree_.answer, both.tree_.answer, atol=0.1)
-    split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
-    monkeypatch.setattr(AwaySource, "each", None)  # no rows come here
-    assert_same_model(memory, C45Classifier().fit(X, y, sample_weight=weight))
-
-
-def test_some_branches_are_raised_where_rows_stay_elsewhere_and_some_are_not(monkeypatch):
-    """Both happen above the nodes that are finished in one place: the law above is not empty."""
-    raised = []
-    real = c45_away.AwayTrees._try_branches
-
-    def count(trees, trials):
-        before = len(trees.parent)
-        real(trees, trials)
-        raised.append(len(trees.parent) - before)
-
-    split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
-    monkeypatch.setattr(c45_away, "FEW", (5, 0, 0))
-    monkeypatch.setattr(c45_away.AwayTrees, "_try_branches", count)
-    X, y, weight = noisy_table(5)
-    C45Classifier(thresholds="gain_ratio", confidence=0.5).fit(X, y, sample_weight=weight)
-    assert any(raised)
-    assert not all(raised)
-
-
-def test_rows_whose_weights_are_no_whole_numbers_come_to_one_place(monkeypatch):
-    X, y, weight = noisy_table(0)
-    model = C45Classifier()
-    memory = clone(model).fit(X, y, sample_weight=weight / 3)
-    split_memory(monkeypatch, [0, 1, 30, 250, 400], AwaySource)
-    monkeypatch.setattr(c45_away, "AwayTrees", None)
-    assert_same_model(memory, clone(model).fit(X, y, sample_weight=weight / 3))
 
 
 def test_calibration_predicts_a_class_that_most_rows_of_the_leaf_have():

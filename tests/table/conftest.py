@@ -11,7 +11,6 @@ WORKERS_HAVE = [
     "pyarrow.parquet",
     "unnaive.common.jit",
     "unnaive.models.boosted",
-    "unnaive.models.tree.away_rows",
     "unnaive.table.dask_records",
 ]
 

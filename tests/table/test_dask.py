@@ -17,18 +17,14 @@ import pytest
 from sklearn.base import clone
 
 from clusters import (
-    GROWN,
-    GROWN_C45,
     KILLED,
     MANY,
     ON_WORKERS,
     PARTS,
     QUICK,
-    QUICK_C45,
     awkward_table,
     dies_once,
     features,
-    few_are_many,
     interrupt,
     kill_once,
     many_numbers,
@@ -42,7 +38,6 @@ from registry import CHOOSERS, ESTIMATORS, TREES
 from unnaive import (
     AutoClassifier,
     BoostedNaiveBayesClassifier,
-    C45Classifier,
     Discretizer,
     LatentClassClusterer,
     NaiveBayesClassifier,
@@ -54,8 +49,6 @@ from unnaive import (
 from unnaive.models import _row_draw
 from unnaive.models.ensemble.weights import RowWeights
 from unnaive.models.latent.em import Search
-from unnaive.models.tree import c45_away
-from unnaive.models.tree.away import AwayGrower
 from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords, Kept
@@ -105,11 +98,12 @@ def test_every_model_equals_that_of_memory_and_says_whether_rows_come(
 
 
 def test_the_best_of_a_comparison_is_fitted_where_the_rows_are(monkeypatch):
-    few_are_many(monkeypatch)
     kept, keep = [], DaskRecords.keep
     monkeypatch.setattr(DaskRecords, "keep", lambda *a: kept.append(1) or keep(*a))
-    table, tree = awkward_table(seed=2), C45Classifier(calibration="none", max_depth=1)
-    best = AutoClassifier(estimators={"tree": tree}, models=[], cv=2, pool=False, random_state=0)
+    table, model = awkward_table(seed=2), BoostedNaiveBayesClassifier(n_estimators=2)
+    best = AutoClassifier(
+        estimators={"boosted": model}, models=[], cv=2, pool=False, random_state=0
+    )
     frame = parted(as_pandas(table), MANY[3])
     with dask.config.set(scheduler="threads"):
         assert_same_model(*both(best, table, frame, where="workers"))
@@ -129,18 +123,12 @@ def test_partitions_and_weights_of_zero_do_not_matter(estimator, n_parts):
 @pytest.mark.parametrize(
     ("estimator", "n_parts"),
     [
-        *(
-            (estimator, n_parts)
-            for estimator in (QUICK[0], *QUICK[2:], QUICK_C45)
-            for n_parts in (1, 3)
-        ),
-        *((estimator, 17) for estimator in (*ON_WORKERS, GROWN_C45)),
-        *((GROWN[k], n_parts) for k, n_parts in ((0, 1), (0, 17), (1, 3), (2, 3))),
+        *((estimator, n_parts) for estimator in (QUICK[0], *QUICK[2:]) for n_parts in (1, 3)),
+        *((estimator, 17) for estimator in ON_WORKERS),
     ],
     ids=repr,
 )
 def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_parts, monkeypatch):
-    few_are_many(monkeypatch)
     table = awkward_table(seed=2)
     monkeypatch.setattr(DaskSource, "each", no_rows_come(DaskSource.each))
     frame = parted(as_pandas(table), MANY[n_parts])
@@ -148,34 +136,12 @@ def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_pa
         assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
 
 
-def test_a_tree_of_rows_in_another_order_is_the_same_on_workers(monkeypatch, caplog):
-    """The log names its passes."""
-    few_are_many(monkeypatch)
-    table = awkward_table(seed=2)
-    memory = clone(GROWN_C45).fit(features(table), table["label"])
-    frame = parted(as_pandas(table.take(np.random.default_rng(0).permutation(400))), MANY[3])
-    rows = scan(frame, "label", columns=features(table).column_names, row_id="id", where="workers")
-    with dask.config.set(scheduler="threads"), caplog.at_level("INFO", "unnaive"):
-        assert_same_model(memory, clone(GROWN_C45).fit(rows))
-    for name in ("3 nodes of a level", "moving rows", "growing below small nodes", "pruning"):
-        assert f"on workers, {name}: " in caplog.text
-
-
 def test_functions_inside_functions_have_a_size_for_the_log():
     assert pickled_size(lambda record: record) > 0
 
 
-def test_numbered_rows_in_another_order_grow_the_same_tree_on_workers(monkeypatch):
-    few_are_many(monkeypatch)
-    table = awkward_table(seed=2)
-    shuffled = table.take(np.random.default_rng(0).permutation(400))
-    frame = parted(as_pandas(shuffled), MANY[3])
-    with dask.config.set(scheduler="threads"):
-        assert_same_model(*both(GROWN[0], table, frame, row_id="id", where="workers"))
-
-
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
-@pytest.mark.parametrize("model", [BOOSTED, GROWN[0]])
+@pytest.mark.parametrize("model", [BOOSTED])
 def test_rows_drawn_for_calibration_are_the_same_on_workers(model, calibration, monkeypatch):
     table = awkward_table(seed=2)
     monkeypatch.setattr(_row_draw, "MOST_NUMBERS", 1)
@@ -187,7 +153,6 @@ def test_rows_drawn_for_calibration_are_the_same_on_workers(model, calibration, 
 
 
 def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dying_client):
-    few_are_many(monkeypatch)
     table = awkward_table()
     frame = parted(as_pandas(table), PARTS[7])
     for case in KILLED:
@@ -234,14 +199,11 @@ def _largest_tasks(least, dask_scheduler):
     [
         (ON_WORKERS[0], RowWeights, "count"),
         (QUICK[3], Search, "_run"),
-        (GROWN_C45, c45_away.AwayTrees, "finish_small"),
-        (GROWN[0], AwayGrower, "_settle"),
     ],
 )
 def test_nothing_stays_on_workers_after_an_error(
     estimator, broken, method, monkeypatch, dask_client
 ):
-    few_are_many(monkeypatch)
     table = awkward_table()
     frame = parted(as_pandas(table), PARTS[2])
     monkeypatch.setattr(broken, method, None)

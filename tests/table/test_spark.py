@@ -22,7 +22,6 @@ from clusters import (
     awkward_table,
     dies_once,
     features,
-    few_are_many,
     interrupt,
     kill_once,
     many_numbers,
@@ -61,7 +60,7 @@ FAMILIES = [
 
 
 # Models that lose a Python worker on Spark, whose pass it is, and which one of its kind.
-KILLED_IDS = ["third pass of boosting", "step of EM", "level of C4.5", "middle of a level"]
+KILLED_IDS = ["third pass of boosting", "step of EM"]
 # Models whose files are all removed before a pass: of boosting with states, of EM with rows that
 # have moved.
 LOST = [(QUICK[0], "advance", 4), (QUICK[3], "reduce", 4)]
@@ -125,8 +124,7 @@ def test_every_family_equals_that_of_memory(estimator, table, seven):
 def test_a_python_worker_killed_in_a_later_pass_loses_nothing(
     estimator, method, number, table, seven, monkeypatch, tmp_path, left
 ):
-    """Rows stay on workers; of EM equal ones, and of trees those of small nodes, come together."""
-    few_are_many(monkeypatch)
+    """Rows stay on workers; of EM equal ones come together."""
     monkeypatch.setattr(SparkSource, "each", no_rows_come(SparkSource.each))
     with monkeypatch.context() as patched:
         marker = kill_once(patched, SparkRecords, method, number, tmp_path)
@@ -139,7 +137,6 @@ def test_a_python_worker_killed_in_a_later_pass_loses_nothing(
 def test_files_of_records_and_states_that_are_lost_are_made_again(
     estimator, method, number, table, seven, monkeypatch, left, record_files
 ):
-    few_are_many(monkeypatch)
     real, passes = getattr(SparkRecords, method), []
 
     def losing(self, *given):

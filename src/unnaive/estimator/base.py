@@ -89,8 +89,6 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _about = About()  # how it was trained
     # Why coded rows of a cluster come to the driver whatever `where` says; None: it learns there.
     _brings_rows: ClassVar[str | None] = None
-    # Whether rows on workers teach the same by any numbers, and can be left out of what is learned.
-    _learns_unnumbered: ClassVar[bool] = False
     _optional_attributes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
     # Where scikit-learn's HTML repr links to.

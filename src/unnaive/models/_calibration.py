@@ -8,7 +8,6 @@ their numbers, so that calibration costs no more than learning.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,16 +22,15 @@ from unnaive.answer.evidence_table import EvidenceTable
 from unnaive.answer.nodes import Node
 from unnaive.answer.predict import joint
 from unnaive.answer.tree import BayesTree, Located
-from unnaive.bayes.calibrate import Calibration, fit_visited
+from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of
-from unnaive.models._judged_rows import CALIBRATING, PART, JudgedRows, has_rare, judged_visit
+from unnaive.models._judged_rows import CALIBRATING, PART, JudgedRows, has_rare
 from unnaive.models._row_draw import RowDraw, class_weights
 from unnaive.table import Block, Source
 from unnaive.table.kept import KeptBlock
-from unnaive.table.records import whole_record
 from unnaive.table.storage import join, join_records, stretches
 
 MOST = 2  # a block of fewer rows than so many times those that are taken is read whole
@@ -41,19 +39,6 @@ MOST = 2  # a block of fewer rows than so many times those that are taken is rea
 def check_calibration(model: Any, *more: str) -> None:
     """Refuse a parameter ``calibration`` that is no way to calibrate."""
     check_word(model, "calibration", "none", "slope", *more)
-
-
-def fit_away(
-    source: Source, judge: Callable[[Block], JudgedRows], n_classes: int, n_jobs: int | None
-) -> Calibration | None:
-    """The calibration by rows that are judged, and stay, where they are; None where rows are to
-    come here. Their weights must be such that sums are exact.
-    """
-    away = source.keep_away(lambda block: (judge(block), 0), operator.add, CALIBRATING)
-    if away is None:
-        return None
-    with away[0] as records:
-        return fit_visited(judged_visit(records, whole_record), n_classes, n_jobs)
 
 
 def judge_left_out(

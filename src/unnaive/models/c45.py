@@ -13,12 +13,10 @@ from unnaive.estimator import reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
 from unnaive.models.tree.c45 import C45Rules, report_growing
-from unnaive.models.tree.c45_away import grow_away
 from unnaive.models.tree.c45_left_out import (
     CodedTrees,
     calibrate_shares,
     code_here,
-    slope_by_other_half,
     slope_without_one,
     smooth_to_parents,
 )
@@ -103,9 +101,6 @@ class C45Classifier(TreeClassifier):
     leaf for each such value; this tree has none. Shares of rows are multiples of 2**-20, so that
     the order of rows does not matter.
 
-    On Dask and Spark the tree grows where the rows are, level by level, if weights are whole
-    numbers; see the guide on clusters.
-
     References
     ----------
     J. R. Quinlan. C4.5: Programs for Machine Learning. Morgan Kaufmann 1993.
@@ -186,16 +181,10 @@ class C45Classifier(TreeClassifier):
         coders = self._fine_coders(summary, factor)
         class_weights = row_factor(summary, factor)
         given = (source, coders, summary.labels, class_weights, summary.n_rows)
-        trees = grow_away(*given, rules, self._hook)
-        if trees is None:
-            numbered, grower = code_here(*given), self._grower(coders, summary.labels, source)
-            with report_growing(summary.n_rows, self._hook):
-                tree = grower.grow(numbered.rows)
-                low = grower.slope_by_halves(numbered) if rules.for_shares else None
-        else:
-            tree, half_trees = trees[0], [smooth_to_parents(t, rules.alpha) for t in trees[1:]]
-            judged = (half_trees, source, summary.labels, class_weights, self.n_jobs)
-            low = slope_by_other_half(*judged) if half_trees else None
+        numbered, grower = code_here(*given), self._grower(coders, summary.labels, source)
+        with report_growing(summary.n_rows, self._hook):
+            tree = grower.grow(numbered.rows)
+            low = grower.slope_by_halves(numbered) if rules.for_shares else None
         if low is not None:
             tree = self._calibrate(tree, low)
         self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))

@@ -30,7 +30,6 @@ from unnaive.estimator.registry import register
 from unnaive.models._base import TableClassifier
 from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
-from unnaive.models.decompose.away import decompose_away, why_together
 from unnaive.models.decompose.choose import Judge, choose_clusters
 from unnaive.models.decompose.left_out import PairRows, calibrate_pairs
 from unnaive.models.decompose.profile import describe_class, summarize_pairs
@@ -40,9 +39,9 @@ from unnaive.models.decompose.routing import refuse_foreign, route
 from unnaive.models.latent_class import LatentClassClusterer
 from unnaive.models.naive_bayes import NaiveBayesClassifier
 from unnaive.table import Schema, Source, scan_of
-from unnaive.table.picking import Chosen, Picked, take_rows
+from unnaive.table.picking import Picked, take_rows
 from unnaive.table.reading import weight_of_each
-from unnaive.table.scan import Scan, is_scanned
+from unnaive.table.scan import is_scanned
 from unnaive.table.storage import join
 
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
@@ -142,6 +141,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     _refuses_identifiers = False
     _adds_up = False
     _n_passes = None
+    _brings_rows = "clusters are found in rows that are told apart by their numbers"
     estimator_: BaseEstimator
     fold_: Literal["sum", "max"]
     owner_: NDArray[np.intp]
@@ -203,8 +203,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         rng = check_random_state(self.random_state)
         seed = int(rng.randint(2**31 - 1))
         estimator, clusterer = seeded(self._estimator(), rng), seeded(self._clusterer(), rng)
-        if not (scan is None or scan.picked or self._brings_rows):
-            return self._fit_away(scan, source, summary, estimator, clusterer)
         n, labels, room = summary.n_rows, summary.labels, source.storage
         row_labels = join(source, lambda b: RowLabels.of(b, labels), n, "reading classes")
         if scan is not None:
@@ -245,20 +243,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         self._calibrate(PairRows(X, pairs, routed.estimator, row_labels.row_ids, room))
         return self
 
-    def _fit_away(
-        self, scan: Scan, source: Source, summary: Summary, estimator: Any, clusterer: Any
-    ) -> Self:
-        """The same of rows that stay where they are: their pairs are found there."""
-        given = (source, summary.labels, self.min_rows, self._subfit)
-        clusterings, chosen = decompose_away(clusterer, scan, *given)
-        pairs = replace(scan, picked=chosen, check=source.check)
-        with self._subfit(estimator, "learning pairs"), silence():
-            self.estimator_ = estimator.fit(pairs)
-        self._describe(source, summary, chosen, clusterings)
-        self._calibrate(pairs)
-        return self
-
-    def _calibrate(self, rows: PairRows | Scan) -> None:
+    def _calibrate(self, rows: PairRows) -> None:
         """Learn how sure to be of classes."""
         self.__dict__.pop("calibration_", None)  # of an earlier fit
         if self.calibration == "slope" and isinstance(self.estimator_, TableClassifier):
@@ -282,10 +267,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     def _n_tasks(self) -> int | None:
         return None
-
-    @property
-    def _brings_rows(self) -> str | None:  # type: ignore[override]
-        return why_together(self.select, self._clusterer(), self._estimator())
 
     def _estimator(self) -> Any:
         if self.estimator is not None:
@@ -352,7 +333,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         return tags
 
     def _describe(
-        self, source: Source, summary: Summary, pairs: Picked | Chosen, parts: list[Clustering]
+        self, source: Source, summary: Summary, pairs: Picked, parts: list[Clustering]
     ) -> None:
         """What is learned beside the estimator; sizes and profiles are one more pass."""
         owner = np.repeat(np.arange(len(parts)), [clusters.n_clusters for clusters in parts])

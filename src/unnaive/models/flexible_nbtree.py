@@ -27,8 +27,7 @@ class FlexibleNBTreeClassifier(FoldedTreeClassifier):
     `bayes_measure`). Numbers are cut only then, where the most probable class changes, into as
     many intervals as pass the MDL test; where none passes, the next attribute is asked. The split
     is kept if it cuts the cross-validated error of kernel naive Bayes enough. Rows whose value is
-    missing or has no child stop at the node and are answered by the node's own naive Bayes. Many
-    rows of a Dask or Spark DataFrame stay on the workers, as in `NBTreeClassifier`.
+    missing or has no child stop at the node and are answered by the node's own naive Bayes.
 
     Parameters
     ----------

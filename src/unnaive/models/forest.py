@@ -134,8 +134,8 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
     """
 
     _n_passes = 2
-    _brings_rows = "trees draw rows by their places among all sorted by value"
     _adds_up = False
+    _brings_rows = "trees are grown from coded rows"
     _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
 
     def __init__(

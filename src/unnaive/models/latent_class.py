@@ -116,7 +116,6 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     grid_limit = GRID_LIMIT  # numbers are summed, not counted
     _n_passes = 3
-    _learns_unnumbered = True
     answer_: Answer
     n_clusters_: int
     labels_: NDArray[np.intp]

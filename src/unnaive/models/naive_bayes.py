@@ -324,10 +324,6 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         return self.scorer_.log_prior
 
     @property
-    def _learns_unnumbered(self) -> bool:  # type: ignore[override]
-        return self.calibration == "none"
-
-    @property
     def _n_passes(self) -> int:  # type: ignore[override]
         return 1 if self.calibration == "none" else 2
 

@@ -30,8 +30,8 @@ class NBTreeClassifier(FoldedTreeClassifier):
     A node is split on the attribute whose children, each with a naive Bayes of its own, are the
     most accurate under cross-validation, if that cuts the error enough; otherwise it is a leaf with
     naive Bayes on its rows. Rows whose value is missing or has no child stop at the node and are
-    answered by the node's own naive Bayes. Many rows of a Dask or Spark DataFrame stay on the
-    workers, unless ``cv`` names rows by their places in the whole table.
+    answered by the node's own naive Bayes. Coded rows of a Dask or Spark DataFrame come to the
+    driver.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from unnaive.table.source import Block, Source, cut_target, join_answers, keep_r
 from unnaive.table.storage import Storage, stretches
 
 if TYPE_CHECKING:
-    from unnaive.table.records import Records
+    pass
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -101,32 +101,6 @@ class Picked:
         return rows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
-    """Rows to take, chosen by a function of a block, which is sent to where the rows are.
-
-    Attributes
-    ----------
-    choose : callable
-        Says which rows of a block to take, and the labels of these, or None.
-    storage : Storage
-        As in `Picked`.
-    """
-
-    choose: Callable[[Block], tuple[NDArray[np.bool_], NDArray[Any] | None]]
-    storage: Storage
-    reads_labels: ClassVar = True
-
-    def block(
-        self, block: Block, schema_of: Callable[[list[Any]], Schema] | None = None
-    ) -> Block | None:
-        """Those that a block has, with their numbers in the source; None where it has none."""
-        (here, labels), _ = self.choose(block), block.columns  # of all, as in `Picked`
-        if not here.any():
-            return None
-        return _cut_block(block, here, labels, block.row_ids[here], schema_of)
-
-
 def _cut_block(
     block: Block,
     here: NDArray[np.bool_],
@@ -153,7 +127,7 @@ class PickedSource:
     def __init__(
         self,
         source: Source,
-        picked: Picked | Chosen,
+        picked: Picked,
         schema_of: Callable[[list[Any]], Schema] | None = None,
     ) -> None:
         self.source, self.picked, self.schema_of = source, picked, schema_of
@@ -184,26 +158,8 @@ class PickedSource:
         for results in self.source.each(self._some(fn), name):
             yield from results
 
-    def keep_away(
-        self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
-    ) -> tuple[Records[R], T] | None:
+    def keep_away(self, fn: Any, add: Any, name: str = CODING) -> None:
         """Rows that were picked here have their labels here: they are brought together."""
-        if isinstance(self.picked, Picked):
-            return None
-        some = self._some(fn)
-
-        def visit(block: Block) -> tuple[R | None, list[T]]:
-            results = some(block)
-            return (results[0][0], [results[0][1]]) if results else (None, [])
-
-        away: Any = self.source.keep_away(visit, _either(add), name)
-        if away is None:
-            return None
-        records, total = away
-        if not total:
-            records.release()
-            raise self._none_left()
-        return records, total[0]
 
     def map(self, fn: Callable[[Block], Any], names: Sequence[str] | None = None) -> Any:  # noqa: ARG002
         return join_answers(self.each(fn, ANSWERING))

@@ -14,7 +14,7 @@ from unnaive.counts.gather import gather
 from unnaive.counts.moments import Spread
 from unnaive.encode import Categories
 from unnaive.table import Schema, Source
-from unnaive.table.picking import Chosen, Picked, PickedSource
+from unnaive.table.picking import Picked, PickedSource
 
 MOST_REMARKS = 3
 LEAST_DISTANCE = 0.3  # of a mean from the class's, in standard deviations, worth a remark
@@ -22,7 +22,7 @@ LEAST_SHARE = 0.1  # by which a value must be more frequent than in the class
 
 
 def summarize_pairs(
-    source: Source, pairs: Picked | Chosen, wanted: Callable[[Schema], Wanted], n_jobs: int | None
+    source: Source, pairs: Picked, wanted: Callable[[Schema], Wanted], n_jobs: int | None
 ) -> Summary:
     """Counts and moments of the rows of every (class, cluster) pair."""
     picked = PickedSource(source, pairs)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,18 +104,6 @@ class Branch:
     right: NDArray[np.bool_]
     view: View | None = None
     below: list[Branch] = field(default_factory=list)
-
-
-class Number(NamedTuple):
-    """A numeric attribute in the naive Bayes of some rows.
-
-    ``upper`` is the highest code of each of its slots, ascending. Where these are cells of a kernel
-    density they have ``positions``, and the classes that occur have ``widths``, with that of all.
-    """
-
-    upper: NDArray[Any]
-    positions: NDArray[np.float64] | None = None
-    widths: NDArray[np.float64] | None = None
 
 
 def every_branch(root: Branch) -> list[Branch]:

@@ -20,12 +20,9 @@ from unnaive.answer.class_tree import ClassTree
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.compile import kernel
 from unnaive.encode import Bins, Categories, Grid, Labels
-from unnaive.encode.labels import groups_of
-from unnaive.models._calibration import fit_away, take_logs
+from unnaive.models._calibration import take_logs
 from unnaive.models._halves import (
     draw_halves,
-    in_second_half,
-    judge_by_other_half,
     n_half_models,
 )
 from unnaive.models._judged_rows import JudgedRows
@@ -202,37 +199,6 @@ def _count_stopped(tree: ClassTree) -> NDArray[np.float64]:
     counts = tree.class_weight.copy()
     np.subtract.at(counts, tree.parent[1:], tree.class_weight[1:])
     return np.maximum(counts, 0.0)
-
-
-def slope_by_other_half(
-    trees: list[ClassTree],
-    source: Source,
-    labels: Labels,
-    factor: NDArray[np.float64],
-    n_jobs: int | None,
-) -> float:
-    """The same as `CodedTrees.slope_by_halves` of rows that stay where they are, by trees that have
-    grown there.
-    """
-
-    def judge(block: Block) -> JudgedRows:
-        if len(trees) == 1:
-            block = block.take(np.flatnonzero(in_second_half(block.row_ids)))
-        assert block.target is not None
-        groups = groups_of(labels, block.target)
-        scores = np.empty((block.n_rows, len(labels)))
-
-        def ask(k: int, rows: NDArray[np.intp]) -> NDArray[np.float64]:
-            return trees[k].probabilities(block.take(rows), n_jobs)
-
-        judge_by_other_half(in_second_half(block.row_ids), ask, scores)
-        take_logs(scores)
-        weight = np.ones(block.n_rows) if block.weight is None else block.weight
-        return JudgedRows(scores, groups, weight * factor[groups])
-
-    calibration = fit_away(source, judge, len(labels), n_jobs)
-    assert calibration is not None, "trees have grown where the rows are"
-    return calibration.slope
 
 
 def calibrate_shares(tree: ClassTree, slope: float, n_jobs: int | None) -> ClassTree:

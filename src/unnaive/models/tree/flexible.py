@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,10 @@ from unnaive.encode import Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.estimator import Progress
 from unnaive.models.tree import node_kernels as kernels
-from unnaive.models.tree.branches import Number, TreeOptions, TreeRows
+from unnaive.models.tree.branches import TreeOptions, TreeRows
 from unnaive.models.tree.decided import Test
 from unnaive.models.tree.grow import Grower
-from unnaive.models.tree.view import AnyView, TableView, View
+from unnaive.models.tree.view import View
 
 FINE = 8  # cells in the narrowest width, where a node has more cells than that needs
 
@@ -87,23 +87,23 @@ class FlexibleGrower(Grower):
         self.select = select
         self.grids = [coder if isinstance(coder, Grid) else None for coder in coders]
 
-    def questions(self, view_of: Callable[[int], AnyView], n_jobs: int | None) -> list[Test]:
+    def questions(self, view: View, n_jobs: int | None) -> list[Test]:
         """All of them, or that of highest Bayes measure which divides the rows."""
         if self.select == "utility":
-            return super().questions(view_of, n_jobs)
-        measures = [self._measure(view_of(j), j) for j in range(len(self.sizes))]
+            return super().questions(view, n_jobs)
+        measures = [self._measure(view, j) for j in range(len(self.sizes))]
         # The first of equals, as NBTree takes it.
         for j in np.argsort([-m[0] for m in measures], kind="stable").tolist():
             share, test = measures[j]
-            if share > 0.0 and test is not None and self._is_wide(view_of, test):
+            if share > 0.0 and test is not None and self._is_wide(view, test):
                 return [test]
         return []
 
-    def _test(self, view: AnyView, j: int) -> Test | None:
+    def _test(self, view: View, j: int) -> Test | None:
         """Where no cut passes MDL, NBTree's threshold: the split is still to be judged."""
         return self._measure(view, j)[1] or super()._test(view, j)
 
-    def _measure(self, view: AnyView, j: int) -> tuple[float, Test | None]:
+    def _measure(self, view: View, j: int) -> tuple[float, Test | None]:
         """Share of the rows whose class is the most probable given attribute j, and its test."""
         totals = kernels.child_weights(view.groups, view.weight, view.n_classes)
         if not self.rows.numeric[j]:
@@ -126,7 +126,7 @@ class FlexibleGrower(Grower):
         share = delta(counts.T, cells.counts[0], totals, best)
         return share, _cut_where_classes_change(j, cells, best)
 
-    def _cells(self, view: AnyView, j: int) -> Cells | None:
+    def _cells(self, view: View, j: int) -> Cells | None:
         """Numbers of attribute j at a node; None where it has no value or is always the same."""
         grid = self.grids[j]
         if grid is None or not view.n_ranks[j]:
@@ -155,12 +155,6 @@ class FlexibleGrower(Grower):
             np.add.at(joined, place, counts)
             codes, counts, positions = codes[last], joined, (whole[last] + 0.5) * step
         return Cells(codes, positions, counts, widths, place)
-
-    def number(self, view: TableView, j: int) -> Number:
-        cells = self._cells(view, j)
-        if cells is None:  # one value, if any
-            return Number(view.codes[j][-1:] if view.n_ranks[j] else view.codes[j][:0])
-        return Number(cells.codes, cells.positions, cells.widths)
 
     def _cross_validate(
         self, view: View, part: NDArray[np.int32], n_parts: int, right: NDArray[np.bool_]

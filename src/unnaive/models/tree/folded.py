@@ -20,24 +20,22 @@ from unnaive.common.checks import check_number, check_word
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
-from unnaive.encode.draws import assign_folds, why_together
+from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.models._calibration import calibrate_node, check_calibration, judge_left_out
 from unnaive.models._seeding import draw_seed
-from unnaive.models.tree.away import AwayGrower, keep_coded
 from unnaive.models.tree.branches import TreeOptions, TreeRows
 from unnaive.models.tree.build import Leaves
 from unnaive.models.tree.classifier import TreeClassifier
 from unnaive.models.tree.folded_rows import (
     FoldedBlock,
-    code_of_none,
     fold_block,
     weigh_block,
     whole_weight,
 )
 from unnaive.models.tree.grow import NewGrower
 from unnaive.table import Block, Source
-from unnaive.table.storage import Storage, join
+from unnaive.table.storage import join
 
 
 class FoldedTreeClassifier(TreeClassifier):
@@ -104,24 +102,16 @@ class FoldedTreeClassifier(TreeClassifier):
         summary: Summary,
         factor: NDArray[np.float64],
     ) -> BayesTree:
-        """The tree, grown where the rows are."""
+        """Return the tree of the coded rows."""
         # Folds are drawn row by row; any other way to deal them needs to know of all rows.
         n_folds = self.cv if isinstance(self.cv, numbers.Integral) else None
         seed, weight = draw_seed(self.random_state), whole_weight(summary, factor)
         code = partial(fold_block, coders, summary, factor, n_folds, seed)
         new_grower, leaves = self._plan(coders, self._rules(weight), summary, factor)
-        away = None if n_folds is None else keep_coded(source, code)
-        if away is None:
-            rows = self._rows(source, code, coders, summary, seed)
-            progress = self._growing(weight)
-            nodes = new_grower(rows, self.n_jobs, progress).grow()
-            tree = leaves.build_here(nodes, rows, self.n_jobs)
-        else:
-            with away as records:
-                progress, none = self._growing(weight), code_of_none(coders)
-                rows = none.for_tree(coders, len(summary.labels), self.cv, Storage())
-                grower = new_grower(rows, self.n_jobs, progress)
-                tree = AwayGrower(records, grower, new_grower, leaves).grow()
+        rows = self._rows(source, code, coders, summary, seed)
+        progress = self._growing(weight)
+        nodes = new_grower(rows, self.n_jobs, progress).grow()
+        tree = leaves.build_here(nodes, rows, self.n_jobs)
         progress.finish()
         return tree
 
@@ -139,10 +129,6 @@ class FoldedTreeClassifier(TreeClassifier):
             self.min_weight_fraction_leaf * weight,
             self.max_depth,
         )
-
-    @property
-    def _brings_rows(self) -> str | None:  # type: ignore[override]
-        return why_together(self.cv)
 
     @property
     def _n_passes(self) -> int:  # type: ignore[override]

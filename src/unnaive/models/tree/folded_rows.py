@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from unnaive.counts import Summary
 from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid, Labels
-from unnaive.encode.coding import coder_sizes
 from unnaive.encode.draws import assign_folds
 from unnaive.encode.labels import groups_of
 from unnaive.models.tree.branches import TreeRows
 from unnaive.models.tree.classifier import Encoded, encoded
 from unnaive.table import Block
-from unnaive.table.codes import code_dtype
 from unnaive.table.storage import Storage
 
 
@@ -43,12 +41,6 @@ class FoldedBlock:
         numeric = tuple(isinstance(coder, Grid) for coder in coders)
         rows = (self.rows.codes, numeric, self.rows.groups, self.rows.weight, self.folds)
         return TreeRows(*rows, n_classes, int(n_folds), storage)
-
-
-def code_of_none(coders: Sequence[Grid | Categories | None]) -> FoldedBlock:
-    """No rows, with codes of the type that those of any rows have together."""
-    codes = [np.empty(0, code_dtype(size)) for size in coder_sizes(coders)]
-    return FoldedBlock(Encoded(codes, np.empty(0, np.intp), np.empty(0)), np.empty(0, np.uint8))
 
 
 def fold_block(

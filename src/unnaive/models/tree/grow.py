@@ -18,7 +18,6 @@ from unnaive.models.tree import node_kernels as kernels
 from unnaive.models.tree.branches import (
     Branch,
     Node,
-    Number,
     Slots,
     Split,
     TreeOptions,
@@ -28,7 +27,7 @@ from unnaive.models.tree.branches import (
     is_luck,
 )
 from unnaive.models.tree.decided import Test
-from unnaive.models.tree.view import AnyView, TableView, View
+from unnaive.models.tree.view import View
 
 ALONE = 1024  # smaller nodes, with all that is below them, are each grown in one thread
 
@@ -86,14 +85,6 @@ class Grower:
         root = Branch(self._node(everyone, right, 0), right, view)
         self._grow_below(root)
         return flatten(root)
-
-    def grow_from(self, right: NDArray[np.bool_], depth: int) -> tuple[Branch, NDArray[np.bool_]]:
-        """A node of all rows, of which some are right, with all below it; who is right then."""
-        everyone = self.storage.empty(len(self.rows.folds), np.intp)
-        kernels.order_by(self.rows.folds, self.rows.n_folds, everyone)
-        right = self.storage.take(right, everyone)
-        root = Branch(self._node(everyone, right, depth), right)
-        return root, self._grow_below(root)
 
     def _grow_below(self, root: Branch) -> NDArray[np.bool_]:
         """Grow all that is below a node; which of all rows are right then."""
@@ -173,7 +164,7 @@ class Grower:
         self, node: Node, right: NDArray[np.bool_], view: View, n_jobs: int | None
     ) -> Split | None:
         """The best question, if it is significantly better than none."""
-        tests = self.questions(lambda _: view, n_jobs)
+        tests = self.questions(view, n_jobs)
         splits = list(in_threads(lambda test: self._judge(view, right, test), tests, n_jobs))
         best = self.choose(node, [(split.test, split.utility) for split in splits])
         return None if best is None else splits[best]
@@ -186,32 +177,29 @@ class Grower:
         best = max(range(len(judged)), key=lambda k: judged[k][1])  # the first of equals
         return best if self._is_better(node, judged[best][1]) else None
 
-    def questions(self, view_of: Callable[[int], AnyView], n_jobs: int | None) -> list[Test]:
-        """What is to be judged at a node, given the view of each attribute: of many questions,
-        those that tell most about the classes.
+    def questions(self, view: View, n_jobs: int | None) -> list[Test]:
+        """What is to be judged at a node: of many questions, those that tell most of the classes.
 
         Judging one takes as long as all attributes of all rows: judging all of thousands would
         take hours.
         """
-        every = in_threads(lambda j: self._test(view_of(j), j), range(len(self.sizes)), n_jobs)
-        tests = [test for test in every if test is not None and self._is_wide(view_of, test)]
+        every = in_threads(lambda j: self._test(view, j), range(len(self.sizes)), n_jobs)
+        tests = [test for test in every if test is not None and self._is_wide(view, test)]
         most = self.rules.most_tests(len(self.sizes))
         if len(tests) <= most:
             return tests
-        told = in_threads(lambda test: self._information(view_of, test), tests, n_jobs)
+        told = in_threads(lambda test: self._information(view, test), tests, n_jobs)
         return [tests[k] for k in highest(list(told), most)]
 
-    def _is_wide(self, view_of: Callable[[int], AnyView], test: Test) -> bool:
+    def _is_wide(self, view: View, test: Test) -> bool:
         """Whether every child of a question has enough weight."""
         if self.rules.min_child_weight <= 0.0:
             return True
-        view = view_of(test.attribute)
         weights = kernels.child_weights(self._child(view, test), view.weight, test.n_children)
         return bool(weights.min() >= self.rules.min_child_weight)
 
-    def _information(self, view_of: Callable[[int], AnyView], test: Test) -> float:
+    def _information(self, view: View, test: Test) -> float:
         """What the answers to a question tell about the classes."""
-        view = view_of(test.attribute)
         given = (view.groups, view.n_classes, view.weight)
         return float(row_information(self._child(view, test), test.n_children, *given))
 
@@ -231,13 +219,13 @@ class Grower:
         self._cross_validate(view, self._child(view, test), test.n_children, after)
         return Split(test, kernels.weight_where(after, view.weight) / view.whole, after)
 
-    def _child(self, view: AnyView, test: Test) -> NDArray[np.int32]:
+    def _child(self, view: View, test: Test) -> NDArray[np.int32]:
         j = test.attribute
         child = self.storage.empty(len(view.weight), np.int32)
         test.child(view.codes[j], int(self.sizes[j]), child)
         return child
 
-    def _test(self, view: AnyView, j: int) -> Test | None:
+    def _test(self, view: View, j: int) -> Test | None:
         """The question that attribute j asks of these rows; None if all answer alike."""
         codes = view.codes[j]
         if not self.rows.numeric[j]:
@@ -275,17 +263,6 @@ class Grower:
     def smoothing(self) -> validate.Smoothed:
         """How naive Bayes is estimated."""
         return validate.Smoothed(self.rules.alpha, self.rules.missing == "value")
-
-    def number(self, view: TableView, j: int) -> Number:
-        """A numeric attribute in naive Bayes of a part, whose table the view is of."""
-        slots = np.zeros((len(view.weight), 1), dtype=view.ranks[j].dtype)
-        n_values, part = np.zeros((1, 1), dtype=np.intp), np.zeros(len(slots), dtype=np.int32)
-        n_ranks, first = np.array([view.n_ranks[j]]), np.zeros(1, dtype=np.intp)
-        given = (part, 1, view.groups, view.weight, view.n_classes)
-        ranks = view.ranks[j][None]
-        part_kernels.discretize_columns(ranks, n_ranks, first, *given, slots, n_values)
-        last = np.searchsorted(slots[:, 0], np.arange(1, n_values[0, 0] + 1), side="right") - 1
-        return Number(view.codes[j][last])
 
     def _part_slots(self, view: View, part: NDArray[np.int32], n_parts: int) -> Slots:
         """Coarse slots of the rows, numbers cut within each part, and the parts' sizes."""

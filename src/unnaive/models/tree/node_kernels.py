@@ -298,30 +298,6 @@ def weight_where(marked: NDArray[np.bool_], weight: NDArray[np.float64]) -> floa
 
 
 @kernel
-def count_parts(
-    codes: NDArray[Any],
-    part: NDArray[np.int32],
-    groups: NDArray[Any],
-    weight: NDArray[np.float64],
-    counts: NDArray[np.float64],
-) -> None:
-    """Add the weight of rows to parts x codes x classes (OUT); part -1 is none."""
-    for i in range(len(codes)):
-        if part[i] >= 0:
-            counts[part[i], codes[i], groups[i]] += weight[i]
-
-
-@kernel
-def place_parts(
-    codes: NDArray[Any], part: NDArray[np.int32], place: NDArray[Any], slots: NDArray[Any]
-) -> None:
-    """Slots of rows (OUT), given those of each part's codes (IN, parts x codes)."""
-    for i in range(len(codes)):
-        if part[i] >= 0:
-            slots[i] = place[part[i], codes[i]]
-
-
-@kernel
 def count_part(
     codes: NDArray[Any],
     rows: NDArray[np.intp],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,22 +67,3 @@ class View:
             kernels.order_by(self.ranks[j], self.n_ranks[j] + 1, order)
             self._order[j] = order
         return self._order[j]
-
-
-class TableView:
-    """One attribute of some rows, from their weights by code and class.
-
-    Every cell of the table that has any is as good as a row of its weight: what adds up is the
-    same. Classes are renumbered among those that occur, ``classes``.
-    """
-
-    def __init__(self, j: int, table: NDArray[np.float64], dtype: Any) -> None:
-        codes, classes = np.nonzero(table)
-        self.classes, groups = np.unique(classes, return_inverse=True)
-        self.groups, self.n_classes = groups.astype(np.int32), len(self.classes)
-        self.weight = table[codes, classes]
-        self.codes, self.ranks = {j: codes.astype(dtype)}, {j: np.empty(len(codes), dtype)}
-        self.n_ranks = {j: len(kernels.rank(self.codes[j], len(table) - 1, self.ranks[j]))}
-
-
-AnyView: TypeAlias = View | TableView
