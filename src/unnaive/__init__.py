@@ -32,12 +32,10 @@ if TYPE_CHECKING:
     from unnaive.living import (
         DriftDisplay,
         Timeline,
-        compare_periods,
         drift,
         edit,
         edits_of,
         flatten,
-        follow_drift,
         make_monotone,
         undo,
     )
@@ -79,10 +77,7 @@ _LATER = {
         ),
         "explain.report": "report",
         "explain.trees": "export_text",
-        "living": (
-            "DriftDisplay Timeline compare_periods drift edit edits_of flatten follow_drift "
-            "make_monotone undo"
-        ),
+        "living": ("DriftDisplay Timeline drift edit edits_of flatten make_monotone undo"),
         "models": (
             "BaggedNaiveBayesClassifier "
             "BoostedNaiveBayesClassifier C45Classifier ClassDecompositionClassifier "
@@ -126,7 +121,6 @@ __all__ = [
     "__version__",
     "bayes_measure",
     "compare",
-    "compare_periods",
     "discriminate",
     "drift",
     "edit",
@@ -135,7 +129,6 @@ __all__ = [
     "explain_rows",
     "export_text",
     "flatten",
-    "follow_drift",
     "importance_of",
     "load",
     "make_monotone",

@@ -60,7 +60,7 @@ def drift(
     from unnaive.cli.models import check_writable, load_model
     from unnaive.cli.rows import CsvText, known_target, paths_of, update_scan
     from unnaive.living import drift as find_drift
-    from unnaive.living.comparing import MIN_INDEX
+    from unnaive.living.drift import MIN_INDEX
 
     if out is not None:
         check_writable(out)
@@ -88,7 +88,7 @@ def write_drift(result: Drift, out: Path, name: str) -> None:
     import json
 
     from unnaive.common.atomic import replacing
-    from unnaive.living.page import drift_page
+    from unnaive.living.display import drift_page
 
     is_json = out.suffix.lower() == ".json"
     text = json.dumps(result.to_dict(), indent=1) if is_json else drift_page(result, name)

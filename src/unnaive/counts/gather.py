@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,7 +21,7 @@ from unnaive.counts.summary import Summary, Wanted, mark_whole
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.counts.tally import PartialSummary, Tally, refuse_too_many, tally
 from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
-from unnaive.encode.bins import Bins, infinite_error
+from unnaive.encode.bins import infinite_error
 from unnaive.encode.categories import Order, categories_of
 from unnaive.encode.coding import coder_sizes
 from unnaive.encode.grid import number_values
@@ -58,10 +57,9 @@ def summarize_block(
     wanted: Wanted,
     grid_limit: int = GRID_LIMIT,
     n_jobs: int | None = None,
-    intervals: Mapping[int, Bins] = MappingProxyType({}),
 ) -> Summary:
-    """What some rows leave behind; columns with ``intervals`` are counted in these."""
-    return tally_block(block, wanted, grid_limit, n_jobs, intervals).settle()
+    """Return the sums of some rows."""
+    return tally_block(block, wanted, grid_limit, n_jobs).settle()
 
 
 def tally_block(
@@ -69,16 +67,14 @@ def tally_block(
     wanted: Wanted,
     grid_limit: int = GRID_LIMIT,
     n_jobs: int | None = None,
-    intervals: Mapping[int, Bins] = MappingProxyType({}),
 ) -> PartialSummary:
     """The same, with numbers that come again and again not sorted yet."""
     labels, groups = block_groups(block)
     n_groups = len(labels)
-    schema, fine = own_order(block), sorted(wanted.counts - intervals.keys())
+    schema, fine = own_order(block), sorted(wanted.counts)
     numbers, tallies = _count_numeric(block, fine, groups, n_groups, grid_limit, n_jobs)
     counted = {
         **numbers,
-        **_count_intervals(block, intervals, groups, n_groups, n_jobs),
         **_count_categorical(block, schema, groups, n_groups, n_jobs),
     }
     coders = tuple(counted[j][0] if j in counted else None for j in range(len(block.schema)))
@@ -166,21 +162,6 @@ def _count_numeric(
         else:
             counted[j] = column
     return counted, tallies
-
-
-def _count_intervals(
-    block: Block,
-    intervals: Mapping[int, Bins],
-    groups: NDArray[Any],
-    n_groups: int,
-    n_jobs: int | None,
-) -> Counted:
-    def count(j: int) -> tuple[Bins, NDArray[Any]]:
-        bins = intervals[j]
-        codes = bins.codes(block.numeric(j), block.schema[j])
-        return bins, _count_column(codes, 0, groups, block.weight, bins.size, n_groups)
-
-    return dict(zip(intervals, in_threads(count, [*intervals], n_jobs), strict=True))
 
 
 def _count_column(

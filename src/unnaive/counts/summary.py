@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, TypeAlias
@@ -15,7 +15,6 @@ from unnaive.common.wording import counted
 from unnaive.counts.moments import Moments
 from unnaive.counts.table import EXTRA_SLOTS, CountTable
 from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
-from unnaive.encode.bins import Bins
 from unnaive.encode.categories import Order, merge_categories
 from unnaive.encode.coding import AnyCoder, check_coders, coder_sizes
 from unnaive.encode.grid import merge_grids
@@ -74,20 +73,6 @@ class Summary:
         counts = self.counts.scale_groups(np.full(len(self.labels), factor))
         return replace(self, counts=counts, moments=self.moments.scaled(factor))
 
-    def in_intervals(self, intervals: Mapping[int, Bins]) -> Summary:
-        """The same with numbers in intervals that divide no cell of their grids.
-
-        It adds up with sums in the same intervals. No model is made of it, or keeps it.
-        """
-        coders: list[Any] = list(self.coders)
-        places: list[NDArray[np.intp] | None] = [None] * len(coders)
-        for j, bins in intervals.items():
-            grid, coders[j] = coders[j], bins
-            assert isinstance(grid, Grid)
-            places[j] = bins.place(grid.low).astype(np.intp)
-        counts = self.counts.coarsen(places, coder_sizes(coders))
-        return replace(self, coders=tuple(coders), counts=counts)
-
     def announce(self, labels: Labels) -> Summary:
         """The same with groups for all classes that will ever come."""
         merged, (_, place) = merge_labels([labels, self.labels])
@@ -130,16 +115,6 @@ def merge_summaries(parts: Sequence[Summary]) -> Summary:
     closed = any(p.closed for p in parts)
     schema = mark_whole(schema, coders)
     return Summary(schema, labels, coders, counts, moments, n_rows, wanted, limit, closed)
-
-
-def align_values(
-    parts: Sequence[Summary], schema: Schema
-) -> tuple[tuple[Coder, ...], Iterator[CountTable]]:
-    """The numbering of all values together, and the counts of each part in it, by its classes."""
-    coders, places = unite_values(parts, schema)
-    sizes = coder_sizes(coders)
-    tables = (p.counts.coarsen(place, sizes) for p, place in zip(parts, places, strict=True))
-    return coders, tables
 
 
 def unite_values(
@@ -191,9 +166,7 @@ def refuse_new(announced: Labels, labels: Labels) -> None:
 def mark_whole(schema: Schema, coders: Sequence[AnyCoder]) -> Schema:
     """The columns, marked where their numbers are whole ones, as far as their grids tell."""
     whole = [
-        c.whole
-        if isinstance(grid, Bins)
-        else c.family == "number" and isinstance(grid, Grid) and grid.is_whole
+        c.family == "number" and isinstance(grid, Grid) and grid.is_whole
         for c, grid in zip(schema, coders, strict=True)
     ]
     return schema.mark_whole(whole)
@@ -205,10 +178,8 @@ def _merge_coders(
     some = [c for c in coders if c is not None]
     if not some:
         return None, [np.arange(EXTRA_SLOTS)] * len(coders)
-    merged: Grid | Categories | Bins
-    if isinstance(some[0], Bins):
-        merged, maps = some[0], [np.arange(some[0].size + EXTRA_SLOTS)] * len(some)
-    elif isinstance(some[0], Grid):
+    merged: Grid | Categories
+    if isinstance(some[0], Grid):
         merged, maps = merge_grids([c for c in some if isinstance(c, Grid)], limit)
     else:
         merged, maps = merge_categories([c for c in some if isinstance(c, Categories)], order)

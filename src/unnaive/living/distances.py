@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, xlogy
+from scipy.special import xlogy
 from scipy.stats import chi2
 
 SPARSE = 1.0  # expected rows of a value in the smaller sample; those with fewer are tested together
@@ -28,14 +27,6 @@ class Likelihood(NamedTuple):
     statistic: float
     freedom: int
     p_value: float
-
-
-class Normal(NamedTuple):
-    """Weight, mean and variance of a sample."""
-
-    weight: float
-    mean: float
-    variance: float
 
 
 def _test(statistic: float, freedom: int, excess: float = 0.0) -> Likelihood:
@@ -57,16 +48,6 @@ def stability_index(before: NDArray[np.float64], after: NDArray[np.float64]) -> 
     known = before + after > 0
     p, q = shares(before[known]), shares(after[known])
     return float(((q - p) * np.log(q / p)).sum())
-
-
-def jensen_shannon(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Jensen-Shannon distance: 0 for the same shares, 1 for shares without a common value."""
-    p, q = before / before.sum(), after / after.sum()
-    middle = (p + q) / 2
-    known = middle > 0
-    p, q, middle = p[known], q[known], middle[known]
-    divergence = (xlogy(p, p / middle).sum() + xlogy(q, q / middle).sum()) / 2
-    return float(np.sqrt(max(0.0, divergence / np.log(2.0))))
 
 
 def g_test(before: NDArray[np.float64], after: NDArray[np.float64]) -> Likelihood:
@@ -138,36 +119,6 @@ def with_margins(start: NDArray[np.float64], table: NDArray[np.float64]) -> NDAr
         if change <= CLOSE * table.sum():
             break
     return expected
-
-
-def normal_index(before: Normal, after: Normal) -> float:
-    """The stability index of two normal densities: KL(p, q) + KL(q, p)."""
-    if min(before.variance, after.variance) <= 0:
-        return 0.0 if before[1:] == after[1:] else math.inf
-    gap = (before.mean - after.mean) ** 2
-    ratios = (before.variance + gap) / after.variance + (after.variance + gap) / before.variance
-    return ratios / 2 - 1
-
-
-def normal_test(before: Normal, after: Normal) -> Likelihood:
-    """Likelihood-ratio test that two normal samples have one mean and one variance."""
-    weight = before.weight + after.weight
-    if min(before.weight, after.weight) < 2:
-        return _test(0.0, 0)
-    mean = (before.weight * before.mean + after.weight * after.mean) / weight
-    sides = [side.weight * (side.variance + (side.mean - mean) ** 2) for side in (before, after)]
-    variance = sum(sides) / weight
-    if min(before.variance, after.variance) <= 0:
-        return Likelihood(math.inf, 2, 0.0) if variance > 0 else _test(0.0, 2)
-    logs = weight * math.log(variance)
-    logs -= sum(side.weight * math.log(side.variance) for side in (before, after))
-    mean_logs = _mean_log(weight) - sum(_mean_log(side.weight) for side in (before, after))
-    return _test(logs, 2, mean_logs - 2.0)
-
-
-def _mean_log(weight: float) -> float:
-    """Rows times the mean of the log of the variance of so many normal numbers."""
-    return weight * (float(digamma((weight - 1.0) / 2.0)) - math.log(weight / 2.0))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.common.checks import expect
+from unnaive.common.checks import check_level, expect
+from unnaive.common.wording import counted
 from unnaive.counts import Summary
 from unnaive.counts.periods import PeriodCounts, count_periods
 from unnaive.estimator.about import About
 from unnaive.estimator.registry import register
+from unnaive.living.drift import DriftOverTime, drift
 from unnaive.living.periods import (
     UNITS,
     AnyPeriods,
@@ -270,6 +272,62 @@ class Timeline(BaseEstimator):  # type: ignore[misc]
         self.counts_ = self.counts_.rename([coarser(period, by) for period in self.periods_])
         self.by = by
         return self
+
+    def drift(
+        self,
+        since: Any = None,
+        until: Any = None,
+        against: str = "earlier",
+        *,
+        level: float = 0.01,
+        **options: Any,
+    ) -> DriftOverTime:
+        """Compare every period of a window with what came before it.
+
+        Parameters
+        ----------
+        since, until :
+            As in :meth:`model`; the window needs two periods.
+        against : {"earlier", "previous", "first"}, default="earlier"
+            Whether a period is compared with all earlier ones of the window together, with the one
+            before it, or with the first one.
+        level : float, default=0.01
+            Probability that any of the comparisons raises a false alarm when nothing has changed.
+            The k-th one is tested at ``level / (k * (k + 1))``: these add up to the level however
+            many periods there are, and later periods do not change the results of earlier ones.
+        **options :
+            ``min_index``, ``min_loss`` and ``n_bins``, as in `drift`.
+
+        Returns
+        -------
+        DriftOverTime
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from unnaive import Timeline
+        >>> rng = np.random.default_rng(0)
+        >>> rows = pd.DataFrame({"a": rng.normal(size=5000), "b": rng.normal(size=5000)})
+        >>> rows.loc[3000:, "b"] += 1
+        >>> batches = rows.assign(batch=rows.index // 1000)
+        >>> Timeline("batch").fit(batches, rows["a"] > 0).drift().alarms
+        [3, 4]
+        """
+        if against not in ("earlier", "previous", "first"):
+            raise ValueError(f"against must be 'earlier', 'previous' or 'first'; got {against!r}.")
+        start, stop = self._window(since, until)
+        if stop - start < 2:
+            few = counted(stop - start, "one")
+            raise ValueError(f"drift needs two periods; the window has {few}.")
+        check_level(level)
+        drifts = []
+        for k in range(start + 1, stop):
+            first = k - 1 if against == "previous" else start
+            last = k - 1 if against == "earlier" else first
+            n, parts = k - start, (self._sum(first, last), self._sum(k, k))
+            drifts.append(drift(*parts, level=level / (n * (n + 1)), **options))
+        return DriftOverTime(tuple(self.periods_[start + 1 : stop]), tuple(drifts))
 
 
 def _count_block(

@@ -29,7 +29,7 @@ class Report:
     """
 
     def __init__(self, contents: dict[str, Any], data: dict[str, Any]) -> None:
-        self.html = render(contents, data)
+        self.html = render("page.html.jinja", contents, data)
         self.title: str = contents["title"]
         self.path: Path | None = None
         quality = contents["quality"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unnaive.common.atomic import replacing
+from unnaive.common.wording import printable
 from unnaive.pack.release import release
 
 # In the order of loading: each uses what stands before it.
@@ -22,8 +23,8 @@ SCRIPTS = (
 )  # fmt: skip
 
 
-def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
-    """The whole page: ``contents`` fill the template, ``data`` are for its scripts."""
+def render(template: str, contents: dict[str, Any], data: dict[str, Any] | None = None) -> str:
+    """Return a whole page: ``contents`` fill the template, ``data`` are for its scripts."""
     try:
         from jinja2 import Environment, StrictUndefined
         from markupsafe import Markup
@@ -34,8 +35,9 @@ def render(contents: dict[str, Any], data: dict[str, Any]) -> str:
         ) from None
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.filters["breaking"] = lambda name: Markup("<wbr>").join(_words(name))
+    environment.filters["plain"] = printable
     style, script = _asset("style.css"), "\n".join(_asset(name) for name in SCRIPTS)
-    page = environment.from_string(_asset("page.html.jinja")).render(
+    page = environment.from_string(_asset(template)).render(
         **contents,
         version=release(),
         today=datetime.date.today().isoformat(),
