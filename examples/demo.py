@@ -107,10 +107,10 @@ def print_explanation(model: NaiveBayesClassifier, row: pd.DataFrame) -> pd.Data
     """The bars of one loan: for and against ``bad``, largest first."""
     evidence = model.evidence(row)
     bad, good = (list(model.classes_).index(c) for c in ("bad", "good"))
-    weight = evidence.bars[0, :, bad] - evidence.bars[0, :, good]
+    weight = evidence.contributions[0, :, bad] - evidence.contributions[0, :, good]
     bars = pd.DataFrame(
         {
-            "attribute": evidence.names,
+            "attribute": evidence.terms,
             "value": row.iloc[0].astype(str).to_numpy(),
             "weight": weight,
         }

@@ -47,7 +47,7 @@ for name, model in models.items():
     if isinstance(model, LogisticRegression):
         weights[name] = model.coef_[0]
     else:
-        bars = model.evidence(pair).bars
+        bars = model.evidence(pair).contributions
         odds = bars[..., 1] - bars[..., 0]
         weights[name] = odds[1] - odds[0]
 

@@ -77,7 +77,7 @@ print(export_text(C45Classifier().fit(X, y)))
 
 model = NaiveBayesClassifier(numeric="gaussian").fit(X, y)
 day = X.iloc[[0]]
-bars = model.evidence(day).bars[0]
+bars = model.evidence(day).contributions[0]
 lean = bars[:, 1] - bars[:, 0]
 fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
 names = [f"{name} = {value}" for name, value in day.iloc[0].items()]

@@ -423,7 +423,7 @@ def test_auto_has_what_its_best_has():
     assert not hasattr(ridge, "predict_proba")
     assert not hasattr(ridge, "evidence")
     bayes = AutoClassifier(models=["nb"], cv=2).fit(X, y)
-    assert (bayes.evidence(X).total == bayes.best_estimator_.predict_joint_log_proba(X)).all()
+    assert (bayes.evidence(X).total() == bayes.best_estimator_.predict_joint_log_proba(X)).all()
 
 
 def test_auto_finds_the_model_that_a_table_needs():

@@ -143,7 +143,7 @@ def test_a_pool_in_which_no_member_counts_answers_by_its_intercept():
     pool.answer_ = replace(pool.answer_, root=root)
     assert (pool.predict_proba(X) == pool.predict_proba(X)[0]).all()
     assert not pool.feature_importances_.any()
-    assert not pool.evidence(X[:3]).bars.any()
+    assert not pool.evidence(X[:3]).contributions.any()
 
 
 def test_rows_that_weights_are_fitted_on_were_not_learned_from():
@@ -169,8 +169,8 @@ def test_a_pool_is_explained_saved_and_exported(combine):
     assert set(root.names) == {n for n, w in zip(pool.names_, pool.weights_, strict=True) if w}
     why = pool.evidence(X[:20])
     if combine == "geometric":
-        assert why.names[:6] == list(X.columns)
-        assert set(why.names[6:]) <= {"c45"}
+        assert why.terms[:6] == list(X.columns)
+        assert set(why.terms[6:]) <= {"c45"}
     np.testing.assert_allclose(why.probabilities(), p, atol=1e-9)
     file = io.BytesIO()
     unnaive.save(pool, file)

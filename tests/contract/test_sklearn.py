@@ -45,6 +45,7 @@ def test_every_public_estimator_is_in_the_registry():
         for name in unnaive.__all__
         if isinstance(getattr(unnaive, name), type)
         and issubclass(getattr(unnaive, name), BaseEstimator)
+        and name != "Timeline"  # counts periods and predicts nothing
     }
     assert public == {type(e).__name__ for e in EVERY}
 

@@ -83,7 +83,8 @@ def test_more_rows_than_a_lane_holds():
 @pytest.mark.parametrize("voting", ["soft", "hard"])
 def test_out_of_bag_rows_are_judged_by_the_other_bags(voting):
     X, y = mixed_table(120)
-    model = BAGGED(n_estimators=30, voting=voting, oob_score=True, random_state=0).fit(X, y)
+    params = {"voting": voting, "oob_score": True, "calibration": "none", "random_state": 0}
+    model = BAGGED(n_estimators=30, **params).fit(X, y)
     drawn = np.array(draws_of(model, len(y)))
     votes = model.evidence(X).contributions * 30
     expected = np.stack([votes[i][drawn[:, i] == 0].mean(axis=0) for i in range(len(y))])

@@ -342,7 +342,7 @@ def test_evidence_and_explanations_are_lazy_tables(estimator):
     for k in range(3):
         assert (reasons[f"reason_{k + 1}"] == top.words[:, k]).all()
         assert (reasons[f"reason_{k + 1}_value"] == top.values[:, k]).all()
-        assert (reasons[f"reason_{k + 1}_evidence"] == top.evidence[:, k]).all()
+        np.testing.assert_allclose(reasons[f"reason_{k + 1}_evidence"], top.evidence[:, k], 0, 1e-9)
     assert (reasons["reason_for"] == top.labels).all()
     wanted = pd.concat([why.to_frame("pandas") for why in each], keys=pandas.index)
     assert lines.index.equals(wanted.index.droplevel(1))

@@ -95,7 +95,7 @@ def evidence(
         found = model.evidence(probe)
         attributes[str(name)] = {
             "cuts": edges[1:-1],
-            "weights": against_rest(found.bars[:, j], found.baseline[0]).tolist(),
+            "weights": against_rest(found.contributions[:, j], found.baseline[0]).tolist(),
         }
     return {"attributes": attributes, "classes": [str(c) for c in model.classes_], "accuracy": 0.0}
 

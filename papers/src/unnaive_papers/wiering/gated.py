@@ -71,8 +71,8 @@ class GatedRounds(Gated):
         return self
 
     def expert_probabilities(self, X: Any) -> NDArray[np.float64]:
-        rounds = self.boosted_.evidence(X).parts
-        return np.stack([softmax(each.total, axis=1) for each in rounds])
+        rounds = self.boosted_.evidence(X).members
+        return np.stack([softmax(each.total(), axis=1) for each in rounds])
 
 
 class GatedExperts(Gated):
