@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import softmax
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
 from sklearn.naive_bayes import GaussianNB
 
