@@ -1,11 +1,9 @@
-"""Slow, obvious twins of latent-class clustering: EM, drawing centres, dealing rows to folds."""
+"""Slow, obvious twins of latent-class clustering: EM and drawing centres."""
 
 from __future__ import annotations
 
 import math
 import struct
-
-import numpy as np
 
 WORD = 2**64 - 1
 
@@ -51,24 +49,6 @@ def centres(rows, seed: int, start: int, n: int):
 def _distance(a, b) -> float:
     numbers = sum((x - z) ** 2 for x, z in zip(a["filled"], b["filled"], strict=True))
     return numbers + 2.0 * sum(s != t for s, t in zip(a["slots"], b["slots"], strict=True))
-
-
-def deal(keys, weights, seed: int, n_folds: int):
-    """The weight of each row that each fold holds out: rows as equal cards, dealt in turn."""
-    held = np.zeros((n_folds, len(keys)))
-    turn = 0
-    for i in sorted(range(len(keys)), key=lambda i: splitmix(seed, keys[i])):
-        left = weights[i]
-        each = math.floor(left / n_folds)
-        held[:, i] += each
-        left -= each * n_folds
-        fold = turn
-        while left > 0:
-            held[fold % n_folds, i] += min(left, 1.0)
-            left -= 1.0
-            fold += 1
-        turn += math.ceil(weights[i])
-    return held
 
 
 def random_shares(rows, seed: int, start: int, n: int):

@@ -191,44 +191,6 @@ def _float_key(values: NDArray[np.float64]) -> NDArray[np.uint64]:
     return np.where(np.isnan(values), np.nan, values + 0.0).view(np.uint64)
 
 
-def hold_out(
-    seed: int,
-    keys: NDArray[np.uint64],
-    weight: NDArray[np.float64],
-    n_folds: int,
-    held: NDArray[np.float64],
-    storage: Storage | None = None,
-    dealt: float = 0.0,
-) -> None:
-    """The weight of each distinct row that each fold holds out (OUT, folds x rows).
-
-    A row of weight w is w equal rows, dealt one by one to the folds in turn, after shuffling by the
-    rows' keys; what is left of a broken weight goes to the next fold. The folds are equally large
-    and do not depend on the order in which rows came. ``dealt`` is how many come before these.
-    """
-    _deal(draw_order(seed, keys.view(np.int64), storage), weight, n_folds, dealt, held)
-
-
-@kernel
-def _deal(
-    order: NDArray[np.intp],
-    weight: NDArray[np.float64],
-    n_folds: int,
-    dealt: float,
-    held: NDArray[np.float64],
-) -> None:
-    """`hold_out` of rows in an order (IN)."""
-    for i in order:
-        start = np.int64(dealt)
-        dealt += np.ceil(weight[i])
-        each = np.floor(weight[i] / n_folds)
-        rest = weight[i] - n_folds * each
-        for f in range(n_folds):
-            held[f, i] = each
-        for t in range(int(np.ceil(rest))):
-            held[(start + t) % n_folds, i] += min(rest - t, 1.0)
-
-
 @kernel(inline="always")
 def _bits(start: np.uint64, row: np.uint64) -> np.uint64:
     z = (row + _ONE) * _STEP + start

@@ -35,8 +35,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
 
     A cluster is a class that nobody wrote down: within it the columns are independent, numbers are
     normal and categories have frequencies. EM finds the clusters that make the rows most likely.
-    Missing values are passed over. What is found depends on the rows and the seed alone, not on
-    the order of the rows.
+    Missing values are passed over. The order of the rows does not matter where the number of
+    clusters is given.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     max_clusters : int, default=32
         Where ``"auto"`` stops at the latest.
     cv : int, splitter or iterable, default=10
-        Folds of the cross-validation: a number, dealt by the rows' values and the seed, so that
-        their order does not matter; or a scikit-learn splitter, or ready (train, test) positions.
+        Folds of the cross-validation: a number, drawn by row number and seed, a scikit-learn
+        splitter, or (train, test) positions.
     n_init : int, default=3
         Starts, the likeliest end of which is kept.
     init : {"far", "random"}, default="far"
@@ -221,6 +221,8 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         if self.n_clusters != "auto":
             return fit_number(latent, int(self.n_clusters), rules, self.n_jobs, begin), []
         if latent.n_folds == 0:
+            if not isinstance(self.cv, numbers.Integral):
+                raise ValueError("cv has a fold without training rows; use another splitter.")
             return fit_number(latent, 1, rules, self.n_jobs, begin), []
         return fit_growing(latent, self.max_clusters, rules, self.n_jobs, begin)
 

@@ -76,10 +76,10 @@ class Search:
     def __init__(self, latent: Latent, rules: EMOptions, n_jobs: int | None, begin: Begin) -> None:
         self.latent, self.rules, self.n_jobs = latent, rules, n_jobs
         self.begin, self.stopped = begin, False
-        folds = latent.n_folds + 1
         # Mixtures stand fold by fold; the last fold is all rows.
-        self.fold = np.repeat(np.arange(folds), rules.n_init)
-        self.start = np.tile(np.arange(rules.n_init), folds)
+        folds = np.arange(len(latent.trained))[-latent.n_folds - 1 :]
+        self.fold = np.repeat(folds, rules.n_init)
+        self.start = np.tile(np.arange(rules.n_init), len(folds))
         n_mixtures, n_slots = len(self.fold), len(latent.packs.pack)
         self.centres = Centres(
             np.empty((n_mixtures, 0, latent.n_numbers)),
@@ -136,7 +136,7 @@ class Search:
         self.stopped = progress.stopped
         taken = (~np.isnan(history)).sum(axis=1)
         final = history[np.arange(len(chosen)), taken - 1]
-        starts = (np.flatnonzero(fold == f) for f in range(self.latent.n_folds + 1))
+        starts = (np.flatnonzero(fold == f) for f in np.unique(fold))
         best = [int(of_fold[final[of_fold].argmax()]) for of_fold in starts]
         return self._fitted(mixtures, sums, history, taken, best)
 
@@ -350,8 +350,7 @@ def fit_growing(
         best = fitted
         if search.stopped:
             break
-    if best is None:
-        raise ValueError("cv has a fold that leaves no rows to learn from; use another splitter.")
+    assert best is not None
     return best, tried
 
 

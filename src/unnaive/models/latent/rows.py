@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,12 +15,12 @@ from unnaive.counts import Summary
 from unnaive.density.normal import SMALLEST_VARIANCE
 from unnaive.encode import Categories
 from unnaive.encode.coding import column_slots
-from unnaive.encode.draws import assign_folds, hold_out, row_bits, value_keys
+from unnaive.encode.draws import assign_folds, value_keys
 from unnaive.models.latent import kernels
 from unnaive.models.latent.state import EMRows, Packs
 from unnaive.table import Block, Source
-from unnaive.table.records import Records, keep_together
-from unnaive.table.storage import Storage, stretches
+from unnaive.table.records import MemoryRecords, Records, keep_records
+from unnaive.table.storage import Storage, join, stretches
 
 MOST_CELLS = 256  # of a pack, and no more than an eighth of the rows: tables are made every step
 
@@ -59,16 +60,20 @@ class DistinctRows:
         Standardized, 0 where missing.
     missing : array of shape (numeric columns, rows)
     weight, keys : arrays of shape (rows,)
-    held : array of shape (folds + 1, rows) or None
-        The weight that each fold holds out, where folds are not dealt by the rows' values.
+    held : array of shape (folds + 1, rows)
+        The weight that each fold holds out; the last fold holds out nothing.
     """
+
+    PER_ROW: ClassVar = {
+        "slots": 1, "values": 1, "missing": 1, "weight": 0, "keys": 0, "held": 1,
+    }  # fmt: skip
 
     slots: NDArray[np.uint16]
     values: NDArray[np.float64]
     missing: NDArray[np.bool_]
     weight: NDArray[np.float64]
     keys: NDArray[np.uint64]
-    held: NDArray[np.float64] | None
+    held: NDArray[np.float64]
 
     @property
     def n_rows(self) -> int:
@@ -81,11 +86,10 @@ class Prepared(NamedTuple):
     gap: NDArray[np.intp]
     present: NDArray[np.float64]
     cells: NDArray[np.uint16]
-    held: NDArray[np.float64]
 
     def rows(self, record: DistinctRows) -> EMRows:
-        """The record's rows, ready for EM."""
-        return EMRows(record.values, self.gap, self.present, self.cells, record.weight, self.held)
+        """Return the record's rows, ready for EM."""
+        return EMRows(record.values, self.gap, self.present, self.cells, record.weight, record.held)
 
 
 class _Facts(NamedTuple):
@@ -96,7 +100,6 @@ class _Facts(NamedTuple):
     missing: NDArray[np.int64]  # how many values of each numeric column are,
     filled: NDArray[np.float64]  # and what the rows that have one weigh
     slots: NDArray[np.float64]  # weights of all slots, column after column
-    dealt: tuple[tuple[int, float], ...]  # of each record: its first place, rows that are dealt
 
     def add(self, other: _Facts) -> _Facts:
         pairs: Iterable[tuple[Any, Any]] = zip(self, other, strict=True)
@@ -133,8 +136,8 @@ class Latent:
 
     @property
     def n_folds(self) -> int:
-        """Folds that hold something out; one more holds out nothing."""
-        return len(self.trained) - 1
+        """Return how many folds judge: all but the last, or none if one has no training rows."""
+        return len(self.trained) - 1 if self.trained.all() else 0
 
 
 def read_rows(
@@ -148,9 +151,8 @@ def read_rows(
 ) -> Latent:
     """Encode the rows once: every step of EM then only adds and multiplies.
 
-    ``cv`` says what is held out: a number of folds, dealt by the rows' values; anything else that
-    `assign_folds` reads; or None, nothing. Splitters and positions name rows by their places: with
-    them all rows come here, as they do where the source says so.
+    ``cv`` is None, a number of folds that are drawn by row number, or anything else that
+    `assign_folds` takes. Splitters and positions need all rows in one place.
     """
     coded = {j: coder for j, coder in enumerate(coders) if coder is not None}
 
@@ -160,33 +162,33 @@ def read_rows(
         keys = value_keys([*slots, *values], block.n_rows)
         return _Read(slots, values, block.weight, block.row_ids, keys)
 
-    dealt = cv is None or isinstance(cv, int)
-    make = partial(_make_distinct, scale, factor, None if dealt else cv, seed)
-    records = keep_together(source, read, make, partial(_places, seed), n_rows, here=not dealt)
+    make = partial(_make_distinct, scale, factor, cv, seed)
+    records: Records[DistinctRows]
+    if cv is None or isinstance(cv, int):
+
+        def read_record(block: Block) -> tuple[DistinctRows, int]:
+            return make(read(block), Storage()), 0
+
+        records, _ = keep_records(source, read_record, operator.add)
+    else:
+        whole = make(join(source, read, n_rows), source.storage)
+        records = MemoryRecords([whole], source.storage)
     try:
         widths = np.array([coder.size + 1 for coder in coded.values()], np.intp)
-        return _prepare_all(records, widths, scale, cv if dealt else None, seed)
+        return _prepare_all(records, widths, scale)
     except BaseException:
         records.release()
         raise
 
 
 def _prepare_all(
-    records: Records[DistinctRows],
-    widths: NDArray[np.intp],
-    scale: Standardization,
-    n_folds: int | None,
-    seed: int,
+    records: Records[DistinctRows], widths: NDArray[np.intp], scale: Standardization
 ) -> Latent:
     """What is known of all rows, and what must be known of each."""
-    facts = records.reduce(partial(_facts, widths, seed), _Facts.add, "looking at rows")
+    facts = records.reduce(partial(_facts, widths), _Facts.add, "looking at rows")
     packs = _plan_packs(widths, facts.n_rows)
     gap = np.where(facts.missing > 0, np.cumsum(facts.missing > 0) - 1, -1).astype(np.intp)
-    starts, before = {}, 0.0
-    for place, dealt in sorted(facts.dealt):
-        starts[place] = before
-        before += dealt
-    prepare = partial(_prepare, packs, gap, n_folds, seed, starts, records.storage)
+    prepare = partial(_prepare, packs, gap, records.storage)
     trained = records.advance(prepare, np.add, "dealing folds")
     return Latent(
         records,
@@ -203,31 +205,24 @@ def _prepare_all(
 # What passes do with a record, on whatever machine it is ----------------------------------------
 
 
-def _places(seed: int, rows: _Read) -> NDArray[np.uint64]:
-    """Where rows stand when they are dealt to folds."""
-    return row_bits(seed, rows.keys.view(np.int64))
-
-
 def _make_distinct(
     scale: Standardization, factor: float, cv: Any, seed: int, rows: _Read, room: Storage
 ) -> DistinctRows:
-    """Equal rows as one, with their weight; ``cv`` assigns folds by the rows' places.
-
-    Rows stand in the order of their keys.
-    """
+    """Return equal rows as one, with their weight, in the order of their keys."""
     n_rows = len(rows.keys)
     first, place = _distinct(rows.keys, [*rows.slots, *rows.values], room)
-    n, held, nobody = len(first), None, np.empty(0, np.int64)
+    n, nobody = len(first), np.empty(0, np.int64)
+    folds, n_folds = nobody, 0
     if cv is not None:
-        folds, n_folds = assign_folds(cv, seed, rows.row_ids, None)
-        held = room.zeros((n_folds + 1, n))
+        folds, n_folds = assign_folds(cv, seed, rows.row_ids, None, room)
+    held = room.zeros((n_folds + 1, n))
     weight = room.zeros(n)
     for part in stretches(n_rows):
         each = np.full(part.stop - part.start, factor)
         if rows.weight is not None:
             each = factor * rows.weight[part]
         kernels.add_weights(place[part], each, nobody, weight[None])
-        if held is not None:
+        if n_folds:
             kernels.add_weights(place[part], each, folds[part], held)
     slots = room.empty((len(rows.slots), n), np.uint16)
     values = room.empty((len(rows.values), n), np.float64)
@@ -245,47 +240,31 @@ def _make_distinct(
     return DistinctRows(slots, values, missing, weight, room.take(rows.keys, first), held)
 
 
-def _facts(widths: NDArray[np.intp], seed: int, record: DistinctRows, _state: Any) -> _Facts:
+def _facts(widths: NDArray[np.intp], record: DistinctRows, _state: Any) -> _Facts:
     weight, missing = record.weight, record.missing
-    filled, dealt = np.zeros(len(missing)), 0.0
+    filled = np.zeros(len(missing))
     for part in stretches(record.n_rows):
         whole = weight[part].sum()
         for k, gaps in enumerate(missing[:, part]):
             filled[k] += weight[part][~gaps].sum() if gaps.any() else whole
-        dealt += float(np.ceil(weight[part]).sum())
     return _Facts(
         record.n_rows,
         float(weight.sum()),
         missing.sum(axis=1),
         filled,
         np.concatenate([np.zeros(0), *_slot_weights(record.slots, weight, widths)]),
-        ((_first_place(seed, record.keys), dealt),),
     )
-
-
-def _first_place(seed: int, keys: NDArray[np.uint64]) -> int:
-    """Where the first of some rows stands when they are dealt."""
-    ids = keys.view(np.int64)
-    return min(int(row_bits(seed, ids[part]).min()) for part in stretches(len(ids)))
 
 
 def _prepare(
     packs: Packs,
     gap: NDArray[np.intp],
-    n_folds: int | None,
-    seed: int,
-    starts: dict[int, float],
     room: Storage,
     record: DistinctRows,
     _state: Any,
 ) -> tuple[Prepared, NDArray[np.float64]]:
     """What EM needs of a record beside it; what each fold trains on, and how many rows."""
-    n, held = record.n_rows, record.held
-    if held is None:
-        held = room.zeros(((n_folds or 0) + 1, n))
-    if n_folds is not None:
-        before = starts[_first_place(seed, record.keys)]
-        hold_out(seed, record.keys, record.weight, n_folds, held, room, before)
+    n = record.n_rows
     cells = room.zeros((len(packs.start) - 1, n), np.uint16)
     present = room.empty((gap.max(initial=-1) + 1, n), np.float64)
     for part in stretches(n):
@@ -294,9 +273,9 @@ def _prepare(
         for k in np.flatnonzero(gap >= 0):
             present[gap[k], part] = ~record.missing[k, part]
     rest = room.empty(n, np.float64)
-    trained = [np.subtract(record.weight, out, out=rest).sum() for out in held]
-    counted = [np.count_nonzero(record.weight > out) for out in held]
-    return Prepared(gap, present, cells, held), np.array([trained, counted], np.float64).T
+    trained = [np.subtract(record.weight, out, out=rest).sum() for out in record.held]
+    counted = [np.count_nonzero(record.weight > out) for out in record.held]
+    return Prepared(gap, present, cells), np.array([trained, counted], np.float64).T
 
 
 def _distinct(
