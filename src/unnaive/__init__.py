@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from unnaive.discretize import Discretizer
     from unnaive.estimator import RowProgress
     from unnaive.explain import (
-        DecompositionDisplay,
         EvidenceDisplay,
         ExplanationDisplay,
-        MixtureDisplay,
+        GroupsDisplay,
         NomogramDisplay,
         PairDisplay,
         TreeDisplay,
@@ -71,7 +70,7 @@ _LATER = {
         "discretize": "Discretizer",
         "estimator": "RowProgress",
         "explain": (
-            "DecompositionDisplay EvidenceDisplay ExplanationDisplay MixtureDisplay "
+            "EvidenceDisplay ExplanationDisplay GroupsDisplay "
             "NomogramDisplay PairDisplay TreeDisplay discriminate evidence_of explain_rows "
             "importance_of quality_of what_if"
         ),
@@ -98,15 +97,14 @@ __all__ = [
     "C45Classifier",
     "ClassDecompositionClassifier",
     "Comparison",
-    "DecompositionDisplay",
     "Discretizer",
     "DriftDisplay",
     "EvidenceDisplay",
     "ExplanationDisplay",
     "FlexibleNBTreeClassifier",
+    "GroupsDisplay",
     "HierarchicalMixtureClassifier",
     "LatentClassClusterer",
-    "MixtureDisplay",
     "NBTreeClassifier",
     "NaiveBayesClassifier",
     "NomogramDisplay",

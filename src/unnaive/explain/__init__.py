@@ -9,10 +9,9 @@ from unnaive.explain.classes import (
     profiles_of,
 )
 from unnaive.explain.displays import (
-    DecompositionDisplay,
     EvidenceDisplay,
     ExplanationDisplay,
-    MixtureDisplay,
+    GroupsDisplay,
     NomogramDisplay,
     PairDisplay,
     TreeDisplay,
@@ -34,14 +33,13 @@ from unnaive.explain.trees import TreeNode, tree_of
 __all__ = [
     "AttributeEvidence",
     "Calibration",
-    "DecompositionDisplay",
     "Discrimination",
     "EvidenceDisplay",
     "Explanation",
     "ExplanationDisplay",
     "GroupProfile",
+    "GroupsDisplay",
     "Importance",
-    "MixtureDisplay",
     "NomogramDisplay",
     "PairDisplay",
     "PairEvidence",

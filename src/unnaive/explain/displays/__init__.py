@@ -1,17 +1,14 @@
-"""INK: the facts as matplotlib figures, in the habit of scikit-learn's displays."""
+"""matplotlib displays of explanations, in the manner of scikit-learn's displays."""
 
-from unnaive.explain.displays.evidence import EvidenceDisplay
+from unnaive.explain.displays.evidence import EvidenceDisplay, PairDisplay
 from unnaive.explain.displays.explanation import ExplanationDisplay
-from unnaive.explain.displays.hierarchy import DecompositionDisplay, MixtureDisplay
 from unnaive.explain.displays.nomogram import NomogramDisplay
-from unnaive.explain.displays.pair import PairDisplay
-from unnaive.explain.displays.tree import TreeDisplay
+from unnaive.explain.displays.outline import GroupsDisplay, TreeDisplay
 
 __all__ = [
-    "DecompositionDisplay",
     "EvidenceDisplay",
     "ExplanationDisplay",
-    "MixtureDisplay",
+    "GroupsDisplay",
     "NomogramDisplay",
     "PairDisplay",
     "TreeDisplay",

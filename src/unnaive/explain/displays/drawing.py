@@ -1,10 +1,9 @@
-"""Shared by all displays: matplotlib imported on use, colours, text drawn literally."""
+"""Helpers of all displays: lazy import of matplotlib, colours, literal text."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ FOR, AGAINST, NEUTRAL = "#0072B2", "#D55E00", "#8C8C8C"
 DIVERGING = ("#A63603", "#E6A16B", "#F7F7F7", "#7FB2D6", "#084B83")
 LEAST_SCALE = 0.1  # log odds: axes are not drawn finer, so that tiny evidence looks tiny
 SMALL = 8.0  # points of ordinary text
+HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")  # Unicode categories without a glyph
 
 
 def pyplot() -> Any:
@@ -58,39 +58,10 @@ def diverging() -> Any:
 
 
 def plain(text: Any, limit: int | None = None) -> str:
-    """Text on one line, without characters that fonts lack, shortened in the middle."""
+    """Return text on one line, without control characters, shortened in the middle."""
     words = " ".join(str(text).split())
-    shown = "".join(_drawable(letter) for letter in words)
+    shown = "".join(c for c in words if unicodedata.category(c) not in HIDDEN)
     return shown if limit is None else shortened(shown, limit)
-
-
-def _drawable(letter: str) -> str:
-    if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Cn"):
-        return ""
-    if _has_glyph(letter):
-        return letter
-    if unicodedata.category(letter) in ("Sk", "Mn"):  # tones and accents of what cannot be drawn
-        return ""
-    name = unicodedata.name(letter, "").lower()
-    return f"[{name}]" if unicodedata.category(letter) == "So" and name else "□"
-
-
-@lru_cache(maxsize=4096)
-def _has_glyph(letter: str) -> bool:
-    return any(font.get_char_index(ord(letter)) for font in _fonts())
-
-
-@lru_cache(maxsize=1)
-def _fonts() -> list[Any]:
-    """The fonts that text is drawn with."""
-    pyplot()  # or the error that says how to install it
-    from matplotlib import font_manager, rcParams
-
-    fonts = []
-    for family in rcParams["font.family"]:
-        properties = font_manager.FontProperties(family=[family])
-        fonts.append(font_manager.get_font(font_manager.findfont(properties)))
-    return fonts
 
 
 def write(ax: Any, x: float, y: float, text: str, **how: Any) -> Any:

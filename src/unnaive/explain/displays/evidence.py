@@ -1,22 +1,94 @@
-"""A bar of evidence for every value of every attribute, after Kohavi's figure 1."""
+"""Evidence of columns and of pairs of columns as bars and coloured cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.evidence import CERTAIN
+from unnaive.common.wording import counted, listed
 from unnaive.explain.displays import drawing
-from unnaive.explain.displays.choice import choose, lines
-from unnaive.explain.model import PartEvidence, evidence_of, find_label
+from unnaive.explain.model import (
+    AttributeEvidence,
+    PairEvidence,
+    PartEvidence,
+    evidence_of,
+    find_label,
+    read_model,
+)
 
-MOST_BARS = 6  # labels that get a bar each; more are drawn as colours of cells
-MOST_IN_ALL = 150  # bars of all values and labels
+MAX_LABELS = 6  # classes with a bar each; more are drawn as coloured cells
+MAX_BARS = 150  # of all values and classes
 WHISKER = 1.5  # times the longest bar: longer whiskers are cut
-UNSURE = 0.3  # opacity of evidence whose interval holds zero
+UNCERTAIN_ALPHA = 0.3  # opacity of evidence whose interval contains zero
+DENSITY_POINTS = 7  # drawn of a density
+TAILS = 0.01  # of a distribution that are not drawn
+MAX_WRITTEN = 16  # values of a column whose cells hold text
+MAX_NAMED = 40  # values of a column that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the drawing: an attribute's name, or one of its values (``value`` is its place)."""
+
+    attribute: AttributeEvidence
+    value: int | None
+    text: str
+
+
+def choose_columns(
+    facts: PartEvidence, attributes: Sequence[str] | None, most: int
+) -> list[AttributeEvidence]:
+    """The attributes to draw: those named, or those with evidence, the most important first."""
+    if attributes is not None:
+        return [facts[name] for name in attributes]
+    informative = [attribute for attribute in facts.ranked() if attribute.form != "nothing"]
+    if not informative:
+        raise ValueError(
+            f"no attribute has evidence at {facts.part!r}, so there is nothing to draw"
+            + ("; TreeDisplay draws a tree of classes." if facts.role == "node" else ".")
+        )
+    return informative[:most]
+
+
+def _lines(attribute: AttributeEvidence, most: int) -> list[Row]:
+    """The lines of an attribute: its name and the values that are drawn."""
+    kept = drawn_values(attribute, most)
+    head = drawing.plain(attribute.name, 45)
+    hidden = attribute.states.count("value") - sum(attribute.states[v] == "value" for v in kept)
+    if hidden and attribute.form != "density":
+        head = f"{drawing.plain(attribute.name, 34)} ({counted(hidden, 'more value')})"
+    rows = [Row(attribute, None, head)]
+    prefix = "at " if attribute.form == "density" else ""
+    for v in kept:
+        text = drawing.plain(attribute.values[v], 34)
+        rows.append(Row(attribute, v, text if attribute.states[v] == "missing" else prefix + text))
+    return rows
+
+
+def drawn_values(attribute: AttributeEvidence, most: int) -> list[int]:
+    """The values of an attribute to draw, in their order: missing if it occurs, the most important
+    values, points that cover a density.
+    """
+    frequent = attribute.distribution().mean(axis=1)
+    values = [v for v, state in enumerate(attribute.states) if state == "value"]
+    if attribute.form == "density":
+        within = np.cumsum(frequent[values]) / max(frequent[values].sum(), 1e-300)
+        inside = [v for v, s in zip(values, within, strict=True) if TAILS <= s <= 1 - TAILS]
+        inside = inside or values
+        picks = np.linspace(0, len(inside) - 1, min(DENSITY_POINTS, most, len(inside))).round()
+        values = [inside[int(k)] for k in np.unique(picks)]
+    elif len(values) > most:
+        worth = frequent * np.minimum(np.abs(attribute.weights), CERTAIN).max(axis=1)
+        values = sorted(sorted(values, key=lambda v: -worth[v])[:most])
+    missing = attribute.states[0] == "missing" and (
+        bool(attribute.logs[0].any()) or float(np.nan_to_num(attribute.counts[0]).sum()) > 0
+    )
+    return [0, *values] if missing else values
 
 
 class EvidenceDisplay:
@@ -103,10 +175,10 @@ class EvidenceDisplay:
         EvidenceDisplay
         """
         facts = self.facts
-        chosen = choose(facts, attributes, max_attributes)
-        self.rows_ = [row for attribute in chosen for row in lines(attribute, max_values)]
+        chosen = choose_columns(facts, attributes, max_attributes)
+        self.rows_ = [row for attribute in chosen for row in _lines(attribute, max_values)]
         drawn = self._labels(label)
-        bars = len(drawn) <= MOST_BARS and len(drawn) * len(self.rows_) <= MOST_IN_ALL
+        bars = len(drawn) <= MAX_LABELS and len(drawn) * len(self.rows_) <= MAX_BARS
         height = 0.125 * len(drawn) + 0.09 if bars else 0.19
         width = 7.5 if bars else 3.8 + 0.24 * len(drawn)
         spread = sum(1.0 if row.value is None else height / 0.215 for row in self.rows_)
@@ -210,7 +282,7 @@ class EvidenceDisplay:
             np.ma.masked_invalid(table),
             cmap=drawing.diverging(),
             norm=TwoSlopeNorm(0.0, -limit, limit),
-            alpha=np.where(unsure, UNSURE, 1.0),
+            alpha=np.where(unsure, UNCERTAIN_ALPHA, 1.0),
             edgecolors="white",
             linewidth=0.4,
         )
@@ -249,3 +321,142 @@ class EvidenceDisplay:
         ax.set_ylim(places[-1] + 0.8, top)
         drawing.bare(ax, *(() if self.cells_ is not None else ("bottom",)))
         ax.tick_params(axis="x", labelsize=drawing.SMALL)
+
+
+class PairDisplay:
+    """Evidence of two attributes together, as colours of cells with the number of rows in each.
+
+    Parameters
+    ----------
+    evidence : PairEvidence
+        From ``evidence_of(model).pairs``.
+    counts : array of shape (values, values) or None, default=None
+        Rows behind each cell.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    rows_, columns_ : arrays of int
+        The values of the first and second attribute that are drawn.
+    cells_ : matplotlib artist
+        The coloured cells: weight of evidence, from the first value downwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from unnaive import PairDisplay, UnnaiveBayesClassifier
+    >>> X = np.random.default_rng(0).integers(0, 2, (400, 2)).astype(str)
+    >>> model = UnnaiveBayesClassifier(n_bags=2, random_state=0).fit(X, X[:, 0] == X[:, 1])
+    >>> display = PairDisplay.from_estimator(model, X)
+    >>> display.evidence.name
+    'x0 x x1'
+    """
+
+    def __init__(self, evidence: PairEvidence, counts: NDArray[np.float64] | None = None) -> None:
+        self.evidence, self.counts = evidence, counts
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, *, pair: int | Sequence[str] = 0, **options: Any
+    ) -> Self:
+        """Draw a pair of attributes of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted UnnaiveBayesClassifier
+        X : table of shape (n_samples, n_features) or None, default=None
+            Rows to count in every cell: models keep no counts of pairs.
+        pair : int or two names, default=0
+            Which pair: its number in ``pairs_``, or its attributes.
+        **options :
+            As in `plot`.
+
+        Returns
+        -------
+        PairDisplay
+        """
+        reading = read_model(estimator)
+        evidence = _find_pair(evidence_of(reading).pairs, pair)
+        if X is None:
+            return cls(evidence).plot(**options)
+        return cls(evidence, evidence.count(reading.block(X))).plot(**options)
+
+    def plot(self, *, label: Any = None, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        label : Any, default=None
+            The class that evidence is for; by default the last.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        PairDisplay
+        """
+        evidence = self.evidence
+        names = np.array(evidence.labels, dtype=object)
+        c = len(names) - 1 if label is None else find_label(names, str(label), "label")
+        weights = evidence.weights[:, :, c]
+        self.rows_, self.columns_ = evidence.shown_slots(self.counts)
+        drawn = weights[np.ix_(self.rows_, self.columns_)]
+        width, height = 2.6 + 0.42 * len(self.columns_), 1.6 + 0.26 * len(self.rows_)
+        self.figure_, self.ax_ = drawing.canvas(ax, min(max(width, 5.0), 14.0), min(height, 14.0))
+        texts = None
+        if self.counts is not None:
+            counts = self.counts[np.ix_(self.rows_, self.columns_)]
+            texts = [[drawing.rows_text(n) for n in row] for row in counts.tolist()]
+        self.cells_ = _draw_cells(self.ax_, evidence, (self.rows_, self.columns_), drawn, texts)
+        note = "numbers are rows" if texts is not None and _has_room(drawn) else ""
+        title = f"Evidence of {drawing.plain(evidence.name, 60)} for {drawing.plain(names[c], 30)}"
+        drawing.title(self.ax_, title, note)
+        return self
+
+
+def _find_pair(pairs: Sequence[PairEvidence], pair: int | Sequence[str]) -> PairEvidence:
+    """A pair by its number or by its two attributes, in any order."""
+    if not pairs:
+        raise ValueError("the model has no evidence of pairs; UnnaiveBayesClassifier may have.")
+    if isinstance(pair, (int, np.integer)):
+        if not 0 <= pair < len(pairs):
+            raise ValueError(f"pair must be a number from 0 to {len(pairs) - 1}; got {pair!r}.")
+        return pairs[int(pair)]
+    for candidate in pairs:
+        if set(candidate.columns) == {str(name) for name in pair}:
+            return candidate
+    some = listed((candidate.name for candidate in pairs), 5)
+    raise ValueError(f"there is no pair {tuple(pair)!r}; the model has {some}.")
+
+
+def _draw_cells(
+    ax: Any,
+    evidence: PairEvidence,
+    slots: tuple[NDArray[np.intp], NDArray[np.intp]],
+    sizes: NDArray[np.float64],
+    texts: Sequence[Sequence[str]] | None,
+) -> Any:
+    """Coloured cells of a pair, with texts where there is room for them."""
+    limit = max(float(np.abs(sizes).max(initial=0.0)), drawing.LEAST_SCALE)
+    cells = ax.imshow(sizes, cmap=drawing.diverging(), vmin=-limit, vmax=limit, aspect="auto")
+    for axis, names, kept in zip((ax.yaxis, ax.xaxis), evidence.values, slots, strict=True):
+        step = -(-len(kept) // MAX_NAMED)
+        places = np.arange(0, len(kept), step)
+        words = [drawing.plain(names[kept[k]], 18) for k in places]
+        turned = {"rotation": 90} if axis is ax.xaxis else {}
+        drawing.name_ticks(axis, places, words, **turned)
+    if texts is not None and _has_room(sizes):
+        for i, row in enumerate(texts):
+            for k, text in enumerate(row):
+                dark = abs(sizes[i, k]) > 0.65 * limit
+                colour = "white" if dark else "black"
+                drawing.write(ax, k, i, text, ha="center", fontsize=drawing.SMALL - 2, color=colour)
+    ax.set_ylabel(drawing.plain(evidence.columns[0], 40), fontsize=drawing.SMALL, parse_math=False)
+    ax.set_xlabel(drawing.plain(evidence.columns[1], 40), fontsize=drawing.SMALL, parse_math=False)
+    drawing.bare(ax)
+    return cells
+
+
+def _has_room(sizes: NDArray[np.float64]) -> bool:
+    """Whether there is room for text in the cells."""
+    return max(sizes.shape) <= MAX_WRITTEN

@@ -1,50 +1,40 @@
-"""Nested groups of rows, drawn as an outline: trees, clusters of classes, gates and experts."""
+"""Outlines of nested groups of rows: trees, clusters of classes, gates and experts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.explain.classes import TypicalValue
+from unnaive.answer import Answer, Folded, GatedMixture
+from unnaive.common.wording import counted
+from unnaive.explain.classes import GroupProfile, TypicalValue, distinguishing_values, profiles_of
 from unnaive.explain.displays import drawing
-from unnaive.explain.model import label_names
+from unnaive.explain.model import ModelParts, evidence_of, label_names, read_model
+from unnaive.explain.trees import TreeNode, tree_of
 
-STACKED = 8  # classes with a colour each; of more, the most frequent is named
-INDENT = 0.25  # inches, as all widths here
-LETTER = 0.53 * drawing.SMALL / 72.0  # mean width of one
-NARROWEST, WIDEST = 1.5, 5.0  # outline
-ROWS, GAP, CLASSES, BARS = 0.65, 0.12, 1.4, 1.1  # columns beside it
-FEWEST, WORDS = 1.5, 3.9  # and the last one, of values and their evidence
+MAX_COLOURS = 8  # classes with a colour each; of more, the most frequent is named
+WIDTH = 9.5  # inches
+LETTER = 0.53 * drawing.SMALL / 72.0  # mean width of a letter in inches
+INDENT = 0.027
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Where the columns stand, as shares of the width: the right end of the numbers of rows, then
-    the left ends of classes, bars of evidence and its words; and the inches of the whole.
+class Layout(NamedTuple):
+    """Positions as shares of the width: the right end of the numbers of rows, then the left ends of
+    the bars of classes, the bars of evidence and the text of the evidence.
     """
 
     rows: float
     classes: float
     bars: float
-    words: float
-    inches: float
+    text: float
 
-    @classmethod
-    def of(cls, outline: float, evidence: float, inches: float) -> Columns:
-        """Columns with ``evidence`` inches for bars and words of evidence."""
-        rows = outline + ROWS
-        edges = [rows, rows + GAP, rows + GAP + CLASSES, rows + GAP + CLASSES + BARS]
-        scale = 1.0 / (edges[2] + evidence)
-        rows, classes, bars, words = (edge * scale for edge in edges)
-        return cls(rows, classes, bars, words, inches)
 
-    def letters(self, share: float) -> int:
-        """About how many letters fit into a share of the width."""
-        return max(6, int(share * self.inches / LETTER))
+WITH_EVIDENCE = Layout(0.45, 0.465, 0.62, 0.73)
+WITHOUT_EVIDENCE = Layout(0.7, 0.72, 1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,10 +45,10 @@ class Item:
     ----------
     name : str
     depth, parent : int
-        Nesting, and the place of the item above in the list, -1 at the top.
+        Nesting, and the position of the item above in the list, -1 at the top.
     weight : float
     class_share : array of shape (classes,)
-        As long as the bars are drawn, of the whole width.
+        Lengths of the bars as shares of their full length.
     remarks : tuple of TypicalValue
         Evidence drawn beside it.
     note : str
@@ -74,79 +64,8 @@ class Item:
     note: str = ""
 
 
-def _draw_name(
-    ax: Any, items: Sequence[Item], k: int, y: float, tops: NDArray[np.float64], columns: Columns
-) -> None:
-    item, indent = items[k], INDENT / columns.inches
-    x = indent * item.depth
-    room = columns.letters(columns.rows - ROWS / columns.inches - x)
-    spare = max(room // 2, room - len(item.name) - 2)
-    note = drawing.plain(item.note, spare) if item.note else ""
-    name = drawing.plain(item.name, max(room - len(note) - 2 * bool(note), 6))
-    bold = "bold" if item.depth == 0 else "normal"
-    shown = drawing.write(ax, x, y, name, fontweight=bold)
-    if note:
-        ax.annotate(
-            f"  {note}", (1.0, 0.5), xycoords=shown, va="center", color=drawing.NEUTRAL,
-            fontsize=drawing.SMALL - 1, parse_math=False,
-        )  # fmt: skip
-    drawing.write(
-        ax, columns.rows, y, drawing.rows_text(item.weight), ha="right", color=drawing.NEUTRAL
-    )
-    if item.parent >= 0:
-        above = float(tops[item.parent]) + 0.5
-        left = x - 0.75 * indent
-        ax.plot([left, left, x - 0.004], [above + 0.45, y, y], color="#999999", lw=0.7)
-
-
-def _draw_classes(
-    ax: Any, item: Item, y: float, classes: Sequence[str], stacked: bool, columns: Columns
-) -> list[Any]:
-    """How the rows are spread over the classes: stacked, or the most frequent one by name."""
-    first, width = columns.classes, 0.93 * (columns.bars - columns.classes)
-    if stacked:
-        starts = np.cumsum([0.0, *item.class_share[:-1]])
-        return [
-            ax.barh(y, width * share, 0.7, left=first + width * start, color=drawing.colour(c))[0]
-            for c, (share, start) in enumerate(zip(item.class_share, starts, strict=True))
-        ]
-    best = int(item.class_share.argmax())
-    frame = ax.barh(y, width, 0.7, left=first, color="#eeeeee")[0]
-    bar = ax.barh(y, width * item.class_share[best], 0.7, left=first, color="#9DC3DE")[0]
-    text = f"{drawing.plain(classes[best], 12)} {item.class_share[best]:.0%}"
-    drawing.write(ax, first + 0.004, y, text, fontsize=drawing.SMALL - 1)
-    return [bar, frame]
-
-
-def _draw_remarks(
-    ax: Any, item: Item, y: float, scale: float, columns: Columns, name_label: bool
-) -> list[Any]:
-    width = 0.93 * (columns.words - columns.bars)
-    bars = []
-    for r, remark in enumerate(item.remarks):
-        at = y + r
-        length = width * min(abs(remark.weight) / scale, 1.0)
-        colour = drawing.FOR if remark.weight > 0 else drawing.AGAINST
-        bars.append(ax.barh(at, length, 0.55, left=columns.bars, color=colour)[0])
-        text = _words(remark, name_label, columns.letters(1.0 - columns.words))
-        drawing.write(ax, columns.words, at, text, fontsize=drawing.SMALL - 1)
-    return bars
-
-
-def _words(remark: TypicalValue, name_label: bool, room: int | None = None) -> str:
-    """A remark in at most ``room`` letters, or in as many as it needs."""
-    weight = f"{remark.weight:+.2f}  "
-    label = f" → {drawing.plain(remark.label, 14)}" if name_label else ""
-    if room is None:
-        return f"{weight}{drawing.plain(remark.attribute)} = {drawing.plain(remark.value)}{label}"
-    room -= len(weight) + len(label)
-    value = drawing.plain(remark.value, max(room // 2, room - len(remark.attribute) - 3, 8))
-    name = drawing.plain(remark.attribute, max(room - len(value) - 3, 8))
-    return f"{weight}{name} = {value}{label}"
-
-
 class Outline:
-    """Shared by the displays of nested groups.
+    """Base class of the displays of nested groups.
 
     Attributes
     ----------
@@ -158,61 +77,355 @@ class Outline:
         For each line, the bar of classes and the bars of evidence.
     """
 
-    def _show(
+    def _draw(
         self, items: list[Item], labels: Any, title: str, note: str, ax: Any, *, name_label: bool
     ) -> Self:
-        """Draw items from the top, a bar of classes and bars of evidence beside each.
-
-        ``name_label`` tells whether remarks name their label.
-        """
+        """Draw items from the top; ``name_label`` tells whether remarks name their class."""
         classes = label_names(labels)
         heights = [max(1, len(item.remarks)) for item in items]
-        needed = max(INDENT * i.depth + LETTER * (len(i.name) + len(i.note) + 3) for i in items)
-        outline = float(np.clip(needed, NARROWEST, WIDEST))
-        height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
-        # Where there is no evidence (C4.5), the title and the legend still need room.
         has_evidence = any(item.remarks for item in items)
-        legend = min(len(classes), 4) * (max(map(len, classes)) + 6)
-        least = LETTER * max(1.3 * len(title) + len(note) + 3, legend)
-        plain = outline + ROWS + GAP + CLASSES
-        longest = max((len(_words(r, name_label)) for i in items for r in i.remarks), default=0)
-        words = float(np.clip(LETTER * (longest + 1), FEWEST, WORDS)) if has_evidence else 0.0
-        evidence = max(BARS * has_evidence + words, min(least - plain, BARS + WORDS), 0.0)
-        inches = plain + evidence
-        if ax is not None:
-            inches = drawing.size(ax)[0]
-        self.figure_, ax = drawing.canvas(ax, inches, height)
+        layout = WITH_EVIDENCE if has_evidence else WITHOUT_EVIDENCE
+        height = 1.2 + 0.185 * sum(heights) + 0.06 * len(items)
+        self.figure_, ax = drawing.canvas(ax, WIDTH, height)
         self.items_, self.ax_ = items, ax
-        columns = Columns.of(outline, evidence, inches)
-        stacked = len(classes) <= STACKED
+        self._letters = drawing.size(ax)[0] / LETTER  # in the whole width
         weights = [abs(remark.weight) for item in items for remark in item.remarks]
-        # A few extreme ones must not make all others short.
+        # A few extreme weights must not make all others short.
         scale = float(np.quantile(weights, 0.9)) if weights else 1.0
-        tops = np.cumsum([0.0, *(h + 0.35 for h in heights)])
+        tops = np.cumsum([0.0, *(h + 0.35 for h in heights)]) + 0.5
         self.class_bars_: list[list[Any]] = []
         self.evidence_bars_: list[list[Any]] = []
-        for k, item in enumerate(items):
-            y = float(tops[k]) + 0.5
-            _draw_name(ax, items, k, y, tops, columns)
-            self.class_bars_.append(_draw_classes(ax, item, y, classes, stacked, columns))
-            self.evidence_bars_.append(_draw_remarks(ax, item, y, scale, columns, name_label))
+        for item, y in zip(items, tops.tolist(), strict=False):
+            self._draw_name(item, y, layout)
+            if item.parent >= 0:
+                x = INDENT * (item.depth - 0.75)
+                line = ([x, x, x + 0.5 * INDENT], [tops[item.parent] + 0.45, y, y])
+                ax.plot(*line, color="#999999", lw=0.7)
+            self.class_bars_.append(self._draw_classes(item, y, classes, layout))
+            self.evidence_bars_.append(self._draw_remarks(item, y, scale, layout, name_label))
         head = {"color": drawing.NEUTRAL, "fontsize": drawing.SMALL - 1}
-        drawing.write(ax, columns.rows, -0.4, "rows", ha="right", **head)
-        drawing.write(ax, columns.classes, -0.4, "classes", **head)
+        drawing.write(ax, layout.rows, -0.4, "rows", ha="right", **head)
+        drawing.write(ax, layout.classes, -0.4, "classes", **head)
         if has_evidence:
-            drawing.write(ax, columns.bars, -0.4, "evidence (log odds)", **head)
+            drawing.write(ax, layout.bars, -0.4, "evidence (log odds)", **head)
         ax.set_xlim(0.0, 1.0)
-        ax.set_ylim(float(tops[-1]) + 0.1, -1.0)
+        ax.set_ylim(float(tops[-1]) - 0.4, -1.0)
         ax.set_xticks([])
         ax.set_yticks([])
         drawing.bare(ax)
-        if stacked:
-            drawing.legend(
-                ax, classes, [drawing.colour(c) for c in range(len(classes))], loc="upper left",
-                bbox_to_anchor=(0.0, 0.0), ncols=min(len(classes), 4),
-            )  # fmt: skip
-        drawing.title(ax, title)
-        if note:
-            corner = {"transform": ax.transAxes, "ha": "right", "va": "bottom"}
-            drawing.write(ax, 1.0, 1.0, note, color=drawing.NEUTRAL, **corner)
+        if len(classes) <= MAX_COLOURS:
+            where = {"bbox_to_anchor": (0.0, 0.0), "ncols": min(len(classes), 4)}
+            drawing.legend(ax, classes, [drawing.colour(c) for c in range(len(classes))], **where)
+        drawing.title(ax, title, note)
         return self
+
+    def _room(self, share: float) -> int:
+        """Return about how many letters fit into a share of the width."""
+        return max(6, int(share * self._letters))
+
+    def _draw_name(self, item: Item, y: float, layout: Layout) -> None:
+        x = INDENT * item.depth
+        room = self._room(layout.rows - 0.07 - x)
+        note = drawing.plain(item.note, max(room // 2, room - len(item.name) - 2))
+        name = drawing.plain(item.name, max(room - len(note) - 2 * bool(note), 6))
+        bold = "bold" if item.depth == 0 else "normal"
+        shown = drawing.write(self.ax_, x, y, name, fontweight=bold)
+        grey = {"color": drawing.NEUTRAL, "fontsize": drawing.SMALL - 1, "va": "center"}
+        if note:
+            beside = {"xy": (1.0, 0.5), "xycoords": shown, "parse_math": False}
+            self.ax_.annotate(f"  {note}", **beside, **grey)
+        rows = drawing.rows_text(item.weight)
+        drawing.write(self.ax_, layout.rows, y, rows, ha="right", color=drawing.NEUTRAL)
+
+    def _draw_classes(
+        self, item: Item, y: float, classes: Sequence[str], layout: Layout
+    ) -> list[Any]:
+        """Draw a stacked bar of class shares, or the most frequent of many classes."""
+        ax, first, width = self.ax_, layout.classes, 0.93 * (layout.bars - layout.classes)
+        if len(classes) <= MAX_COLOURS:
+            starts = np.cumsum([0.0, *item.class_share[:-1]])
+            return [
+                ax.barh(y, width * share, 0.7, left=first + width * start, color=drawing.colour(c))[
+                    0
+                ]
+                for c, (share, start) in enumerate(zip(item.class_share, starts, strict=True))
+            ]
+        best = int(item.class_share.argmax())
+        frame = ax.barh(y, width, 0.7, left=first, color="#eeeeee")[0]
+        bar = ax.barh(y, width * item.class_share[best], 0.7, left=first, color="#9DC3DE")[0]
+        text = f"{drawing.plain(classes[best], 12)} {item.class_share[best]:.0%}"
+        drawing.write(ax, first + 0.004, y, text, fontsize=drawing.SMALL - 1)
+        return [bar, frame]
+
+    def _draw_remarks(
+        self, item: Item, y: float, scale: float, layout: Layout, name_label: bool
+    ) -> list[Any]:
+        width = 0.93 * (layout.text - layout.bars)
+        bars = []
+        for r, remark in enumerate(item.remarks):
+            length = width * min(abs(remark.weight) / scale, 1.0)
+            colour = drawing.FOR if remark.weight > 0 else drawing.AGAINST
+            bars.append(self.ax_.barh(y + r, length, 0.55, left=layout.bars, color=colour)[0])
+            weight = f"{remark.weight:+.2f}  "
+            label = f" → {drawing.plain(remark.label, 14)}" if name_label else ""
+            room = self._room(1.0 - layout.text) - len(weight) - len(label)
+            value = drawing.plain(remark.value, max(room - len(remark.attribute) - 3, room // 2, 8))
+            name = drawing.plain(remark.attribute, max(room - len(value) - 3, 8))
+            text = f"{weight}{name} = {value}{label}"
+            drawing.write(self.ax_, layout.text, y + r, text, fontsize=drawing.SMALL - 1)
+        return bars
+
+
+class GroupsDisplay(Outline):
+    """Groups of rows inside a model, with the values that distinguish them.
+
+    The classes of a decomposition and their clusters, or the gates and experts of a mixture.
+
+    Parameters
+    ----------
+    model : fitted ClassDecompositionClassifier or HierarchicalMixtureClassifier
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    items_ : list
+        The lines drawn, from the top.
+    class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
+        For each line, the bar of classes and the bars of evidence.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import ClassDecompositionClassifier, GroupsDisplay
+    >>> data = load_iris()
+    >>> kind = ["versicolor" if k == 1 else "other" for k in data.target]
+    >>> model = ClassDecompositionClassifier(clusterer=KMeans(2), random_state=0)
+    >>> display = GroupsDisplay.from_estimator(model.fit(data.data, kind))
+    >>> [item.name for item in display.items_]
+    ['other', 'cluster 0', 'cluster 1', 'versicolor', 'cluster 0', 'cluster 1']
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.groups = profiles_of(model)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """Draw the groups of a fitted classifier.
+
+        Parameters
+        ----------
+        estimator : fitted ClassDecompositionClassifier or HierarchicalMixtureClassifier
+        **options :
+            As in `plot`.
+
+        Returns
+        -------
+        GroupsDisplay
+        """
+        return cls(estimator).plot(**options)
+
+    def plot(self, *, n_remarks: int = 3, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        n_remarks : int, default=3
+            Most values shown beside a group.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        GroupsDisplay
+        """
+        answer: Answer = self.model.answer_
+        decomposed = answer.find(Folded)
+        groups = [replace(group, remarks=group.remarks[:n_remarks]) for group in self.groups]
+        if decomposed is not None:
+            items, title = _cluster_items(groups, decomposed.owner, label_names(answer.classes))
+            note = ""
+        else:
+            items, title = _expert_items(groups, answer.find(GatedMixture))
+            note = "rows weighted by responsibility, over all sweeps"
+        return self._draw(items, answer.classes, title, note, ax, name_label=False)
+
+
+def _cluster_items(
+    groups: Sequence[GroupProfile], owner: NDArray[np.intp], names: Sequence[str]
+) -> tuple[list[Item], str]:
+    """Return a line for each class and its clusters, and the title."""
+    items: list[Item] = []
+    for c, name in enumerate(names):
+        clusters = [groups[k] for k in np.flatnonzero(owner == c)]
+        top, weight = len(items), sum(group.weight for group in clusters)
+        note = counted(len(clusters), "cluster")
+        items.append(Item(name, 0, -1, weight, clusters[0].class_share, (), note))
+        if len(clusters) > 1:
+            # The bar is as long as the cluster is large.
+            for k, group in enumerate(clusters):
+                length, note = group.share * group.class_share, f"{group.share:.0%}"
+                items.append(
+                    Item(f"cluster {k}", 1, top, group.weight, length, group.remarks, note)
+                )
+    n_classes = counted(len(names), "class", "classes")
+    return items, f"{n_classes}, {counted(len(groups), 'cluster')}"
+
+
+def _expert_items(
+    groups: Sequence[GroupProfile], mixture: GatedMixture | None
+) -> tuple[list[Item], str]:
+    """Return a line for each gate and expert, depth first, and the title."""
+    assert mixture is not None
+    items: list[Item] = []
+
+    def add(group: GroupProfile, depth: int, parent: int) -> None:
+        position = len(items)
+        note = f"{group.share:.0%} of {group.parent}" if group.parent else ""
+        shares, remarks = group.class_share, group.remarks
+        items.append(Item(group.name, depth, parent, group.weight, shares, remarks, note))
+        for child in groups:
+            if child.parent == group.name:
+                add(child, depth + 1, position)
+
+    add(groups[0], 0, -1)
+    n_gates = mixture.shape.n_gates
+    n_experts = len(groups) - n_gates
+    return items, f"{counted(n_gates, 'gate')}, {counted(n_experts, 'expert')}"
+
+
+class TreeDisplay(Outline):
+    """A tree whose leaves show their evidence.
+
+    Every node is a line: its test, its rows and their classes. Beside a leaf with a naive Bayes
+    stand the values with most evidence there.
+
+    Parameters
+    ----------
+    model : fitted tree classifier
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    items_ : list
+        The lines drawn, from the top.
+    nodes_ : list of int
+        The node of each line.
+    class_bars_, evidence_bars_ : list of list of matplotlib Rectangle
+        For each line, the bar of classes and the bars of evidence.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from unnaive import C45Classifier, TreeDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = TreeDisplay.from_estimator(C45Classifier().fit(X, y))
+    >>> display.nodes_
+    [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.nodes = tree_of(model)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, **options: Any) -> Self:
+        """Draw a fitted tree.
+
+        Parameters
+        ----------
+        estimator : fitted tree classifier
+        **options :
+            As in `plot`.
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        return cls(estimator).plot(**options)
+
+    def plot(
+        self,
+        *,
+        max_nodes: int = 30,
+        max_depth: int | None = None,
+        n_remarks: int = 3,
+        ax: Any = None,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        max_nodes : int, default=30
+            Most nodes; where there are more, those with most rows are opened.
+        max_depth : int or None, default=None
+            Deepest level that is drawn.
+        n_remarks : int, default=3
+            Most values shown beside a leaf.
+        ax : matplotlib Axes or None, default=None
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        shown = _open_nodes(self.nodes, max_nodes, max_depth)
+        self.nodes_ = [n for n in (0, *_below(self.nodes, 0)) if n in shown]
+        place = {n: k for k, n in enumerate(self.nodes_)}
+        model = read_model(self.model)
+        items = []
+        for n in self.nodes_:
+            node = self.nodes[n]
+            leaf = not any(child in place for child in node.children)
+            note = "" if leaf or not node.attribute else f"test of {node.attribute}"
+            if leaf and node.children:
+                note = f"… {counted(len(_below(self.nodes, n)), 'node')} below"
+            items.append(
+                Item(
+                    node.condition or "all rows",
+                    node.depth,
+                    place.get(node.parent, -1),
+                    node.weight,
+                    node.class_weight / max(node.weight, 1e-300),
+                    _leaf_remarks(model, n, n_remarks) if leaf else (),
+                    note,
+                )
+            )
+        n_leaves = sum(not node.children for node in self.nodes)
+        size = f"{counted(len(self.nodes), 'node')}, {counted(n_leaves, 'leaf', 'leaves')}"
+        title = f"{type(self.model).__name__}: {size}"
+        hidden = len(self.nodes) - len(items)
+        note = f"{counted(hidden, 'node')} not drawn" if hidden else ""
+        return self._draw(items, self.model.classes_, title, note, ax, name_label=True)
+
+
+def _open_nodes(nodes: Sequence[TreeNode], most: int, max_depth: int | None) -> set[int]:
+    """Return the nodes to draw: from the root on, those with most rows are opened first."""
+    shown, waiting = {0}, [nodes[0]]
+    while waiting:
+        node = max(waiting, key=lambda n: (n.weight, -n.node))
+        waiting.remove(node)
+        deep = max_depth is not None and node.depth >= max_depth
+        if deep or not node.children or len(shown) + len(node.children) > most:
+            continue
+        shown.update(node.children)
+        waiting += [nodes[child] for child in node.children]
+    return shown
+
+
+def _below(nodes: Sequence[TreeNode], n: int) -> list[int]:
+    """Return the nodes below a node, depth first."""
+    found, pending = [], [n]
+    while pending:
+        found.append(pending.pop())
+        pending += reversed(nodes[found[-1]].children)
+    return found[1:]
+
+
+def _leaf_remarks(model: ModelParts, node: int, n: int) -> tuple[TypicalValue, ...]:
+    """Return the values with most evidence at a node; none where it has a single class."""
+    part = model.parts.part(node)
+    if not part.scorer.speaks or (part.counts is not None and (part.counts.totals > 0).sum() < 2):
+        return ()
+    return distinguishing_values(evidence_of(model, node), None, n=n)
