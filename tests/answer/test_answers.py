@@ -17,7 +17,7 @@ from unnaive.bayes import GaussianTerm, Scorer
 from unnaive.bayes.scoring import add_scorers, stack_scorers
 from unnaive.counts import Wanted
 from unnaive.estimator.registry import register
-from unnaive.explain.report.contents import Contents
+from unnaive.explain.report.panels import Panels
 from unnaive.models import TableClassifier
 from unnaive.table import open_table
 
@@ -111,7 +111,7 @@ def test_files_keep_every_bit_of_an_answer(seed):
 @pytest.mark.parametrize("seed", range(0, 40, 4))
 def test_pages_are_made_of_any_answer(seed):
     model = model_of(seed)
-    contents = Contents(model, X.head(40), None, None, None)
+    contents = Panels(model, X.head(40), None, None)
     template, data = contents.template(), contents.data()
     assert template["can_try"]
     assert data["answer"]["kind"] in {

@@ -36,8 +36,8 @@ from unnaive import (
 )
 from unnaive.explain import waterfall_of
 from unnaive.explain.report.curves import rule_data
+from unnaive.explain.report.panels import PageRows
 from unnaive.explain.report.payload import coders_of
-from unnaive.explain.report.rows import PageRows
 from unnaive.table import open_table
 
 MODELS = [

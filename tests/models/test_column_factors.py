@@ -28,7 +28,7 @@ from unnaive.bayes.calibrate import (
     fit_columns,
 )
 from unnaive.bayes.calibrate_values import SURE, VALUE_RIDGE, find_doubts, fit_values
-from unnaive.explain.report.words import describe
+from unnaive.explain.report.text import describe
 from unnaive.models import _row_draw
 
 MODELS = [

@@ -8,7 +8,7 @@ import numpy as np
 
 from unnaive.common.wording import counted
 from unnaive.explain.displays import drawing
-from unnaive.explain.report.page import render
+from unnaive.explain.report.report import render
 from unnaive.living.drift import ColumnDrift, Drift, DriftOverTime
 
 MOST_NAMED = 24  # periods with their names

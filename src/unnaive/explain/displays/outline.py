@@ -258,7 +258,7 @@ def _cluster_items(
     """Return a line for each class and its clusters, and the title."""
     items: list[Item] = []
     for c, name in enumerate(names):
-        clusters = [groups[k] for k in np.flatnonzero(owner == c)]
+        clusters = [group for group, k in zip(groups, owner, strict=True) if k == c]
         top, weight = len(items), sum(group.weight for group in clusters)
         note = counted(len(clusters), "cluster")
         items.append(Item(name, 0, -1, weight, clusters[0].class_share, (), note))

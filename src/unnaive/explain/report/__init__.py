@@ -1,5 +1,5 @@
-"""One page that shows a model: data, scripts and words, put into one HTML file."""
+"""Self-contained HTML reports of fitted models."""
 
-from unnaive.explain.report.making import Frame, Report, report
+from unnaive.explain.report.report import Report, report
 
-__all__ = ["Frame", "Report", "report"]
+__all__ = ["Report", "report"]

@@ -1,46 +1,25 @@
-"""Quality of the model as the page shows it: on the rows passed, and cross-validated."""
+"""Quality of the model as the page shows it: on the rows passed."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
-from unnaive.encode.labels import label_groups, read_target
 from unnaive.explain.model import label_names
-from unnaive.explain.quality import Quality, quality_of
+from unnaive.explain.quality import Quality
 
 NAN = float("nan")
 TINTS = 9  # shades of the confusion matrix
 
 
-def cross_validated(model: Any, X: Any, y: Any, cv: Any) -> list[Quality]:
-    """Quality of copies of the model, each fitted without a fold and measured on it."""
-    from sklearn.model_selection import check_cv
-
-    target = read_target(y)
-    _, groups = label_groups(target)
-    if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read
-        X = np.asarray(X)
-    folds = check_cv(cv, groups, classifier=True).split(np.zeros(len(target)), groups)
-    qualities = []
-    for train, test in folds:
-        fitted = clone(model).fit(safe_indexing(X, train), target[train])
-        fitted = fitted.with_decision(model.answer_.decision)
-        qualities.append(quality_of(fitted, safe_indexing(X, test), target[test]))
-    return qualities
-
-
-def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
+def quality_view(facts: Quality) -> dict[str, Any]:
     """What the template shows."""
     names = label_names(facts.classes)
     return {
         "rows": counted(facts.n_rows, "row"),
-        "cross": {"folds": len(folds)} if folds else None,
-        "figures": _figures(facts, folds),
+        "figures": _figures(facts),
         "names": names,
         "confusion": _confusion(facts),
         "by_class": _by_class(facts),
@@ -48,31 +27,17 @@ def quality_view(facts: Quality, folds: list[Quality]) -> dict[str, Any]:
     }
 
 
-def _figures(facts: Quality, folds: list[Quality]) -> list[dict[str, str]]:
+def _figures(facts: Quality) -> list[dict[str, str]]:
     always = f"{_percent(facts.majority)} by always predicting the most frequent class"
     shares = facts.confusion.sum(axis=1) / facts.weight
     there = shares[shares > 0]
     chance = float((there * -np.log(there)).sum()) + 0.0  # of one class: 0, not -0
-    passed = ", on the rows you passed" if folds else ""
+    always_shares = f"{chance:.3f} by always predicting the class frequencies"
     figures = [
-        (_percent(facts.accuracy), f"accuracy{passed}", always),
-        (
-            f"{facts.log_loss:.3f}",
-            f"log loss{passed}",
-            f"{chance:.3f} by always predicting the class frequencies",
-        ),
+        (_percent(facts.accuracy), "accuracy", always),
+        (f"{facts.log_loss:.3f}", "log loss", always_shares),
+        *_ranking_figures(facts),
     ]
-    figures += _ranking_figures(facts)
-    weight = np.array([fold.weight for fold in folds])
-    for name in ("accuracy", "log_loss", "roc_auc") if folds else ():
-        each = np.array([getattr(fold, name) for fold in folds])
-        if np.isnan(each).any():
-            continue
-        show = _percent if name == "accuracy" else "{:.3f}".format
-        mean, spread = show(float(weight @ each / weight.sum())), show(float(each.std()))
-        words = "ROC AUC" if name == "roc_auc" else name.replace("_", " ")
-        title = f"{words}, cross-validated"
-        figures.append((mean, title, f"standard deviation {spread} over {len(folds)} folds"))
     return [dict(zip(("value", "name", "beside"), figure, strict=True)) for figure in figures]
 
 

@@ -1,9 +1,7 @@
-"""Sentences of a report: what the model is, how to read its panels, how to cite it."""
+"""Sentences of a report: what the model is, and how to read its panels."""
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
@@ -26,7 +24,6 @@ from unnaive.answer import (
 from unnaive.answer.tree import BayesTree, Tree
 from unnaive.common.wording import counted, shortened
 from unnaive.explain.model import label_names
-from unnaive.pack.release import release
 from unnaive.table.codes import as_objects
 
 LONG = 32  # letters of a class in the title
@@ -39,7 +36,7 @@ SECTIONS = {
     "compare": "How do classes differ?",
     "scorecard": "Scorecard",
     "notes": "Notes on the data",
-    "cite": "How to cite",
+    "parameters": "Parameters of the model",
 }
 
 
@@ -239,31 +236,3 @@ def foreign_words(answer: Answer) -> str:
         f"This model is built around a {inside} of another library, which has no evidence to show "
         "and cannot be computed on this page. The figures above were computed by the model itself."
     )
-
-
-def citation(model: Any) -> dict[str, str]:
-    """How to cite the software and the papers behind the model and its parts."""
-    entries = [f"unnaive, version {release()}. Python package, BSD-3-Clause."]
-    while model is not None:
-        entries += [ref for ref in references(type(model)) if ref not in entries]
-        model = getattr(model, "best_estimator_", getattr(model, "estimator_", None))
-    papers = len(entries) - 1
-    words = "If this report helps your work, please cite the software"
-    if papers:
-        words += " and the paper" + ("s" if papers > 1 else "") + " that the model comes from"
-    return {"words": f"{words}.", "text": "\n".join(entries)}
-
-
-def references(cls: type) -> list[str]:
-    """The entries under References in a class's docstring."""
-    doc = inspect.getdoc(cls) or ""
-    _, _, rest = doc.partition("References\n----------\n")
-    section = re.split(r"\n[A-Z][a-z ]+\n---", rest)[0]
-    entries: list[str] = []
-    for text in filter(None, map(str.strip, section.splitlines())):
-        # An entry begins with an author's initial; its other lines follow it.
-        if not entries or (len(text) > 2 and text[0].isupper() and text[1] == "."):
-            entries.append(text)
-        else:
-            entries[-1] += f" {text}"
-    return entries
