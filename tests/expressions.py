@@ -28,7 +28,7 @@ from unnaive.answer import (
     Pool,
     Vote,
 )
-from unnaive.answer.mixture_shape import Shape
+from unnaive.answer.mixture import Shape
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
 from unnaive.bayes.scoring import PairTerm
 from unnaive.counts import CountTable

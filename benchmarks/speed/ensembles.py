@@ -22,7 +22,7 @@ from unnaive import (
     HierarchicalMixtureClassifier,
     NBTreeClassifier,
 )
-from unnaive.answer.mixture_shape import Shape
+from unnaive.answer.mixture import Shape
 from unnaive.models.mixture.training import Counters, SlotRows, TrainingOptions, first_table
 
 MODELS = 10

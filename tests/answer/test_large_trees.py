@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from unnaive import C45Classifier, load, report, save, to_sql
 from unnaive.answer import Answer, ClassTree
-from unnaive.answer.tree import lay_out
+from unnaive.answer.trees import lay_out
 from unnaive.cli.app import app
 from unnaive.encode import Bins, Categories
 from unnaive.explain import explain_rows, tree_of

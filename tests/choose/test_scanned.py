@@ -17,7 +17,6 @@ from unnaive import (
     compare,
     scan,
 )
-from unnaive.answer.predict import probabilities
 from unnaive.choose.judging import refit_pool
 from unnaive.choose.scanned import read_scan
 from unnaive.table import arrow, sorting, storage
@@ -90,7 +89,7 @@ def test_a_pool_of_a_sample_learns_again_from_all_rows_and_keeps_its_weights(row
     whole = PooledClassifier(TWO, weights=pool.weights_, random_state=0).fit(X, y)
     block = again._open(X).block
     for one, other in zip(again.answer_.root.members, whole.answer_.root.members, strict=True):
-        np.testing.assert_allclose(probabilities(one, block), probabilities(other, block))
+        np.testing.assert_allclose(one.predict_proba(block), other.predict_proba(block))
 
 
 def test_a_time_budget_is_kept_by_fits_on_a_few_rows_of_the_files(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ import unnaive
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table
 from unnaive import RandomForestClassifier
-from unnaive.answer.class_forest import ClassForest
+from unnaive.answer.forest import ClassForest
 from unnaive.encode import Bins
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import branch_seeds, draw_poisson, lane, value_keys

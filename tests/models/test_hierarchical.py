@@ -15,7 +15,7 @@ import reference_mixture as reference
 from blocks import split_memory
 from helpers import assert_same_model, mixed_table, nominal_table
 from unnaive import HierarchicalMixtureClassifier, NaiveBayesClassifier
-from unnaive.answer.mixture_shape import Shape
+from unnaive.answer.mixture import Shape
 from unnaive.encode.draws import branch_seeds, draw_order
 from unnaive.models.mixture.grow import grow_layers
 from unnaive.models.mixture.training import first_table

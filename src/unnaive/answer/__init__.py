@@ -1,15 +1,13 @@
 """ANSWERING: how a fitted model predicts, as plain data that nests."""
 
 from unnaive.answer.answer import Answer
-from unnaive.answer.class_forest import ClassForest
-from unnaive.answer.class_tree import ClassTree
 from unnaive.answer.decision import Decision
 from unnaive.answer.evidence import Evidence
-from unnaive.answer.evidence_table import EvidenceTable
-from unnaive.answer.kernel_tree import KernelTree
-from unnaive.answer.nodes import Calibrated, Folded, Foreign, GatedMixture, Pool, Vote
+from unnaive.answer.forest import ClassForest
+from unnaive.answer.mixture import GatedMixture
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, Pool, Vote
 from unnaive.answer.scorecard import Scorecard, scorecard
-from unnaive.answer.tree import BayesTree
+from unnaive.answer.trees import BayesTree, ClassTree, KernelTree
 
 __all__ = [
     "Answer",

@@ -9,14 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import predict
-from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.decision import Decision, class_shares, make_decision
+from unnaive.answer.decision import Decision, make_decision
 from unnaive.answer.edits import Edit, edit_table
-from unnaive.answer.evidence import Evidence, evidence
-from unnaive.answer.evidence_table import EvidenceTable
-from unnaive.answer.nodes import Calibrated, Folded, Foreign, Node, Pool
-from unnaive.answer.tree import BayesTree
+from unnaive.answer.evidence import Evidence
+from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, Node, Pool
+from unnaive.answer.trees import BayesTree, ClassTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
 from unnaive.encode import Labels
@@ -83,8 +80,8 @@ class Answer:
 
     def decided(self, decide: Any, positive: Any = None) -> Answer:
         """The same answer with another decision; `make_decision` says what may be given."""
-        shares = class_shares(self.root)
-        return replace(self, decision=make_decision(decide, self.classes, shares, positive))
+        prior = self.root.class_prior()
+        return replace(self, decision=make_decision(decide, self.classes, prior, positive))
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -144,20 +141,20 @@ class Answer:
 
     def joint(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Log probability of each row and class, up to a constant of the row."""
-        return predict.joint(self.root, block, n_jobs)
+        return self.root.scores(block, n_jobs)
 
     def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Probability of each class for each row."""
-        return predict.probabilities(self.root, block, n_jobs)
+        return self.root.predict_proba(block, n_jobs)
 
     def log_probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Log probability of each class for each row."""
-        return predict.log_probabilities(self.root, block, n_jobs)
+        return self.root.predict_log_proba(block, n_jobs)
 
     def predict(self, block: Block, n_jobs: int | None = None) -> NDArray[Any]:
         """The class that each row is given: the most probable one, or by the decision."""
         if self.decision is None:
-            labels: NDArray[Any] = self.classes[predict.winners(self.root, block, n_jobs)]
+            labels: NDArray[Any] = self.classes[self.root.predict_index(block, n_jobs)]
             return labels
         decided: NDArray[Any] = self.classes[self.choose(self.probabilities(block, n_jobs))]
         return decided
@@ -166,6 +163,12 @@ class Answer:
         """Number of the class that each row of probabilities is given."""
         return p.argmax(axis=1) if self.decision is None else self.decision.choose(p)
 
+    def feature_importances(self) -> NDArray[np.float64]:
+        """Return the importances of the columns, which sum to one; all zero without evidence."""
+        sizes = self.root.feature_importances(self.schema)
+        total = sizes.sum()
+        return sizes / total if total > 0 else sizes
+
     def evidence(self, block: Block, n_jobs: int | None = None) -> Evidence:
         """Evidence for the prediction of each row."""
-        return evidence(self.root, block, self.classes, n_jobs)
+        return self.root.evidence(block, self.classes, n_jobs)

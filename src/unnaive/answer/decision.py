@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.class_forest import ClassForest
-from unnaive.answer.evidence_table import EvidenceTable
-from unnaive.answer.nodes import Folded, GatedMixture, Pool, Vote
-from unnaive.answer.tree import Tree
 from unnaive.common.checks import LARGEST, check_values, expect
 
 BALANCED = "balanced"
@@ -192,48 +187,3 @@ def _from_costs(costs: NDArray[np.float64], classes: NDArray[Any], positive: int
     if false + missed == 0.0:
         raise ValueError("all decisions cost the same; give a cost above 0 to a wrong one.")
     return Decision(costs, float(false / (false + missed)), positive)
-
-
-@singledispatch
-def class_shares(node: Any) -> NDArray[np.float64] | None:
-    """Shares of the classes in the training rows of a node; None where they are unknown."""
-    inner = getattr(node, "inner", None)
-    return None if inner is None else class_shares(inner)
-
-
-@class_shares.register
-def _(node: EvidenceTable | Vote) -> NDArray[np.float64] | None:
-    return None if node.counts is None else _normalized(node.counts.totals)
-
-
-@class_shares.register
-def _(node: GatedMixture) -> NDArray[np.float64] | None:
-    """Units of experts, class by class."""
-    experts = node.counts.totals[node.shape.n_gate_units :]
-    return _normalized(experts.reshape(node.shape.n_classes, -1).sum(axis=1))
-
-
-@class_shares.register
-def _(node: Tree) -> NDArray[np.float64] | None:
-    return _normalized(node.class_weight[0])
-
-
-@class_shares.register
-def _(node: ClassForest) -> NDArray[np.float64] | None:
-    return node.prior
-
-
-@class_shares.register
-def _(node: Pool) -> NDArray[np.float64] | None:
-    """Those of the first member that knows them: all learned from the same rows."""
-    return next((s for s in map(class_shares, node.members) if s is not None), None)
-
-
-@class_shares.register
-def _(node: Folded) -> NDArray[np.float64] | None:
-    pairs = class_shares(node.inner)
-    return None if pairs is None else np.bincount(node.owner, pairs).astype(np.float64)
-
-
-def _normalized(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    return weight / weight.sum()

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.class_forest import ClassForest
-from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.evidence_table import EvidenceTable
-from unnaive.answer.nodes import Calibrated, Folded, GatedMixture, Pool, Vote
-from unnaive.answer.predict import first_pairs, pooled_logs, share_rows
-from unnaive.answer.predict import probabilities as predict_probabilities
-from unnaive.answer.tree import BayesTree
 from unnaive.bayes import Scorer
 from unnaive.bayes.evidence import add_bars, weigh
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.facts import SHOWN, Columns, Facts
 from unnaive.table import Block
 from unnaive.table.answers import Lines
-from unnaive.table.codes import as_objects
 from unnaive.table.schema import refuse_duplicates
 
 Link: TypeAlias = Literal["softmax", "identity"]
@@ -189,18 +180,6 @@ def _most_probable(
     return np.take_along_axis(weights, np.stack(best, axis=1)[:, None], axis=2)
 
 
-@singledispatch
-def evidence(
-    node: Any,
-    block: Block,  # noqa: ARG001
-    classes: NDArray[Any],  # noqa: ARG001
-    n_jobs: int | None = None,  # noqa: ARG001
-) -> Evidence:
-    """Return the evidence of some rows by a node."""
-    name = type(getattr(node, "estimator", node)).__name__
-    raise TypeError(f"{name} has no evidence: it is not made of naive Bayes classifiers.")
-
-
 def scorer_evidence(
     scorer: Scorer, block: Block, classes: NDArray[Any], n_jobs: int | None = None
 ) -> Evidence:
@@ -234,140 +213,9 @@ def member_evidence(
     )
 
 
-@evidence.register
-def _(
-    node: EvidenceTable, block: Block, classes: NDArray[Any], n_jobs: int | None = None
-) -> Evidence:
-    return scorer_evidence(node.scorer, block, classes, n_jobs)
-
-
-@evidence.register
-def _(
-    node: BayesTree,
-    block: Block,
-    classes: NDArray[Any],
-    n_jobs: int | None = None,  # noqa: ARG001
-) -> Evidence:
-    """Return the evidence of the naive Bayes where each row stops."""
-    located = node.locate(block)
-    baseline, contributions = node.evidence(block, located)
-    return Evidence(baseline, contributions, block.schema.names, classes, node=located[1])
-
-
-@evidence.register
-def _(
-    node: ClassTree,
-    block: Block,
-    classes: NDArray[Any],
-    n_jobs: int | None = None,
-) -> Evidence:
-    """Return the change of the class shares by the tests on each column, along each row's path."""
-    baseline = np.tile(node.answer[0], (block.n_rows, 1))
-    changes, stops = node.contributions(block), node.apply(block, n_jobs)
-    return Evidence(baseline, changes, block.schema.names, classes, "identity", node=stops)
-
-
-@evidence.register
-def _(
-    node: ClassForest, block: Block, classes: NDArray[Any], n_jobs: int | None = None
-) -> Evidence:
-    """Return what the tests on each column add to the log probabilities, along the paths."""
-    baseline, contributions = node.evidence(block, n_jobs)
-    baseline = np.tile(baseline, (block.n_rows, 1))
-    return Evidence(baseline, contributions, block.schema.names, classes)
-
-
-@evidence.register
-def _(node: Vote, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-    n, outputs = node.weights.size, node.n_outputs
-    both = scorer_evidence(node.scorer, block, classes, n_jobs)
-    votes = node.votes(both.total())
-    units = [slice(k * outputs, (k + 1) * outputs) for k in range(n)]
-    members = [_select(both, unit, classes) for unit in units]
-    link: Link = "softmax" if node.join == "softmax" else "identity"
-    names = [f"{node.member} {k}" for k in range(n)]
-    return member_evidence(votes, names, classes, link, members, node.shares)
-
-
-def _select(both: Evidence, units: Any, classes: NDArray[Any]) -> Evidence:
+def select_outputs(both: Evidence, outputs: Any, classes: NDArray[Any]) -> Evidence:
     """Return the evidence of one of several models that are scored together."""
-    bars = both.contributions[:, :, units]
-    return replace(both, baseline=both.baseline[:, units], contributions=bars, classes=classes)
-
-
-@evidence.register
-def _(
-    node: GatedMixture, block: Block, classes: NDArray[Any], n_jobs: int | None = None
-) -> Evidence:
-    """Return what each expert adds to the probabilities; gates come first among the members."""
-    shape, both = node.shape, scorer_evidence(node.scorer, block, classes, n_jobs)
-    weight = np.exp(share_rows(node, block, n_jobs)[0])
-    labels = [as_objects(shape.children(g)) for g in range(shape.n_gates)]
-    labels += [classes] * shape.n_experts
-    members = [_select(both, *each) for each in zip(shape.models(), labels, strict=True)]
-    shares = np.stack([weight[:, below].sum(axis=1) for below in shape.experts_below()], axis=1)
-    experts = [member.probabilities() for member in members[shape.n_gates :]]
-    votes = weight[:, :, None] * np.stack(experts, axis=1)
-    names = [shape.name(k) for k in range(len(members))]
-    terms = names[shape.n_gates :]
-    why = member_evidence(votes, terms, classes, "identity", members, shares)
-    return replace(why, member_names=tuple(names), n_gates=shape.n_gates)
-
-
-@evidence.register
-def _(node: Folded, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-    """Return what every (class, cluster) pair adds to the probability of its class."""
-    pairs = node.pairs(classes)
-    inner = evidence(node.inner, block, as_objects(pairs), n_jobs)
-    p = inner.probabilities()
-    if node.method == "max":
-        most = np.maximum.reduceat(p, first_pairs(node), axis=1)
-        first = np.stack([np.where(node.owner == c, p, -1.0).argmax(axis=1) for c in node.owner], 1)
-        p = np.where(first == np.arange(len(pairs)), p, 0.0) / most.sum(axis=1, keepdims=True)
-    each = p[:, :, None] * np.eye(node.n_outputs)[node.owner]
-    why = member_evidence(each, pairs, classes, "identity", [inner], np.ones(1))
-    return replace(why, member_names=("clusters",), class_index=node.owner)
-
-
-@evidence.register
-def _(node: Pool, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-    """Return the contributions of the columns and pairs of members that have them, weighted and
-    added, and of every other member; where no member has them, and of a mean of probabilities, the
-    contributions of the members.
-    """
-    arithmetic = node.join == "arithmetic"
-    if arithmetic or not any(node.itemized):
-        ask = predict_probabilities if arithmetic else pooled_logs
-        weights = node.shares if arithmetic else node.weights
-        answers = [ask(member, block, n_jobs) for member in node.members]
-        bars = weights[:, None] * np.stack(answers, axis=1)
-        members = [evidence(member, block, classes, n_jobs) for member in node.members]
-        link: Link = "identity" if arithmetic else "softmax"
-        baseline = np.tile(node.intercept, (block.n_rows, 1))
-        return member_evidence(bars, node.names, classes, link, members, weights, baseline)
-    names, extra = block.schema.names, node.extra_bars
-    n = len(names)
-    bars = np.zeros((block.n_rows, n + len(extra), node.n_outputs))
-    baseline = np.tile(node.intercept, (block.n_rows, 1))
-    for member, name, weight, itemized in zip(
-        node.members, node.names, node.weights.tolist(), node.itemized, strict=True
-    ):
-        if not itemized:
-            bars[:, n + extra.index(name)] += weight * pooled_logs(member, block, n_jobs)
-            continue
-        part = evidence(member, block, classes, n_jobs)
-        baseline += weight * part.baseline
-        bars[:, :n] += weight * part.contributions[:, :n]
-        pairs = member.scorer.pairs if isinstance(member, EvidenceTable) else ()
-        for k, pair in enumerate(pairs, n):
-            at = n + extra.index((pair.first, pair.second))
-            bars[:, at] += weight * part.contributions[:, k]
-    more = [bar if isinstance(bar, str) else (names[bar[0]], names[bar[1]]) for bar in extra]
-    return Evidence(baseline, bars, [*names, *more], classes)
-
-
-@evidence.register
-def _(node: Calibrated, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-    """Return the contribution of what is calibrated, or its contributions by column."""
-    one = Pool((node.inner,), ("model",), np.array([node.slope]), node.intercept, "geometric")
-    return evidence(one, block, classes, n_jobs)
+    contributions = both.contributions[:, :, outputs]
+    return replace(
+        both, baseline=both.baseline[:, outputs], contributions=contributions, classes=classes
+    )

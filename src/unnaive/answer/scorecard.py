@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer.answer import Answer
 from unnaive.answer.decision import class_number
-from unnaive.answer.evidence_table import EvidenceTable
+from unnaive.answer.nodes import EvidenceTable
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.evidence import CERTAIN
 from unnaive.common.facts import Columns, Facts, join_columns

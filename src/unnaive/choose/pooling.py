@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from unnaive.answer.nodes import Node
-from unnaive.answer.predict import has_least_log
 from unnaive.bayes.scoring import LEAST_LOG, log_probabilities
 from unnaive.table.storage import Storage, stretches
 
@@ -35,7 +34,7 @@ def equal_weights(n: int, n_classes: int) -> Weights:
 
 def take_member_logs(node: Node, p: NDArray[np.float64]) -> None:
     """Probabilities of rows by a member to what a pool adds up for them (IN and OUT)."""
-    least = np.exp(LEAST_LOG if has_least_log(node) else LEAST_SUM)
+    least = np.exp(LEAST_SUM if node.is_additive else LEAST_LOG)
     for part in stretches(len(p)):
         p[part] = np.log(np.maximum(p[part], least))
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, BayesTree, ClassTree
-from unnaive.answer.tree import Tree
+from unnaive.answer.trees import Tree
 from unnaive.common.facts import Columns, Facts, FactTuple
 from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names

@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unnaive.answer import Answer, Decision, Evidence
-from unnaive.answer.importance import importances, relative
 from unnaive.bayes import Scorer
 from unnaive.counts import CountTable
 from unnaive.counts.summary import refuse_new
@@ -87,7 +86,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def _supports(self, name: str) -> bool:
         """Whether there is a method; raises AttributeError, with the reason, if there is none."""
         fitted = hasattr(self, "answer_")
-        adds_up = self.answer_.root.ADDS_UP if fitted else self._adds_up
+        adds_up = self.answer_.root.is_additive if fitted else self._adds_up
         if name == "predict_joint_log_proba" and not adds_up:
             raise AttributeError(
                 f"the evidence of this {type(self).__name__} does not add up column by column, so "
@@ -177,7 +176,7 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         are all zero where no column says anything. Scikit-learn's selectors read them.
         """
         check_is_fitted(self)
-        return relative(importances(self.answer_.root, self.answer_.schema))
+        return self.answer_.feature_importances()
 
     @_if_supported("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:

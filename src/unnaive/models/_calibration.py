@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 
 from unnaive.answer import Answer
 from unnaive.answer.calibrated import calibrated
-from unnaive.answer.evidence import evidence
-from unnaive.answer.evidence_table import EvidenceTable
-from unnaive.answer.nodes import Node
-from unnaive.answer.predict import joint
-from unnaive.answer.tree import BayesTree, Located
+from unnaive.answer.nodes import EvidenceTable, Node
+from unnaive.answer.trees import BayesTree, Located
 from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
@@ -146,7 +143,7 @@ class _Judge:
                 bars = _bars_of(node, block, self.labels, self.n_jobs, located)
                 parts = [(scores[:, 0], bars[0]), (scores[:, 1:], bars[1])]
             else:
-                parts = [(scores, joint(node, block, self.n_jobs))]
+                parts = [(scores, node.scores(block, self.n_jobs))]
             for out, given in parts:
                 if node is self.node:
                     out[:] = given
@@ -195,8 +192,8 @@ def _bars_of(
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Baseline and bars of some rows, which a tree has located."""
     if isinstance(node, BayesTree):
-        return node.evidence(block, located)
-    why = evidence(node, block, labels.classes, n_jobs)
+        return node.contributions(block, located)
+    why = node.evidence(block, labels.classes, n_jobs)
     return why.baseline, why.contributions
 
 

@@ -362,7 +362,7 @@ max_categories, grid_limit :
         expect(self.algorithm_ in ALGORITHMS, f"rounds voted by {self.algorithm_!r}.")
         rounds = self.estimator_weights_.size
         expect(rounds, "there are no rounds.")
-        adds_up = self.answer_.root.ADDS_UP
+        adds_up = self.answer_.root.is_additive
         expect(adds_up == (self.algorithm_ == "real"), "rounds were joined in another way.")
         check_values("estimator_weights_", self.estimator_weights_, (rounds,))
         check_values("estimator_errors_", self.estimator_errors_, (rounds,), nan=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, ClassForest
-from unnaive.answer.class_forest import FARTHEST, STEEPEST
+from unnaive.answer.forest import FARTHEST, STEEPEST
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import check_count_or_share, check_number, expect
 from unnaive.counts import Wanted

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from unnaive.answer import Answer, GatedMixture
-from unnaive.answer.mixture_shape import Shape, check_layers
-from unnaive.answer.predict import share_rows
+from unnaive.answer.mixture import Shape, check_layers
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
@@ -397,4 +396,4 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
             Shares that sum to one; experts in the order of the leaves.
         """
         mixture, n_jobs = self.mixture_, self.n_jobs
-        return self._open(X).map(lambda block: np.exp(share_rows(mixture, block, n_jobs)[0]))
+        return self._open(X).map(lambda block: np.exp(mixture.responsibilities(block, n_jobs)[0]))

@@ -19,12 +19,23 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from unnaive.answer import Answer, BayesTree, ClassForest, ClassTree, Decision, KernelTree
+from unnaive.answer import (
+    Answer,
+    BayesTree,
+    Calibrated,
+    ClassForest,
+    ClassTree,
+    Decision,
+    EvidenceTable,
+    Folded,
+    GatedMixture,
+    KernelTree,
+    Pool,
+    Vote,
+)
 from unnaive.answer.clusters import ClassClusters
 from unnaive.answer.edits import Edit, EditLayer
-from unnaive.answer.evidence_table import EvidenceTable
-from unnaive.answer.mixture_shape import Shape
-from unnaive.answer.nodes import Calibrated, Folded, GatedMixture, Pool, Vote
+from unnaive.answer.mixture import Shape
 from unnaive.bayes.calibrate import Calibration
 from unnaive.common.checks import MOST
 from unnaive.estimator.about import About

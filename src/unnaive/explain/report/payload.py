@@ -23,7 +23,7 @@ from unnaive.answer import (
     Pool,
     Vote,
 )
-from unnaive.answer.tree import Tree
+from unnaive.answer.trees import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.scoring import LEAST_SHARE, PairTerm
 from unnaive.encode import Bins, Categories

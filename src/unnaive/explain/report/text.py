@@ -21,7 +21,7 @@ from unnaive.answer import (
     Scorecard,
     Vote,
 )
-from unnaive.answer.tree import BayesTree, Tree
+from unnaive.answer.trees import BayesTree, Tree
 from unnaive.common.wording import counted, shortened
 from unnaive.explain.model import label_names
 from unnaive.table.codes import as_objects
@@ -165,7 +165,7 @@ def tree_words(tree: Tree) -> str:
 def try_words(answer: Answer) -> str:
     tree = answer.tree
     where = "" if tree is None else " of the leaf where the row stops"
-    if answer.root.ADDS_UP and not answer.pairs:
+    if answer.root.is_additive and not answer.pairs:
         return (
             f"Set the values of a row. Each line is the axis of one attribute{where}: marks are "
             "its values, to the right with evidence for the class explained, to the left against "

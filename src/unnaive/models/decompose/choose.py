@@ -13,7 +13,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Foreign
-from unnaive.answer.predict import fold_probabilities
 from unnaive.common.sklearn_private import check_method_params
 from unnaive.models.decompose.relabel import ClassRows, Clustering, join, number_parameter
 from unnaive.table.picking import take_rows
@@ -82,7 +81,7 @@ class Judge:
         if isinstance(inner.root, Foreign):  # rows are in memory
             if not hasattr(model, "predict_proba"):
                 return present[owner[model.predict(X)]]
-            return present[fold_probabilities(node, model.predict_proba(X)).argmax(axis=1)]
+            return present[node.group(model.predict_proba(X)).argmax(axis=1)]
         answer = Answer(inner.schema, present, node)
         classes: NDArray[np.intp] = model._open(X).map(answer.predict, ["class"])
         return classes

@@ -13,8 +13,6 @@ from sklearn.base import clone
 
 from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Node
-from unnaive.answer.predict import fold_probabilities, joint
-from unnaive.answer.predict import probabilities as probabilities_of
 from unnaive.bayes.calibrate import Calibration, fit_visited
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.advice import silence
@@ -83,10 +81,10 @@ def calibrate_left_out(
     def judge(block: Block) -> tuple[JudgedRows, int]:
         assert block.target is not None
         pairs = groups_of(labels, block.target)
-        scores = joint(folded.inner, block, n_jobs)
-        counted = fold_probabilities(folded, probabilities(scores.copy(), n_jobs))
-        replace_own(scores, joint(without, block, n_jobs), pairs)
-        votes = fold_probabilities(folded, probabilities(scores, n_jobs))
+        scores = folded.inner.scores(block, n_jobs)
+        counted = folded.group(probabilities(scores.copy(), n_jobs))
+        replace_own(scores, without.scores(block, n_jobs), pairs)
+        votes = folded.group(probabilities(scores, n_jobs))
         take_logs(votes)
         take_logs(counted)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
@@ -136,8 +134,8 @@ def _judge_by(model: Any, folded: Folded, rows: PairRows, n_jobs: int | None) ->
         assert block.target is not None
         groups = folded.owner[groups_of(labels, block.target)]
         pairs = np.zeros((block.n_rows, len(folded.owner)))
-        pairs[:, model.classes_] = probabilities_of(root, block, n_jobs)
-        scores = fold_probabilities(folded, pairs)
+        pairs[:, model.classes_] = root.predict_proba(block, n_jobs)
+        scores = folded.group(pairs)
         take_logs(scores)
         weight = np.ones(block.n_rows) if block.weight is None else block.weight
         return JudgedRows(scores, groups, np.where(known[groups], weight, 0.0))

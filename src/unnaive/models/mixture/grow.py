@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.mixture_shape import Shape
+from unnaive.answer.mixture import Shape
 from unnaive.common.threads import in_threads
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import assign_folds

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.mixture_kernels import Net
+from unnaive.answer.mixture import Net
 from unnaive.common.compile import kernel
 
 PADDING = 8  # units are laid out in multiples of this, for vector instructions

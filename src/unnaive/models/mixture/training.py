@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.mixture_shape import Shape
+from unnaive.answer.mixture import Shape
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.threads import in_order, in_threads
 from unnaive.counts import CountTable

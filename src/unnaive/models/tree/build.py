@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.tree import BayesTree, lay_out
+from unnaive.answer.trees import BayesTree, lay_out
 from unnaive.bayes.estimate import log_likelihood, log_prior
 from unnaive.common.threads import in_threads
 from unnaive.counts.table import slot_offsets

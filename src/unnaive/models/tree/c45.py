@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from unnaive.answer.class_tree import ClassTree
-from unnaive.answer.tree import lay_out
+from unnaive.answer.trees import ClassTree, lay_out
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from unnaive.answer.class_tree import ClassTree
+from unnaive.answer.trees import ClassTree
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.compile import kernel
 from unnaive.encode import Bins, Categories, Grid, Labels

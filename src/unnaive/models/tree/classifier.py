@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from unnaive.answer.tree import Tree
+from unnaive.answer.trees import Tree
 from unnaive.bayes.estimate import check_class_weight, class_factor
 from unnaive.common.checks import expect
 from unnaive.counts import Summary, Wanted

@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.class_forest import ROWS, ClassForest, mean_leaves
+from unnaive.answer.forest import ROWS, ClassForest, mean_leaves
 from unnaive.bayes.scoring import log_probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary

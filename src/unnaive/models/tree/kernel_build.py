@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.kernel_tree import KernelTree
+from unnaive.answer.trees import KernelTree
 from unnaive.bayes.estimate import missing_evidence
 from unnaive.density import Densities, Scale
 from unnaive.density.estimate import densities_at

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from unnaive.answer import BayesTree, ClassForest, ClassTree, KernelTree
-from unnaive.answer.forest_kernels import WORD, Trees
-from unnaive.answer.tree import Tree
+from unnaive.answer.tree_kernels import WORD, ForestArrays
+from unnaive.answer.trees import Tree
 from unnaive.encode import Bins
 from unnaive.store.sql.builder import (
     MOST_JOINS,
@@ -297,7 +297,7 @@ class _ForestTree:
     """One tree of a forest; its nodes are numbered from 0."""
 
     forest: ClassForest
-    trees: Trees
+    trees: ForestArrays
     tree: int
 
     @property

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import forest_kernels as kernels
-from unnaive.answer.forest_kernels import WORD, Trees
+from unnaive.answer import tree_kernels as kernels
+from unnaive.answer.evidence import Evidence
+from unnaive.answer.nodes import Node
+from unnaive.answer.tree_kernels import WORD, ForestArrays
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import HEAVIEST, check_values, expect
 from unnaive.common.threads import in_threads
@@ -26,7 +28,7 @@ ROWS = 1 << 12  # rows that go through a tree at a time: their slots stay in cac
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class ClassForest:
+class ClassForest(Node):
     """Trees of class shares whose mean is the answer.
 
     Nodes of a tree come level by level: the children of the first node with a test are its second
@@ -62,7 +64,7 @@ class ClassForest:
         Logarithms of the factors of the classes; None where there are none.
     """
 
-    ADDS_UP: ClassVar = False
+    has_column_terms: ClassVar = True
 
     coders: tuple[CoarseCoder, ...]
     start: NDArray[np.int64]
@@ -125,7 +127,6 @@ class ClassForest:
         expect((self.entry_weight > 0).all(), "a class of a leaf weighs nothing.")
 
     def check_columns(self, schema: Schema) -> None:
-        """Check that the columns are those of a schema."""
         check_coders(self.coders, schema)
 
     @property
@@ -154,7 +155,7 @@ class ClassForest:
 
     # Rows -----------------------------------------------------------------------------------
 
-    def trees(self, alpha: float | None = None) -> Trees:
+    def trees(self, alpha: float | None = None) -> ForestArrays:
         """The arrays that kernels send rows by, with another ``alpha`` where one is given."""
         alpha = self.alpha if alpha is None else alpha
         edges = np.zeros(self.attribute.size + 1, dtype=np.int64)
@@ -163,7 +164,7 @@ class ClassForest:
         whole = np.bincount(leaf, self.entry_weight, self.attribute.size).astype(np.float64)
         whole += alpha
         whole[self.attribute >= 0] = 1.0  # no leaf
-        return Trees(
+        return ForestArrays(
             self.start,
             self.attribute,
             self.numeric,
@@ -177,8 +178,8 @@ class ClassForest:
             alpha / whole,
         )
 
-    def probabilities(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        """Probability of each class for each row."""
+    def predict_proba(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the calibrated mean of the leaves."""
         trees = self.trees()
 
         def answer(start: int) -> NDArray[np.float64]:
@@ -188,7 +189,7 @@ class ClassForest:
         parts = list(in_threads(answer, range(0, block.n_rows, ROWS), n_jobs))
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs))
 
-    def answer_slots(self, slots: NDArray[np.uint16], trees: Trees) -> NDArray[np.float64]:
+    def answer_slots(self, slots: NDArray[np.uint16], trees: ForestArrays) -> NDArray[np.float64]:
         """Probabilities for rows (rows x columns) by arrays of `trees`."""
         judges = np.ones((self.n_trees, len(slots)), np.bool_)
         return self.calibrate(mean_leaves(slots, [trees], self.prior, judges)[0])
@@ -215,7 +216,7 @@ class ClassForest:
             total += self._node_answers(trees, t, size)[0]
         return self._baseline(total / self.n_trees)
 
-    def _node_answers(self, trees: Trees, tree: int, n_nodes: int) -> NDArray[np.float64]:
+    def _node_answers(self, trees: ForestArrays, tree: int, n_nodes: int) -> NDArray[np.float64]:
         """Class shares at the nodes of one tree."""
         out = np.empty((n_nodes, self.n_outputs))
         kernels.node_answers(trees, tree, self.entry_weight, self.alpha, self.prior, out)
@@ -242,7 +243,7 @@ class ClassForest:
                 answers: NDArray[np.float64] = answers,
             ) -> None:
                 start, rows = part
-                kernels.add_changes(rows, trees, t, answers, out[start : start + ROWS])
+                kernels.add_forest_changes(rows, trees, t, answers, out[start : start + ROWS])
 
             list(in_threads(add, list(zip(starts, slots, strict=True)), n_jobs))
         return baseline / self.n_trees, out / self.n_trees
@@ -266,10 +267,8 @@ class ClassForest:
             np.add.at(out, self.attribute[first:last][tests], size / max(rows[0], 1e-300))
         return out / self.n_trees
 
-    def evidence(
-        self, block: Block, n_jobs: int | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Baseline (classes) and bars (rows x columns x classes) on the log scale.
+    def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+        """Return what the tests on each column add to the log probabilities, along the paths.
 
         The logarithm of the mean of the leaves, less that of the roots, is shared out among the
         columns as the mean itself is.
@@ -281,12 +280,21 @@ class ClassForest:
         there = total != 0.0
         factor = np.ones_like(total) / base
         factor[there] = np.log1p(change[there]) / total[there]
-        return self._baseline(shares), self.power * factor[:, None] * bars
+        baseline = np.tile(self._baseline(shares), (block.n_rows, 1))
+        contributions = self.power * factor[:, None] * bars
+        return Evidence(baseline, contributions, block.schema.names, classes)
+
+    def feature_importances(self, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG002
+        """Return the mean changes of probabilities, as those of one tree are."""
+        return self.mean_changes()
+
+    def class_prior(self) -> NDArray[np.float64] | None:
+        return self.prior
 
 
 def mean_leaves(
     slots: NDArray[np.uint16],
-    variants: Sequence[Trees],
+    variants: Sequence[ForestArrays],
     prior: NDArray[np.float64],
     judges: NDArray[np.bool_],
 ) -> list[NDArray[np.float64]]:

@@ -1,0 +1,692 @@
+"""Grown trees as flat arrays: routing rows, scoring them, and reading them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from unnaive.answer import tree_kernels as kernels
+from unnaive.answer.evidence import Evidence
+from unnaive.answer.nodes import Node, column_factors, normalized_totals, scorer_importances
+from unnaive.bayes import KernelTerm, Scorer, TableTerm, Term
+from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.evidence import weigh
+from unnaive.bayes.kernels import ABSENT
+from unnaive.bayes.scoring import scale_logs
+from unnaive.common.checks import HEAVIEST, check_factors, check_positive, check_values, expect
+from unnaive.common.threads import in_threads
+from unnaive.common.wording import amount, counted
+from unnaive.counts import CountTable
+from unnaive.counts.table import slot_offsets
+from unnaive.density import Densities, Scale
+from unnaive.density.estimate import check_tables
+from unnaive.discretize import CoarseCoder
+from unnaive.encode import GRID_LIMIT, Bins
+from unnaive.encode.coding import check_coders, coder_sizes, numeric_columns, row_slots
+from unnaive.table import Block, Schema
+from unnaive.table.storage import stretches
+
+Located: TypeAlias = tuple[NDArray[np.uint16], NDArray[np.intp]]  # slots of rows, and their nodes
+ROWS = 1 << 16  # rows routed at a time: enough to make slicing columns cheap
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Tree(Node):
+    """Nodes in the order parents before children; node 0 is the root.
+
+    Every row is numbered once: a numeric column by all cuts that any node uses, a categorical one
+    by its values. A test is then a look-up from slot to child.
+
+    Attributes
+    ----------
+    coders : tuple
+        Numbering of each attribute.
+    attribute : array of shape (nodes,)
+        Attribute that a node tests, -1 for a leaf.
+    parent, depth : arrays of shape (nodes,)
+    class_weight : array of shape (nodes, classes)
+        Weight of the training rows of each class.
+    child_start, child : arrays
+        Children of node n are ``child[child_start[n] : child_start[n + 1]]``.
+    route_start, route : arrays
+        From ``route_start[node]``, how a test finds the child's place among them. Of a numeric
+        test: the last slot of every child but the last one. Of a discrete test: the place for
+        each value, -1 where it has no child.
+    offsets : array of shape (attributes + 1,)
+        Where the slots of each attribute begin.
+    """
+
+    coders: tuple[CoarseCoder, ...]
+    attribute: NDArray[np.intp]
+    parent: NDArray[np.intp]
+    depth: NDArray[np.intp]
+    class_weight: NDArray[np.float64]
+    child_start: NDArray[np.intp]
+    child: NDArray[np.intp]
+    route_start: NDArray[np.intp]
+    route: NDArray[np.intp]
+    offsets: NDArray[np.intp]
+
+    def check(self) -> None:
+        """Check that the arrays are a tree."""
+        check_nodes(self)
+
+    def check_columns(self, schema: Schema) -> None:
+        check_coders(self.coders, schema)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.class_weight.shape[1]
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.attribute)
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Weight of the training rows at each node."""
+        return self.class_weight.sum(axis=1)
+
+    def staying(self, node: int) -> float:
+        """Weight of training rows that no child of the node has."""
+        children = self.children(node)
+        weight = float(self.class_weight[node].sum())
+        rest = weight - float(self.class_weight[children].sum(axis=1).sum())
+        return rest if rest > 1e-9 * weight and children else 0.0
+
+    @property
+    def n_leaves(self) -> int:
+        return int((self.attribute < 0).sum())
+
+    def __repr__(self) -> str:
+        return f"Tree of {self.n_nodes} nodes, {self.n_leaves} leaves, depth {self.depth.max()}"
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """Which attributes are numbers."""
+        return numeric_columns(self.coders)
+
+    def children(self, node: int) -> list[int]:
+        """Children of a node, in the order of their values."""
+        children = self.child[self.child_start[node] : self.child_start[node + 1]]
+        return [int(child) for child in children]
+
+    def child_number(self, node: int) -> int:
+        """Where a node stands among its parent's children."""
+        parent = self.parent[node]
+        children = self.child[self.child_start[parent] : self.child_start[parent + 1]]
+        return int(np.searchsorted(children, node))  # children are in ascending order
+
+    def cuts(self, node: int) -> NDArray[np.float64]:
+        """Where the numeric test of a node cuts: values up to a cut go to the children before it.
+        Empty for other nodes.
+        """
+        coder = self.coders[self.attribute[node]]
+        if self.attribute[node] < 0 or not isinstance(coder, Bins):
+            return np.empty(0)
+        start = self.route_start[node]
+        return coder.cuts[self.route[start : start + len(self.children(node)) - 1] - 1]
+
+    def value(self, node: int) -> int:
+        """Slot of the value that leads to a node from its parent, whose test is discrete."""
+        parent = int(self.parent[node])
+        start, j = self.route_start[parent], self.attribute[parent]
+        values = self.offsets[j + 1] - self.offsets[j] - 2
+        return int(np.argmax(self.route[start : start + values] == self.child_number(node))) + 1
+
+    # Rows -----------------------------------------------------------------------------------
+
+    def _arrive(self, slots: NDArray[np.uint16]) -> NDArray[np.intp]:
+        node = np.empty(len(slots), dtype=np.intp)
+        kernels.arrive(slots, self.routing(), node)
+        return node
+
+    def locate(self, block: Block) -> Located:
+        """Slots of the rows, and the nodes where they stop."""
+        slots = row_slots(block, self.coders)
+        return slots, self._arrive(slots)
+
+    def routing(self) -> kernels.Routing:
+        """The arrays that kernels route rows by."""
+        return kernels.Routing(
+            self.attribute,
+            self.numeric,
+            np.diff(self.offsets) - 1,
+            self.child_start,
+            self.child,
+            self.route_start,
+            self.route,
+        )
+
+    def apply(self, block: Block, n_jobs: int | None = None) -> NDArray[np.intp]:
+        """Node where each row stops: a leaf, or a node that has no child for its value."""
+
+        def find(start: int) -> NDArray[np.intp]:
+            return self.locate(block.slice(start, start + ROWS))[1]
+
+        return np.concatenate(list(in_threads(find, range(0, block.n_rows, ROWS), n_jobs)))
+
+    def paths(self, nodes: NDArray[np.intp]) -> csr_array:
+        """The nodes on the path to each of some nodes, itself included: of shape (some, nodes)."""
+        start = np.concatenate(([0], np.cumsum(self.depth[nodes] + 1)))
+        steps, at, last = np.empty(start[-1], dtype=np.intp), nodes, start[1:] - 1
+        while len(at):
+            steps[last] = at
+            on = at > 0
+            at, last = self.parent[at[on]], last[on] - 1
+        shape = (len(nodes), self.n_nodes)
+        return csr_array((np.ones(len(steps), dtype=np.int8), steps, start), shape=shape)
+
+    @abstractmethod
+    def describe(self, node: int, classes: NDArray[Any]) -> str:
+        """The prediction of the node as a leaf, in words."""
+
+    def class_prior(self) -> NDArray[np.float64] | None:
+        return normalized_totals(self.class_weight[0])
+
+    def _mean_changes(self, steps: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean absolute change by the tests on each column, over the training rows."""
+        rows = self.class_weight[1:]
+        total = max(float(self.class_weight[0].sum()), 1e-300)
+        size = (np.abs(steps[1:]) * rows).sum(axis=1) / total
+        out = np.zeros(len(self.coders))
+        np.add.at(out, self.attribute[self.parent[1:]], size)
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class BayesTree(Tree):
+    """A tree with a naive Bayes at every node: a look-up from slot to evidence.
+
+    Attributes
+    ----------
+    utility : array of shape (nodes,)
+        Cross-validated accuracy of the node's naive Bayes.
+    candidates : array of shape (nodes, attributes)
+        Utility of splitting on each attribute; NaN where it was not considered.
+    place : array of shape (nodes, slots)
+        Row of ``logs`` for each slot at each node.
+    logs, counts : arrays of shape (any, classes)
+        Evidence of a node's slots, and the weight of the training rows behind it.
+    log_prior : array of shape (nodes, classes)
+    slope : float
+        Factor of calibration that is in the evidence; 1 without it.
+    columns : array of shape (attributes,) or None
+        Factors of calibration of the columns, where each has its own; the slope is then that of
+        the nodes' priors alone.
+    """
+
+    is_additive: ClassVar = True
+
+    utility: NDArray[np.float64]
+    candidates: NDArray[np.float64]
+    place: NDArray[np.int32]
+    logs: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    log_prior: NDArray[np.float64]
+    slope: float = 1.0
+    columns: NDArray[np.float64] | None = None
+
+    def check(self) -> None:
+        Tree.check(self)
+        check_positive("slope", self.slope)
+        n, n_columns = self.n_nodes, len(self.coders)
+        check_factors("columns", self.columns, n_columns)
+        check_values("utility", self.utility, (n,), 0.0, 1.0 + 1e-9)
+        check_values("candidates", self.candidates, (n, n_columns), nan=True)
+        check_values("log_prior", self.log_prior, (n, self.n_outputs))
+        check_values("logs", self.logs, (len(self.logs), self.n_outputs))
+        check_values("counts", self.counts, self.logs.shape, 0.0, HEAVIEST)
+        check_values("place", self.place, (n, int(self.offsets[-1])), 0, len(self.logs) - 1)
+
+    @property
+    def is_calibrated(self) -> bool:
+        return self.slope != 1.0 or self.columns is not None
+
+    # Reading a node ----------------------------------------------------------------------------
+
+    def scorer(self, node: int) -> Scorer:
+        """The naive Bayes of one node."""
+        terms = tuple(self.term(node, j) for j in range(len(self.coders)))
+        return Scorer(self.log_prior[node], terms)
+
+    def term(self, node: int, j: int) -> Term:
+        """Evidence of one attribute at a node, in the node's intervals."""
+        rows, coder = self.node_slots(node, j), self.coders[j]
+        if coder is None:
+            return None
+        if isinstance(coder, Bins):
+            place = self.place[node, self.offsets[j] + 1 : self.offsets[j + 1] - 1]
+            coder = Bins(coder.cuts[np.diff(place) > 0])
+        return TableTerm(coder, self.logs[rows])
+
+    def node_counts(self, node: int) -> CountTable:
+        """Weight of the node's training rows by class, in the slots of its naive Bayes."""
+        slots = [self.node_slots(node, j) for j in range(len(self.coders))]
+        offsets = np.cumsum([0, *map(len, slots)])
+        return CountTable(self.counts[np.concatenate(slots)].T, offsets, self.class_weight[node])
+
+    def node_slots(self, node: int, j: int) -> NDArray[np.int32]:
+        """Rows of ``logs`` for one attribute at a node: missing, its values, unseen."""
+        place = self.place[node, self.offsets[j] : self.offsets[j + 1]]
+        if not isinstance(self.coders[j], Bins):
+            return place
+        return np.concatenate((place[:1], np.unique(place[1:-1]), place[-1:]))
+
+    def describe(self, node: int, classes: NDArray[Any]) -> str:
+        present = np.flatnonzero(self.class_weight[node])
+        rows = counted(float(self.class_weight[node].sum()), "row")
+        if len(present) == 1:
+            return f"always {classes[present[0]]}, {rows}"
+        return f"naive Bayes: {rows}, {len(present)} classes, utility {self.utility[node]:.3f}"
+
+    def scores(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return log P(class, row) by the naive Bayes of the node where the row stops."""
+        out = np.empty((block.n_rows, self.log_prior.shape[1]))
+
+        def score(start: int) -> None:
+            rows = block.slice(start, start + ROWS)
+            slots, node = self.locate(rows)
+            part = out[start : start + ROWS]
+            part[:] = self.log_prior[node]
+            self._add_evidence(rows, slots, node, part)
+
+        list(in_threads(score, range(0, block.n_rows, ROWS), n_jobs))
+        return out
+
+    def _add_evidence(
+        self,
+        block: Block,  # noqa: ARG002
+        slots: NDArray[np.uint16],
+        node: NDArray[np.intp],
+        joint: NDArray[np.float64],
+    ) -> None:
+        """Add the evidence of all attributes to rows (OUT), given their slots and nodes."""
+        kernels.add_evidence(slots, node, self.offsets, self.place, self.logs, joint)
+
+    def evidence(
+        self,
+        block: Block,
+        classes: NDArray[Any],
+        n_jobs: int | None = None,  # noqa: ARG002
+    ) -> Evidence:
+        """Return the evidence of the naive Bayes where each row stops."""
+        located = self.locate(block)
+        baseline, contributions = self.contributions(block, located)
+        return Evidence(baseline, contributions, block.schema.names, classes, node=located[1])
+
+    def feature_importances(self, schema: Schema) -> NDArray[np.float64]:
+        """Return the importance of tests, and of the evidence of leaves: few rows stop elsewhere.
+
+        A test changes log odds as if each class had one row more: small nodes are uncertain.
+        """
+        logs = np.log(self.class_weight + 1.0)
+        steps, weight = np.zeros(logs.shape), self.weight
+        above = logs[self.parent[1:]]
+        steps[1:] = weigh(logs[1:] - above, above)
+        out = self._mean_changes(steps)
+        for n in np.flatnonzero(self.attribute < 0).tolist():
+            of_leaf = scorer_importances(self.scorer(n), self.node_counts(n), schema)
+            out += weight[n] / weight[0] * of_leaf
+        return out
+
+    def calibrated(self, calibration: Calibration) -> BayesTree:
+        slope, factors = calibration.slope, self._slot_factors(calibration)
+        return replace(
+            self,
+            log_prior=np.maximum(scale_logs(self.log_prior, slope) + calibration.intercept, ABSENT),
+            logs=scale_logs(self.logs, factors),
+            slope=slope * self.slope,
+            columns=column_factors(self.slope, self.columns, calibration),
+        )
+
+    def _slot_factors(self, calibration: Calibration) -> NDArray[np.float64]:
+        """Return the factor of each row of ``logs``."""
+        factors = np.full((len(self.logs), 1), calibration.slope)
+        if calibration.columns is not None:
+            for j, factor in enumerate(calibration.columns):
+                factors[self.place[:, self.offsets[j] : self.offsets[j + 1]]] = factor
+        return factors
+
+    def contributions(
+        self, block: Block, located: Located | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return the baseline (rows x classes) and contributions (rows x columns x classes).
+
+        ``located`` is what `locate` says of them, here or in a tree of the same nodes.
+        """
+        slots, node = self.locate(block) if located is None else located
+        at = self.place[node[:, None], self.offsets[:-1] + slots]
+        return self.log_prior[node], self.logs[at]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class KernelTree(BayesTree):
+    """A tree with a kernel naive Bayes at every node.
+
+    The evidence of numbers in `BayesTree` is only whether they are missing; their densities are
+    tables that are looked up (`Densities`), one for each node, attribute and class.
+
+    Attributes
+    ----------
+    scales : tuple of Scale or None
+        The range of each attribute at the root; None where it has no densities.
+    factor : array of shape (nodes, attributes)
+        The c of kernel width = c / sqrt(n); NaN where there is none.
+    width : array of shape (attributes, nodes, classes)
+        Widths of the kernels, in units of the attribute's range; 0 where there are none.
+    start, per_step : arrays of shape (attributes, nodes, classes)
+        Position of a table's first node, and nodes per unit.
+    first, last : arrays of shape (attributes, nodes, classes)
+        Where a table begins and ends in ``densities``; both 0 where there is none.
+    densities : array
+    """
+
+    scales: tuple[Scale | None, ...]
+    factor: NDArray[np.float64]
+    width: NDArray[np.float64]
+    start: NDArray[np.float64]
+    per_step: NDArray[np.float64]
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+    densities: NDArray[np.float64]
+
+    def check(self) -> None:
+        BayesTree.check(self)
+        n, n_columns = self.n_nodes, len(self.coders)
+        check_values("factor", self.factor, (n, n_columns), nan=True)
+        shape = (n_columns, n, self.n_outputs)
+        check_values("width", self.width, shape, 0.0)
+        for name in ("start", "per_step", "first", "last"):
+            given = getattr(self, name).shape
+            expect(given == shape, f"{name} has the shape {given}, not {shape}.")
+        self._check_presence()
+        n_scales = len(self.scales)
+        expect(n_scales == n_columns, f"scales are {n_scales}, but columns are {n_columns}.")
+        for j, scale in enumerate(self.scales):
+            there = self.last[j] > 0
+            expect((self.first[j] < self.last[j])[there].all(), "a density has no table.")
+            expect(not there.any() if scale is None else True, "a density has no scale.")
+            if scale is not None:
+                expect(isinstance(self.coders[j], Bins), f"column {j}, a density, is no number.")
+                ends = (self.first[j][there], self.last[j][there])
+                steps = (self.start[j][there], self.per_step[j][there])
+                check_tables(scale, *steps, *ends, self.densities)
+
+    def _check_presence(self) -> None:
+        """Every class of a node has a table of an attribute, or none has, nor anything of one."""
+        there = self.last != 0
+        expect((self.last >= 0).all(), "a table of densities ends before it begins.")
+        expect((there == there.any(axis=2, keepdims=True)).all(), "a class has no density.")
+        nothing = not (self.first[~there].any() or self.width[~there].any())
+        expect(nothing, "a density that is not there has a width or a place.")
+
+    def _add_evidence(
+        self,
+        block: Block,
+        slots: NDArray[np.uint16],
+        node: NDArray[np.intp],
+        joint: NDArray[np.float64],
+    ) -> None:
+        for j in range(len(self.coders)):
+            self._add(block, j, slots, node, joint)
+
+    def calibrated(self, calibration: Calibration) -> KernelTree:
+        tree = BayesTree.calibrated(self, calibration)
+        assert isinstance(tree, KernelTree)
+        factors = np.full(len(self.densities), calibration.slope)
+        if calibration.columns is not None:
+            for j, factor in enumerate(calibration.columns):
+                for n, c in np.argwhere(self.last[j] > 0):
+                    factors[self.first[j, n, c] : self.last[j, n, c]] = factor
+        return replace(tree, densities=factors * self.densities)
+
+    def contributions(
+        self, block: Block, located: Located | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        slots, node = self.locate(block) if located is None else located
+        bars = np.zeros((block.n_rows, len(self.coders), self.log_prior.shape[1]))
+        for j in range(len(self.coders)):
+            self._add(block, j, slots, node, bars[:, j])
+        return self.log_prior[node], bars
+
+    def term(self, node: int, j: int) -> Term:
+        scale = self.scales[j]
+        if scale is None or not self.last[j, node].any():
+            return BayesTree.term(self, node, j)  # dataclasses with slots have no super()
+        first, last = self.first[j, node], self.last[j, node]
+        densities = Densities(
+            scale,
+            self.width[j, node],
+            float(self.factor[node, j]),
+            self.start[j, node],
+            self.per_step[j, node],
+            first - first.min(),
+            last - first.min(),
+            self.densities[first.min() : last.max()],
+        )
+        absent, there = self.logs[self.place[node, self.offsets[j] : self.offsets[j] + 2]]
+        return KernelTerm(densities, there, absent)
+
+    def _add(
+        self,
+        block: Block,
+        j: int,
+        slots: NDArray[np.uint16],
+        node: NDArray[np.intp],
+        joint: NDArray[np.float64],
+    ) -> None:
+        """Add the evidence of one attribute to rows (OUT)."""
+        scale = self.scales[j]
+        if scale is None:
+            at = self.offsets[j : j + 1]
+            kernels.add_evidence(slots[:, j : j + 1], node, at, self.place, self.logs, joint)
+            return
+        tables = kernels.DensityTables(
+            self.start[j], self.per_step[j], self.first[j], self.last[j], self.densities
+        )
+        place = self.place[:, self.offsets[j] : self.offsets[j + 1]]
+        given = (slots[:, j], node, place, self.logs, scale.low, scale.half_range, tables)
+        kernels.add_densities(block.numeric(j), *given, joint)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class ClassTree(Tree):
+    """A tree with class shares at its nodes, as C4.5 grows it.
+
+    Attributes
+    ----------
+    worth : array of shape (nodes,)
+        Gain ratio of the node's test, 0 for a leaf.
+    answer : array of shape (nodes, classes)
+        Probability of each class at the node.
+    """
+
+    worth: NDArray[np.float64]
+    answer: NDArray[np.float64]
+
+    def check(self) -> None:
+        Tree.check(self)
+        check_values("worth", self.worth, (self.n_nodes,))
+        check_values("answer", self.answer, self.class_weight.shape, 0.0, 1.0)
+        total = self.answer.sum(axis=1)
+        expect(np.allclose(total, 1.0, atol=1e-9), "answer does not sum to 1 at every node.")
+        below = np.bincount(self.parent[1:], self.weight[1:], self.n_nodes)
+        expect((below[self.attribute >= 0] > 0).all(), "the children of a node have no rows.")
+        expect(np.isfinite(below).all(), "the weight of a node's rows is not finite.")
+
+    def describe(self, node: int, classes: NDArray[Any]) -> str:
+        weight = self.class_weight[node]
+        best = int(weight.argmax())
+        wrong = weight.sum() - weight[best]
+        errors = f", {amount(wrong)} wrong" if wrong else ""
+        return f"{classes[best]} ({counted(weight.sum(), 'row')}{errors})"
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """Share of each node in the rows of its parent's children."""
+        below = self.parent[1:]
+        weight = self.weight[1:]
+        share = np.ones(self.n_nodes)
+        share[1:] = weight / np.bincount(below, weight, self.n_nodes)[below]
+        return share
+
+    def predict_proba(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """Return the mean of the class shares where a row stops, by its shares."""
+        return self._answer(
+            lambda part: row_slots(block.slice(part.start, part.stop), self.coders),
+            block.n_rows, n_jobs,
+        )  # fmt: skip
+
+    def answer_slots(
+        self, slots: NDArray[np.uint16], n_jobs: int | None = None
+    ) -> NDArray[np.float64]:
+        """The same, given the slots of rows (rows x columns)."""
+        return self._answer(lambda part: slots[part], len(slots), n_jobs)
+
+    def _answer(
+        self, slots_of: Callable[[slice], NDArray[np.uint16]], n_rows: int, n_jobs: int | None
+    ) -> NDArray[np.float64]:
+        out = np.zeros((n_rows, self.n_outputs))
+        routing, share = self.routing(), self.share
+
+        def answer(part: slice) -> None:
+            kernels.add_shares(slots_of(part), routing, share, self.answer, out[part])
+
+        list(in_threads(answer, list(stretches(n_rows, ROWS)), n_jobs))
+        return out
+
+    def single_ends(self, slots: NDArray[np.uint16]) -> NDArray[np.intp] | None:
+        """The node where each row stops, given its slots; None where a row stops at several."""
+        n = len(slots)
+        rows, nodes, shares = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)
+        ends = kernels.list_ends(slots, self.routing(), self.share, rows, nodes, shares)
+        return nodes if ends == n else None
+
+    def stops(self, block: Block) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """The nodes where rows stop: row, node, and share of the row, one entry for each."""
+        slots, routing, share = row_slots(block, self.coders), self.routing(), self.share
+        n = 0
+        while True:
+            rows, nodes, shares = np.empty(n, np.intp), np.empty(n, np.intp), np.empty(n)
+            needed = kernels.list_ends(slots, routing, share, rows, nodes, shares)
+            if needed == n:
+                return rows, nodes, shares
+            n = needed
+
+    def contributions(self, block: Block) -> NDArray[np.float64]:
+        """Change of the class shares by the tests on each column, along a row's paths.
+
+        Rows x columns x classes; with the root's shares they add up to the probabilities.
+        """
+        out = np.zeros((block.n_rows, len(self.coders), self.n_outputs))
+        kernels.add_changes(*self.stops(block), self.parent, self.attribute, self.answer, out)
+        return out
+
+    def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
+        """Return the change of the class shares by the tests on each column, along the paths."""
+        baseline = np.tile(self.answer[0], (block.n_rows, 1))
+        changes, stops = self.contributions(block), self.apply(block, n_jobs)
+        return Evidence(baseline, changes, block.schema.names, classes, "identity", node=stops)
+
+    def feature_importances(self, schema: Schema) -> NDArray[np.float64]:  # noqa: ARG002
+        """Return the mean changes of probabilities, which are its evidence."""
+        steps = self.answer.copy()
+        steps[1:] -= self.answer[self.parent[1:]]
+        return self._mean_changes(steps)
+
+
+# Building and checking --------------------------------------------------------------------------
+
+
+def lay_out(
+    coders: Sequence[CoarseCoder],
+    attribute: NDArray[np.intp],
+    answers: Sequence[NDArray[Any]],
+    parent: NDArray[np.intp],
+) -> dict[str, Any]:
+    """The fields of a `Tree` that route rows.
+
+    ``answers`` are the cuts of each node with a numeric test; of each with a discrete one, the
+    slots that lead to its children, in their order. Children follow their parents.
+    """
+    starts, routes, filled = [], [np.empty(0, dtype=np.intp)], 0
+    for j, answer in zip(attribute.tolist(), answers, strict=True):
+        starts.append(filled)
+        coder = coders[j]
+        if j < 0 or coder is None:
+            continue
+        if isinstance(coder, Bins):
+            route = np.searchsorted(coder.cuts, answer) + 1
+        else:
+            route = np.full(coder.size, -1, dtype=np.intp)
+            route[answer - 1] = np.arange(len(answer))
+        routes.append(route)
+        filled += len(route)
+    child_start, child = children_of(parent)
+    return {
+        "coders": tuple(coders),
+        "attribute": attribute,
+        "parent": parent,
+        "child_start": child_start,
+        "child": child,
+        "route_start": np.array(starts, dtype=np.intp),
+        "route": np.concatenate(routes),
+        "offsets": slot_offsets(coder_sizes(coders)),
+    }
+
+
+def children_of(parent: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """``child_start`` and ``child`` of a tree."""
+    order = np.argsort(parent, kind="stable")  # the root comes first, then children of node 0
+    return np.searchsorted(parent[order], np.arange(len(parent) + 1)), order
+
+
+def check_nodes(tree: Tree) -> None:
+    """Check that nodes form a tree, and that tests lead to a node's children."""
+    n, parent, depth = tree.attribute.size, tree.parent, tree.depth
+    check_values("attribute", tree.attribute, (n,), -1, len(tree.coders) - 1)
+    expect(n and parent.shape == (n,) and parent[0] == -1, "node 0 is not a root.")
+    check_values("parent", parent[1:], (n - 1,), 0)
+    expect((parent[1:] < np.arange(1, n)).all(), "a child comes before its parent.")
+    expect(depth.shape == (n,) and depth[0] == 0, "depth is not 0 at the root.")
+    expect((depth[1:] == depth[parent[1:]] + 1).all(), "a child is not 1 deeper than its parent.")
+    start, child = children_of(parent)
+    same = np.array_equal(tree.child_start, start) and np.array_equal(tree.child, child)
+    expect(same, "child and child_start do not match parent.")
+    expect(((np.diff(start) > 0) == (tree.attribute >= 0)).all(), "a leaf has children.")
+    sizes = coder_sizes(tree.coders)
+    expect(max(sizes, default=0) <= GRID_LIMIT, "a column has too many values.")
+    expect(np.array_equal(tree.offsets, slot_offsets(sizes)), "offsets do not match the coders.")
+    expect(tree.class_weight.ndim == 2, "class_weight is not nodes x classes.")
+    check_values("class_weight", tree.class_weight, (n, tree.n_outputs), 0.0, HEAVIEST)
+    _check_routes(tree, np.array([*sizes, 0])[tree.attribute])  # a leaf, at -1, tests nothing
+
+
+def _check_routes(tree: Tree, size: NDArray[np.intp]) -> None:
+    """Check routes, given the number of values of the column that each node tests."""
+    n, tests = tree.n_nodes, tree.attribute >= 0
+    expect((size[tests] > 0).all(), "a node tests a column without values.")
+    cuts = np.array([*(isinstance(c, Bins) for c in tree.coders), False])[tree.attribute]
+    children = np.diff(tree.child_start)
+    length = np.where(tests, np.where(cuts, children - 1, size), 0)
+    same = np.array_equal(tree.route_start, np.cumsum(length) - length)
+    expect(same, "route_start does not match the lengths of the tests.")
+    shape = tree.route.shape
+    expect(shape == (length.sum(),), f"route has shape {shape}, but tests need {length.sum()}.")
+    node = np.repeat(np.arange(n), length)  # of each entry
+    low = np.where(cuts, 1, -1)[node]
+    high = np.where(cuts, size - 1, children - 1)[node]
+    expect(((tree.route >= low) & (tree.route <= high)).all(), "a test leads to no child.")
+    within = (node[1:] == node[:-1]) & cuts[node[1:]]
+    expect((np.diff(tree.route)[within] > 0).all(), "the cuts of a test are not in order.")
+    named = ~cuts[node] & (tree.route >= 0)
+    led = np.bincount((tree.child_start[node] + tree.route)[named], minlength=n)
+    by_value = (tests & ~cuts)[tree.parent[tree.child]] & (tree.child > 0)
+    expect(np.array_equal(led, by_value), "a child has no value, or more than one.")
