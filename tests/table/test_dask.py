@@ -47,8 +47,8 @@ from unnaive import (
     scan,
 )
 from unnaive.models import _row_draw
+from unnaive.models._em import EMSearch
 from unnaive.models.ensemble.weights import RowWeights
-from unnaive.models.latent.em import Search
 from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords, Kept
@@ -198,7 +198,7 @@ def _largest_tasks(least, dask_scheduler):
     ("estimator", "broken", "method"),
     [
         (ON_WORKERS[0], RowWeights, "count"),
-        (QUICK[3], Search, "_run"),
+        (QUICK[3], EMSearch, "_run"),
     ],
 )
 def test_nothing_stays_on_workers_after_an_error(

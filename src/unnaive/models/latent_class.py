@@ -15,17 +15,24 @@ from sklearn.base import ClusterMixin
 from unnaive.answer import Answer, EvidenceTable
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
 from unnaive.common.checks import check_number, check_values, check_word, expect
-from unnaive.counts import Summary, Wanted
-from unnaive.counts.summary import row_factor
-from unnaive.discretize.coarse import group_rare
+from unnaive.counts import Wanted
+from unnaive.discretize.coarse import coarsen
 from unnaive.encode import GRID_LIMIT, Categories
 from unnaive.encode.draws import why_together
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
+from unnaive.models._em import (
+    EMData,
+    EMOptions,
+    EMSearch,
+    FittedMixture,
+    cluster_scorer,
+    fit_growing,
+    fit_number,
+    read_em_data,
+)
+from unnaive.models._em_kernels import Prior
 from unnaive.models._seeding import draw_seed
-from unnaive.models.latent.em import EMOptions, Fitted, cluster_scorer, fit_growing, fit_number
-from unnaive.models.latent.rows import Latent, Standardization, column_scale, read_rows
-from unnaive.models.latent.state import Prior
 from unnaive.table import Block, Schema, scan_of
 
 
@@ -181,18 +188,16 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         given = (X, y, sample_weight) if scan is None else (scan, None, None)
         source, summary = self._read(*given)
         seed = draw_seed(self.random_state)
-        scale, coders = column_scale(summary), self._coders(summary)
-        factor = float(row_factor(summary, None)[0])
-        cv = self._cv(factor * float(summary.counts.totals.sum()))
-        latent = read_rows(source, coders, scale, factor, cv, seed, summary.n_rows)
-        with latent.records:
-            fitted, tried = self._search(latent, seed)
-        self._keep(fitted, tried, scale, coders, summary)
-        self._remember(summary.schema)
+        coarse = coarsen(summary, {}, max_categories=self.max_categories)
+        cv = self._cv(float(coarse.counts.totals.sum()))
+        data = read_em_data(source, summary, coarse, cv, seed)
+        with data.records:
+            fitted, held_out = self._search(data, seed)
+        self._set_fitted(fitted, held_out, data, summary.schema)
         # Rows of weight zero have labels, too.
         again = X if scan is None else replace(scan, check=source.check)
         labels = self._open(again).each(partial(_cluster, self.answer_), "labelling")
-        self.labels_ = np.concatenate([source.storage.copy(each) for each in labels])
+        self.labels_ = np.concatenate(list(labels))
         return self
 
     @property
@@ -200,60 +205,48 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
         return why_together(self.cv) if self.n_clusters == "auto" else None
 
     def _cv(self, weight: float) -> Any:
-        """What is held out: nothing where the number is given, or rows are fewer than folds."""
+        """Return the folds: None where the number is given, or rows are fewer than folds."""
         if self.n_clusters != "auto":
             return None
         if isinstance(self.cv, numbers.Integral):
             return int(self.cv) if weight >= self.cv else None
         return self.cv
 
-    def _search(self, latent: Latent, seed: int) -> tuple[Fitted, list[float]]:
+    def _search(self, data: EMData, seed: int) -> tuple[FittedMixture, list[float]]:
         prior = Prior(float(self.alpha), float(self.prior_alpha), float(self.min_variance))
-        rules = EMOptions(prior, self.n_init, self.max_iter, float(self.tol), seed, self.init)
+        options = EMOptions(prior, self.n_init, self.max_iter, float(self.tol), seed, self.init)
 
-        def begin(n: int) -> Progress:
+        def progress(n: int) -> Progress:
             task = f"EM of {n} cluster{'s' if n > 1 else ''}"
             return Progress(
-                task, unit="steps", n_rows=latent.n_rows, step="step", steps=self.max_iter,
+                task, unit="steps", n_rows=data.n_rows, step="step", steps=self.max_iter,
                 hook=self._hook,
             )  # fmt: skip
 
+        search = EMSearch(data, options, self.n_jobs, progress)
         if self.n_clusters != "auto":
-            return fit_number(latent, int(self.n_clusters), rules, self.n_jobs, begin), []
-        if latent.n_folds == 0:
+            return fit_number(search, int(self.n_clusters)), []
+        if data.n_folds == 0:
             if not isinstance(self.cv, numbers.Integral):
                 raise ValueError("cv has a fold without training rows; use another splitter.")
-            return fit_number(latent, 1, rules, self.n_jobs, begin), []
-        return fit_growing(latent, self.max_clusters, rules, self.n_jobs, begin)
+            return fit_number(search, 1), []
+        return fit_growing(search, self.max_clusters)
 
-    def _keep(
-        self,
-        fitted: Fitted,
-        tried: list[float],
-        scale: Standardization,
-        coders: list[Categories | None],
-        summary: Summary,
+    def _set_fitted(
+        self, fitted: FittedMixture, held_out: list[float], data: EMData, schema: Schema
     ) -> None:
-        """What is learned, clusters in order of size."""
+        """Store what was learned, with the clusters in order of size."""
         shares = np.exp(fitted.mixtures.log_share[0])
         order = np.argsort(-shares, kind="stable")
-        scorer = cluster_scorer(fitted, order, scale, coders, summary.schema)
-        self.n_clusters_ = fitted.n_components
-        clusters = np.arange(self.n_clusters_)
-        self.answer_ = Answer(summary.schema, clusters, EvidenceTable(scorer))
+        scorer = cluster_scorer(fitted.mixtures, order, data, schema)
+        self.n_clusters_ = len(order)
+        self.answer_ = Answer(schema, np.arange(self.n_clusters_), EvidenceTable(scorer))
         self.cluster_weight_ = shares[order]
         self.lower_bounds_ = fitted.history
         self.converged_ = fitted.converged
         self.n_iter_ = len(fitted.history)
-        self.cv_log_likelihood_ = np.array(tried)
-
-    def _coders(self, summary: Summary) -> list[Categories | None]:
-        return [
-            group_rare(coder, summary.counts.values(j), self.max_categories)[0]
-            if isinstance(coder, Categories) and coder.size
-            else None
-            for j, coder in enumerate(summary.coders)
-        ]
+        self.cv_log_likelihood_ = np.array(held_out)
+        self._remember(schema)
 
     def _check_parameters(self) -> None:
         if self.n_clusters != "auto":

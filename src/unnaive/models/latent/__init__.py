@@ -1,1 +1,0 @@
-"""EM for mixtures of naive Bayes: rows, starts, and many mixtures advancing together."""
