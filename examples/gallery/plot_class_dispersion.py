@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from unnaive import ClassDecompositionClassifier, NaiveBayesClassifier
+from unnaive.explain import profiles_of
 
 rng = np.random.default_rng(1)
 ends = np.concatenate([rng.normal(-3, 0.7, (150, 2)), rng.normal(3, 0.7, (150, 2))])
@@ -27,8 +28,7 @@ kind = np.repeat(["outer", "inner"], 300)
 
 naive = NaiveBayesClassifier(numeric="gaussian", var_smoothing=0.0).fit(table, kind)
 decomposed = ClassDecompositionClassifier(random_state=0).fit(table, kind)
-for clusters in decomposed.clusters_:
-    print(clusters)
+print(profiles_of(decomposed))
 
 turn = np.linspace(0, 2 * np.pi, 100)
 circle = np.stack([np.cos(turn), np.sin(turn)])

@@ -12,7 +12,7 @@ import pandas as pd
 import unnaive
 from unnaive import C45Classifier, ClassDecompositionClassifier, NaiveBayesClassifier, export_text
 from unnaive.common.wording import printable, printable_lines
-from unnaive.explain import explain_rows, what_if
+from unnaive.explain import explain_rows, profiles_of, what_if
 
 HOSTILE = "red\x1b[2J\x07\u202egnp\x9b31m\x00\ud800"
 
@@ -42,7 +42,7 @@ def test_texts_of_models_with_hostile_names_and_values_print():
         repr(explain_rows(model, X[:1])[0]),
         repr(what_if(model, X[:1], {HOSTILE: "plain"})),
         repr(unnaive.compare(X, y, models=["nb"], estimators={HOSTILE: model}, cv=2)),
-        str(groups.clusters_[1]),
+        str(profiles_of(groups)),
     ]
     for text in texts:
         assert all(line.isprintable() for line in text.split("\n"))

@@ -90,7 +90,7 @@ def check_answers(model: Any, found: np.ndarray, n_rows: int) -> None:
         assert np.nanmax(found, initial=0) <= widest
         assert np.nanmin(found, initial=0) >= 0
         return
-    n = model.n_clusters_ if hasattr(model, "n_clusters_") else len(model.classes_)
+    n = len(model.answer_.classes)
     assert found.shape == (n_rows, n)
     assert ((found >= 0) & (found <= 1 + 1e-9)).all(), "probabilities outside of 0 to 1"
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)

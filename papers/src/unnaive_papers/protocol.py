@@ -69,7 +69,7 @@ def held_out(
         model = make().fit(X.iloc[train], y[train])
         right.append(int((model.predict(X.iloc[test]) == y[test]).sum()))
         nodes.append(n_nodes(model))
-        clusters.append([c.n_clusters for c in getattr(model, "clusters_", [])] or [1])
+        clusters.append([int(n) for n in getattr(model, "n_clusters_", [1])])
     tested = [len(test) for _, test in parts]
     return {
         "accuracy": 100 * sum(right) / sum(tested),

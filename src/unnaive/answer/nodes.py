@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from unnaive.answer.clusters import ClassClusters
 from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.evidence import (
     Evidence,
@@ -612,14 +611,14 @@ class Folded(Node):
         Probability of a class: the sum over its pairs, or its best pair's, made to sum to 1.
     inner : node
         Predicts the pairs.
-    clusters : tuple of ClassClusters
-        For each class, its clusters in words.
+    weight : array of shape (pairs,) or None, default=None
+        Weight of the training rows of each pair.
     """
 
     owner: NDArray[np.intp]
     method: Literal["sum", "max"]
     inner: Node
-    clusters: tuple[ClassClusters, ...] = ()
+    weight: NDArray[np.float64] | None = None
 
     def check(self) -> None:
         """Check that every class has pairs, sorted by class."""
@@ -627,6 +626,8 @@ class Folded(Node):
         n = self.n_outputs
         expect(np.array_equal(np.unique(self.owner), np.arange(n)), "a class has no pair.")
         expect((np.diff(self.owner) >= 0).all(), "pairs are not sorted by class.")
+        if self.weight is not None:
+            check_values("weight", self.weight, self.owner.shape, 0.0, FINITE)
 
     @property
     def n_outputs(self) -> int:

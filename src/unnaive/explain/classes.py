@@ -266,17 +266,17 @@ def _clusters(model: Any, answer: Answer, node: Folded, n: int) -> FactTuple[Gro
     plain = inside.find(Folded) is None and inside.find(Foreign) is None
     facts = evidence_of(model) if plain else None
     names = label_names(as_objects(node.pairs(answer.classes)))
+    weight = np.full(len(node.owner), np.nan) if node.weight is None else node.weight
     profiles = []
     for pair, c in enumerate(node.owner.tolist()):
         siblings = np.flatnonzero(node.owner == c)
-        clusters, place = node.clusters[c], int(pair - siblings[0])
-        size = clusters.sizes[place]
+        size = weight[pair]
         profiles.append(
             GroupProfile(
                 names[pair],
                 str(answer.classes[c]),
                 float(size),
-                float(size / clusters.sizes.sum()),
+                float(size / weight[siblings].sum()),
                 answer.classes,
                 np.eye(len(answer.classes))[c],
                 distinguishing_values(facts, pair, siblings, n)

@@ -10,17 +10,16 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Calibrated, Decision, Folded
-from unnaive.answer.clusters import ClassClusters
 from unnaive.answer.nodes import Node
 from unnaive.bayes.calibrate import Calibration
 from unnaive.common.advice import silence
-from unnaive.common.checks import check_number, check_word, expect
+from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.common.sklearn_private import check_method_params
 from unnaive.counts import Summary, Wanted
 from unnaive.encode import GRID_LIMIT
@@ -32,7 +31,6 @@ from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
 from unnaive.models.decompose.choose import Judge, choose_clusters
 from unnaive.models.decompose.left_out import PairRows, calibrate_pairs
-from unnaive.models.decompose.profile import describe_class, summarize_pairs
 from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels
 from unnaive.models.decompose.relabel import join as join_pairs
 from unnaive.models.decompose.routing import refuse_foreign, route
@@ -101,8 +99,12 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         How pairs are folded to classes.
     owner_ : array of shape (n_pairs,)
         Number of each pair's class.
-    clusters_ : list of ClassClusters
-        For each class: how many clusters, their sizes, a profile of each in words.
+    n_clusters_ : array of shape (n_classes,)
+        Number of clusters of each class.
+    cluster_weight_ : array of shape (n_pairs,)
+        Weight of the training rows of each pair.
+    noise_ : array of shape (n_pairs,)
+        Whether the clusterer calls the rows of a pair noise.
     calibration_ : Calibration
         The factor and the intercepts; only where there are any.
     clusterers_ : list
@@ -136,7 +138,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     1.0
     """
 
-    categorical_features = "from_dtype"  # for profiles; estimators have their own
+    categorical_features = "from_dtype"  # estimators have their own
     grid_limit = GRID_LIMIT
     _refuses_identifiers = False
     _adds_up = False
@@ -145,7 +147,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     estimator_: BaseEstimator
     fold_: Literal["sum", "max"]
     owner_: NDArray[np.intp]
-    clusters_: list[ClassClusters]
+    cluster_weight_: NDArray[np.float64]
+    noise_: NDArray[np.bool_]
     clusterers_: list[BaseEstimator | None]
     calibration_: Calibration
     decision_: Decision | None = None
@@ -238,8 +241,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         pairs, _ = join_pairs(parts, n, room)
         with self._subfit(estimator, "learning pairs"), silence():
             self.estimator_ = estimator.fit(X, pairs, **routed.estimator)
-        picked = Picked(row_labels.row_ids, room, pairs)
-        self._describe(source, summary, picked, clusterings)
+        self._set_pairs(summary, pairs, row_labels.weight, clusterings)
         self._calibrate(PairRows(X, pairs, routed.estimator, row_labels.row_ids, room))
         return self
 
@@ -304,12 +306,12 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         answer.check()
         expect(self.fold_ in ("sum", "max"), f"fold_ is {self.fold_!r}.")
         super()._check_learned()
-        expect(len(self.clusterers_) == len(self.clusters_) == n, "a class has no clusters.")
-        n_clusters = [clusters.n_clusters for clusters in self.clusters_]
-        expect(n_clusters == np.bincount(pairs).tolist(), "clusters_ do not match owner_.")
+        expect(len(self.clusterers_) == n, "clusterers_ do not match classes_.")
+        check_values("cluster_weight_", self.cluster_weight_, pairs.shape, 0.0, FINITE)
+        check_values("noise_", self.noise_, pairs.shape, 0, 1)
 
-    def _wanted(self, schema: Schema) -> Wanted:
-        return Wanted(frozenset(), schema.numeric)
+    def _wanted(self, schema: Schema) -> Wanted:  # noqa: ARG002
+        return Wanted(frozenset())
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Which metadata the estimator and the clusterer want.
@@ -332,20 +334,22 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         tags.input_tags.allow_nan = all(part.input_tags.allow_nan for part in parts)
         return tags
 
-    def _describe(
-        self, source: Source, summary: Summary, pairs: Picked, parts: list[Clustering]
+    def _set_pairs(
+        self,
+        summary: Summary,
+        pairs: NDArray[np.intp],
+        weight: NDArray[np.float64] | None,
+        clusterings: list[Clustering],
     ) -> None:
-        """What is learned beside the estimator; sizes and profiles are one more pass."""
-        owner = np.repeat(np.arange(len(parts)), [clusters.n_clusters for clusters in parts])
-        self.classes_, self.owner_, self.fold_ = summary.labels.classes, owner, self.fold
+        """Store what is learned beside the estimator."""
+        n_clusters = [clusters.n_clusters for clusters in clusterings]
+        self.classes_, self.fold_ = summary.labels.classes, self.fold
+        self.owner_ = np.repeat(np.arange(len(clusterings)), n_clusters)
+        self.cluster_weight_ = np.bincount(pairs, weight, len(self.owner_)).astype(np.float64)
+        self.noise_ = np.zeros(len(self.owner_), np.bool_)
+        self.noise_[np.cumsum(n_clusters) - 1] = [clusters.noise for clusters in clusterings]
         self.decision_ = None
-        self.clusterers_ = [clusters.clusterer for clusters in parts]
-        wanted = clone(self).set_callbacks()._wanted  # what was learned need not be sent
-        counted = summarize_pairs(source, pairs, wanted, self.n_jobs)
-        self.clusters_ = [
-            describe_class(counted, owner, c, label, parts[c].noise)
-            for c, label in enumerate(self.classes_)
-        ]
+        self.clusterers_ = [clusters.clusterer for clusters in clusterings]
         self._remember(summary.schema)
 
     # Answering ------------------------------------------------------------------------------
@@ -354,7 +358,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     def answer_(self) -> Answer:  # type: ignore[override]
         """The estimator's answer about pairs, folded to classes."""
         inner = Answer.of(self.estimator_, self.schema_)
-        root: Node = Folded(self.owner_, self.fold_, inner.root, tuple(self.clusters_))
+        root: Node = Folded(self.owner_, self.fold_, inner.root, self.cluster_weight_)
         calibration: Calibration | None = getattr(self, "calibration_", None)
         if calibration is not None:
             root = Calibrated(root, calibration.slope, calibration.intercept)
@@ -362,6 +366,11 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
 
     def _set_decision(self, decision: Decision | None) -> None:
         self.decision_ = decision
+
+    @property
+    def n_clusters_(self) -> NDArray[np.intp]:
+        """Number of clusters of each class."""
+        return np.bincount(self.owner_)
 
     @property
     def pairs_(self) -> list[tuple[Any, int]]:

@@ -33,7 +33,6 @@ from unnaive.answer import (
     Pool,
     Vote,
 )
-from unnaive.answer.clusters import ClassClusters
 from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.mixture import Shape
 from unnaive.bayes.calibrate import Calibration
@@ -239,7 +238,7 @@ class Models(Objects):
 
 
 MODELS = Models(
-    *LEARNED, Answer, Decision, EvidenceTable, Vote, GatedMixture, Shape, Folded, ClassClusters,
+    *LEARNED, Answer, Decision, EvidenceTable, Vote, GatedMixture, Shape, Folded,
     Calibrated, Calibration, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About,
     Edit, EditLayer,
 )  # fmt: skip
