@@ -78,13 +78,13 @@ def test_columns_are_judged_without_the_row_by_its_weight_in_every_round(missing
     X, y, weights = nominal_table(3, classes=3)
     given = {}
 
-    def remember(records, boosted, *others):
-        given["rows"], given["rounds"] = records.records[0].learning, boosted
-        given["units"] = records.states[0].units
-        given["judged"] = judge_columns(records, boosted, *others)
+    def remember(records, booster, rounds, *others):
+        given["rows"], given["rounds"] = records.records[0].learning, rounds
+        given["units"] = booster.replay(rounds, given["rows"])
+        given["judged"] = judge_columns(records, booster, rounds, *others)
         return given["judged"]
 
-    monkeypatch.setattr("unnaive.models.boosted.judge_columns", remember)
+    monkeypatch.setattr("unnaive.models.ensemble.left_out_columns.judge_columns", remember)
     BOOSTED(n_estimators=4, missing=missing, alpha=0.7).fit(X, y, weights)
     rows, rounds, scores = given["rows"], given["rounds"], given["judged"].evidence().scores
     times = np.ones(rows.n_rows) if rows.weight is None else rows.weight
@@ -96,12 +96,12 @@ def test_columns_are_judged_without_the_row_by_its_weight_in_every_round(missing
         for i in np.flatnonzero(is_value)[:30]:
             g, expected = rows.groups[i], 0.0
             alike = gap if gap[i] else values == values[i]
-            for r, (vote, made) in enumerate(zip(rounds.votes, rounds.made, strict=True)):
-                unit = np.ones(len(times)) if r == 0 else made.share * given["units"][r]
+            for r, one in enumerate(rounds):
+                unit = given["units"][:, r]
                 each = np.where(rows.groups == g, unit * times, 0.0)
                 each[i] -= unit[i]
                 share = (each[alike].sum() + 0.7) / (each[is_value].sum() + 0.7 * n_values)
-                expected += vote * np.log(share)
+                expected += one.vote * np.log(share)
             assert scores[i, 1 + j, g] == pytest.approx(expected, rel=1e-6)
 
 

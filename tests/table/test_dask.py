@@ -48,7 +48,7 @@ from unnaive import (
 )
 from unnaive.models import _row_draw
 from unnaive.models._em import EMSearch
-from unnaive.models.ensemble.weights import RowWeights
+from unnaive.models.boosted import BoostingRounds
 from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords, Kept
@@ -197,7 +197,7 @@ def _largest_tasks(least, dask_scheduler):
 @pytest.mark.parametrize(
     ("estimator", "broken", "method"),
     [
-        (ON_WORKERS[0], RowWeights, "count"),
+        (ON_WORKERS[0], BoostingRounds, "count_round"),
         (QUICK[3], EMSearch, "_run"),
     ],
 )

@@ -234,7 +234,7 @@ def test_what_is_imported_is_left_out_of_garbage_collection_once():
 
 
 def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, left):
-    monkeypatch.setattr("unnaive.models.boosted.Booster", None)
+    monkeypatch.setattr("unnaive.models.boosted.BoostingRounds", None)
     own = scan(seven, "label", columns=["age", "city"], row_id="id", where="workers")
     with pytest.raises(TypeError, match="not callable"):
         clone(QUICK[0]).fit(own)

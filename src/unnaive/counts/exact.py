@@ -271,15 +271,3 @@ def _carry_table(sums: NDArray[np.int64]) -> None:
         for j in range(sums.shape[1]):
             for k in range(3):
                 carry(sums[g, j, k])
-
-
-def exact_parts(values: Sequence[float]) -> list[float]:
-    """A few numbers with the same sum as many, exactly."""
-    parts: list[float] = []
-    every = list(values)
-    while total := math.fsum(every):
-        parts.append(total)
-        if not math.isfinite(total):
-            break
-        every.append(-total)
-    return parts

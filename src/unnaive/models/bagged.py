@@ -46,7 +46,6 @@ from unnaive.models.ensemble.bags import (
 )
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.ensemble.left_out import match_base_rates, weigh_drawn
-from unnaive.models.ensemble.weights import itself
 from unnaive.table.records import Records
 
 
@@ -281,7 +280,9 @@ max_categories, grid_limit :
                 every = partial(weigh_drawn, more, drawn, judged_by_all)
             return calibrated(root, match_rare(records, every, fitted, totals[0], self.n_jobs))
         bag, draws = self._bag(start.coarse.counts, start), (draw, more)
-        return calibrated(root, match_base_rates(fitted, records, itself, bag, draws, self.n_jobs))
+        return calibrated(
+            root, match_base_rates(fitted, records, _rows_of, bag, draws, self.n_jobs)
+        )
 
     def _score(self, records: Records[CodedRows], n_rows: int, start: Start) -> None:
         """The share of rows that are judged rightly, and the votes in the order of the rows."""
@@ -322,6 +323,10 @@ max_categories, grid_limit :
 
 def _as_they_are(rows: CodedRows) -> tuple[CodedRows, int]:
     return rows, rows.n_rows
+
+
+def _rows_of(rows: CodedRows) -> CodedRows:
+    return rows
 
 
 def _count(

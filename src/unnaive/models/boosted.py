@@ -1,11 +1,18 @@
-"""Boosted naive Bayes (Elkan, 1997; Wiering, 2003): rounds over reweighted counts."""
+"""Boosted naive Bayes (Elkan, 1997; Wiering, 2003): rounds over reweighted counts.
+
+Rows stay where they are, coded once, and keep the log of their weight. A pass over them scores a
+round, changes weights and counts rows by their new weights. Where the vote of a round depends on
+its error, scoring and counting take a pass each.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,26 +22,42 @@ from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate_values import shift_scorer
+from unnaive.bayes.coded import coded_scores, judge, own_probabilities
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.left_out import scorer_without_one
-from unnaive.bayes.scoring import stack_scorers
+from unnaive.bayes.scoring import (
+    LEAST_SHARE,
+    add_scorers,
+    log_probabilities,
+    probabilities,
+    stack_scorers,
+)
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
+from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable
+from unnaive.counts.coded import GRAIN, CodedRows, table_of
 from unnaive.encode import GRID_LIMIT
+from unnaive.encode.coding import AnyCoder
+from unnaive.encode.draws import branch_seeds, draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._base import ScorerAttributes
 from unnaive.models._calibration import check_calibration
 from unnaive.models._row_draw import RowDraw
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
-from unnaive.models.ensemble.left_out import judge_rounds, match_evidence, match_votes
-from unnaive.models.ensemble.left_out_columns import judge_columns, places_to_watch
-from unnaive.models.ensemble.rounds import Boosted, Booster, Made, Rules, add_rounds, round_share
-from unnaive.models.ensemble.split import Split, split_rows
+from unnaive.table.records import Records
+from unnaive.table.storage import Storage
 
-# From the second round on a class may have hardly any weight left, and must not vanish.
-LEAST_PRIOR = 0.5
 ALGORITHMS = ("real", "probability", "m1", "samme")
+MIN_PRIOR_ALPHA = 0.5  # after the first round a class may have hardly any weight left
+MIN_VOTE = 2.0**-20
+ERROR_TOLERANCE = 2.0**-18  # differences of errors that rounding of weights may hide
+MAX_RESTARTS = 25  # as often as Bauer and Kohavi start again
+FRESH_LOW, FRESH_HIGH = 0.9, 1.1  # Wiering's fresh weights
+MAX_MARGIN = 36.0  # a probability below 2**-52 moves a weight no further
+MAX_LOG_WEIGHT = 64.0
+LOSS_GRAIN = 2.0**-30
+MAX_MEAN = 16.0  # of weights whose rounding still tells them apart, or 1 / MAX_MEAN
 
 
 @register("boosted", "Rounds of naive Bayes, each on the rows the last misjudged.", cost=30)
@@ -184,11 +207,9 @@ max_categories, grid_limit :
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # Learning -------------------------------------------------------------------------------
-
     @reports_progress
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take the rounds.
+        """Fit the model.
 
         Parameters
         ----------
@@ -198,120 +219,118 @@ max_categories, grid_limit :
 
         Returns
         -------
-        self
+        self : object
+            Fitted estimator.
         """
         self._check_parameters()
         start = self._begin(X, y, sample_weight)
-        rules = Rules(
+        rows = split_rows(start, self.validation_fraction if self.early_stopping else 0.0)
+        with rows.records:
+            return self._fit_rounds(start, rows)
+
+    def _fit_rounds(self, start: Start, rows: LearningRows) -> Self:
+        smoothing, calibration = Smoothing(self.alpha, self.missing), self._calibration()
+        real = self.algorithm == "real"
+        n_rows = start.summary.n_rows
+        n_rounds = self.n_estimators
+        progress = Progress(
+            "boosting",
+            n_rounds,
+            "rounds",
+            n_rows=n_rows,
+            step="round",
+            steps=n_rounds,
+            hook=self._hook,
+        )
+        prior = log_prior(start.coarse.counts.totals, self.prior_alpha, None)
+        least_alpha = max(self.prior_alpha, MIN_PRIOR_ALPHA)
+        leave_out = cache(partial(_left_out_scorer, start, smoothing))
+        booster = BoostingRounds(
+            rows,
+            start.coarse.coders,
+            start.n_classes,
+            prior if real else None,
+            lambda counts: start.scorer(counts, smoothing, least_alpha),
             self.algorithm,
             self.n_estimators,
-            self._rate(),
+            self._learning_rate(),
             self.n_iter_no_change,
             start.seed,
+            leave_out if real and calibration != "none" else None,
+            progress,
+            self.n_jobs,
         )
-        split = split_rows(start, self.validation_fraction if self.early_stopping else 0.0)
-        with split.records:
-            return self._take_rounds(start, rules, split)
-
-    def _take_rounds(self, start: Start, rules: Rules, split: Split) -> Self:
-        smoothing = Smoothing(self.alpha, self.missing)
-        least = max(self.prior_alpha, LEAST_PRIOR)
-
-        def build(counts: CountTable) -> Scorer:
-            return start.scorer(counts, smoothing, least)
-
-        n = self.n_estimators
-        progress = Progress(
-            "boosting", n, "rounds", n_rows=start.summary.n_rows, step="round", steps=n,
-            hook=self._hook,
-        )  # fmt: skip
-        way, real, watch = self._calibration(), self.algorithm == "real", None
-        leave_out = cache(partial(_leave_out, start, smoothing))
-        if way in ("columns", "values"):
-            watch = partial(places_to_watch, self._draw(start, split))
-        booster = Booster(
-            split, start.coarse.coders, start.n_classes, build, rules, self.n_jobs, progress,
-            leave_out if real and way != "none" else None, watch,
-        )  # fmt: skip
-        prior = self._log_prior(start)
-        if real:
-            booster.start_from(prior)
-        boosted = booster.run(self._first(booster, start, smoothing))
+        rounds = booster.run(self._first_round(booster, start, smoothing))
         progress.finish()
-        root = self._root(boosted, start, prior)
-        if way != "none":
-            without = [leave_out(made) for made in boosted.made]
-            root = self._calibrate(root, booster, without, start, self._draw(start, split))
-        answer = Answer(start.summary.schema, start.summary.labels.classes, root)
-        self.estimator_weights_ = np.array(boosted.votes)
-        self.estimator_errors_ = np.array(boosted.errors)
-        self.validation_loss_ = np.array(boosted.losses)
-        self.n_restarts_ = boosted.restarts
+        root = self._combine(rounds, start, prior)
+        if calibration != "none":
+            root = self._calibrate(root, booster, rounds, leave_out, start)
+        self.estimator_weights_ = np.array([one.vote for one in rounds])
+        self.estimator_errors_ = np.array([one.error for one in rounds])
+        losses = [one.loss for one in rounds if rows.holds_out and booster.rounds]
+        self.validation_loss_ = np.array(losses)
+        self.n_restarts_ = booster.n_restarts
         self.algorithm_ = self.algorithm
-        self._learn_answer(answer)
+        self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         return self
 
-    def _first(self, booster: Booster, start: Start, smoothing: Smoothing) -> Made:
-        """Naive Bayes of the first round.
+    def _first_round(self, booster: BoostingRounds, start: Start, smoothing: Smoothing) -> Round:
+        """Return naive Bayes of the first round.
 
-        Weights that are the same for all rows of a class do not change what values say: it is that
-        of the rows as they are. Where the classes' shares are known, it adds none of its own.
+        Weights that are the same for all rows of a class do not change evidence: it is that of the
+        rows by their sample weights. Where rounds start from class priors, it adds none.
         """
-        if booster.holds_out:
+        if booster.rows.holds_out:
             return booster.count_round()
         counts = start.coarse.counts
         scorer = start.scorer(counts, smoothing, self.prior_alpha)
         if self.algorithm == "real":
             scorer = replace(scorer, log_prior=np.zeros(start.n_classes))
-        return Made(scorer, counts)
+        return Round(scorer, counts)
 
-    def _root(self, boosted: Boosted, start: Start, prior: NDArray[np.float64]) -> Node:
-        """Rounds that add up are one table of evidence; others vote."""
-        counts, votes = start.coarse.counts, np.array(boosted.votes)
+    def _combine(self, rounds: list[Round], start: Start, prior: NDArray[np.float64]) -> Node:
+        """Return the sum of the evidence of all rounds, or their vote."""
+        counts, votes = start.coarse.counts, [one.vote for one in rounds]
+        scorers = [one.scorer for one in rounds]
         if self.algorithm == "real":
-            scorer = add_rounds(boosted.scorers, boosted.votes, prior)
-            return EvidenceTable(scorer, counts, float(votes.sum()))
+            return EvidenceTable(add_rounds(scorers, votes, prior), counts, math.fsum(votes))
+        stacked = stack_scorers(scorers)
         if self.algorithm == "probability":
-            stacked = stack_scorers(boosted.scorers)
-            return Vote(votes, "probabilities", "mean", "round", stacked, counts)
-        weights = votes / round_share(self.algorithm, start.n_classes)
-        return Vote(weights, "winner", "softmax", "round", stack_scorers(boosted.scorers), counts)
-
-    def _draw(self, start: Start, split: Split) -> RowDraw | None:
-        """Which rows calibrate: few of votes, more of means, which naive Bayes is less like."""
-        way, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
-        each = 1 + counts.n_attributes if way != "slope" else 4 * (self.algorithm == "probability")
-        n_values = counts.counts.shape[1] if way == "values" else 0
-        given = (split.n_learning, each * n_classes, start.summary.counts.totals, counts.totals)
-        return RowDraw.of(*given, n_values * (n_classes - 1))
+            return Vote(np.array(votes), "probabilities", "mean", "round", stacked, counts)
+        weights = np.array(votes) / vote_divisor(self.algorithm, start.n_classes)
+        return Vote(weights, "winner", "softmax", "round", stacked, counts)
 
     def _calibrate(
         self,
         root: Node,
-        booster: Booster,
-        without: list[Scorer],
+        booster: BoostingRounds,
+        rounds: list[Round],
+        leave_out: Callable[[Round], Scorer],
         start: Start,
-        draw: RowDraw | None,
     ) -> Node:
-        """The answer with calibrated probabilities, learned from rows left out of every round.
+        """Return the calibrated answer, learned from rows left out of every round."""
+        from unnaive.models.ensemble.left_out import judge_rounds, match_evidence, match_votes
+        from unnaive.models.ensemble.left_out_columns import judge_columns
 
-        ``without`` is the evidence of each round for rows that were not counted. Where some rows
-        calibrate, more of them say how probable classes are on the whole.
-        """
-        boosted, smoothing = booster.boosted, Smoothing(self.alpha, self.missing)
-        judged_rounds = list(zip(boosted.scorers, without, boosted.votes, strict=True))
+        records, smoothing = booster.rows.records, Smoothing(self.alpha, self.missing)
+        scorers, votes = [one.scorer for one in rounds], [one.vote for one in rounds]
+        without = [leave_out(one) for one in rounds]
         given, totals = (self.algorithm, self.n_jobs), start.summary.counts.totals
+        draw, draw_more = self._draw(start, booster.rows), self._draw_more(start)
         if not isinstance(root, EvidenceTable):
-            found = judge_rounds(booster.records, judged_rounds, *given, draw)
-            votes = list(zip(boosted.scorers, boosted.votes, strict=True))
-            draws = (draw, self._draw_more(start))
-            found = match_votes(found, booster.records, votes, *given, draws, totals)
-            return calibrated(root, found)
-        scorers = (root.scorer, add_rounds(without, boosted.votes, self._log_prior(start)))
-        if booster.watch is None:
-            node = calibrated(root, judge_rounds(booster.records, [(*scorers, 1.0)], *given))
+            judged_rounds = list(zip(scorers, without, votes, strict=True))
+            found = judge_rounds(records, judged_rounds, *given, draw)
+            both = list(zip(scorers, votes, strict=True))
+            return calibrated(
+                root, match_votes(found, records, both, *given, (draw, draw_more), totals)
+            )
+        prior = booster.log_prior
+        assert prior is not None
+        summed = (root.scorer, add_rounds(without, votes, prior))
+        if self._calibration() == "slope":
+            node = calibrated(root, judge_rounds(records, [(*summed, 1.0)], *given))
         else:
-            judged = judge_columns(booster.records, boosted, scorers, smoothing, self.n_jobs)
+            judged = judge_columns(records, booster, rounds, summed, smoothing, draw, self.n_jobs)
             calibration = judged.fit(few=self._calibration() == "values")
             node = calibrated(root, calibration)
             if self._calibration() == "values":
@@ -319,21 +338,39 @@ max_categories, grid_limit :
                 shifts = judged.fit_values(node.scorer, calibration, self.missing)
                 node = replace(node, scorer=shift_scorer(node.scorer, shifts))
         assert isinstance(node, EvidenceTable)
-        draws = (draw, self._draw_more(start))
-        found = match_evidence(booster.records, node.scorer, draws, totals, self.n_jobs)
-        return calibrated(node, found)
+        draws = (draw, draw_more)
+        return calibrated(node, match_evidence(records, node.scorer, draws, totals, self.n_jobs))
 
-    def _draw_more(self, start: Start) -> RowDraw | None:  # to say how probable classes are
+    def _draw(self, start: Start, rows: LearningRows) -> RowDraw | None:
+        """Return which rows calibrate."""
+        method, n_classes, counts = self._calibration(), start.n_classes, start.coarse.counts
+        each = (
+            1 + counts.n_attributes if method != "slope" else 4 * (self.algorithm == "probability")
+        )
+        n_values = counts.counts.shape[1] if method == "values" else 0
+        given = (rows.n_rows, each * n_classes, start.summary.counts.totals, counts.totals)
+        return RowDraw.of(*given, n_values * (n_classes - 1))
+
+    def _draw_more(self, start: Start) -> RowDraw | None:
+        """Return which rows say how probable classes are."""
         n_rows, rows = start.summary.n_rows, start.summary.counts.totals
         return RowDraw.of(n_rows, start.n_classes, rows, start.coarse.counts.totals)
-
-    def _log_prior(self, start: Start) -> NDArray[np.float64]:
-        return log_prior(start.coarse.counts.totals, self.prior_alpha, None)
 
     def _calibration(self) -> str:
         if self.calibration is None:
             return "values" if self.algorithm == "real" else "slope"
         return self.calibration
+
+    def _learning_rate(self) -> float:
+        if self.learning_rate is None:
+            return 0.1 if self.algorithm == "real" else 1.0
+        return float(self.learning_rate)
+
+    @property
+    def _adds_up(self) -> bool:  # type: ignore[override]
+        return self.algorithm == "real"
+
+    # Checks ---------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         self._check_counting()
@@ -369,16 +406,484 @@ max_categories, grid_limit :
         loss = self.validation_loss_
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE, nan=True)
 
+
+def _left_out_scorer(start: Start, smoothing: Smoothing, one: Round) -> Scorer:
+    """Return the evidence of a round for a row of each class that was not counted."""
+    return scorer_without_one(one.scorer, one.counts, start.coarse.counts, smoothing)
+
+
+# Rows to learn from, and rows held out -----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitRows:
+    """The rows of a block: those to learn from, and those held out, if any are."""
+
+    learning: CodedRows
+    held_out: CodedRows | None = None
+
     @property
-    def _adds_up(self) -> bool:  # type: ignore[override]
-        return self.algorithm == "real"
-
-    def _rate(self) -> float:
-        if self.learning_rate is None:
-            return 0.1 if self.algorithm == "real" else 1.0
-        return float(self.learning_rate)
+    def n_rows(self) -> int:
+        return self.learning.n_rows + (0 if self.held_out is None else self.held_out.n_rows)
 
 
-def _leave_out(start: Start, smoothing: Smoothing, made: Made) -> Scorer:
-    """The evidence of a round for a row of each class that was not counted."""
-    return scorer_without_one(made.scorer, made.counts, start.coarse.counts, smoothing)
+class LearningRows(NamedTuple):
+    """Records of all rows; number and weight of the rows to learn from."""
+
+    records: Records[SplitRows]
+    n_rows: int
+    weight: float
+    holds_out: bool
+
+
+def split_rows(start: Start, share: float) -> LearningRows:
+    """Hold out a share of the rows; none where either part would be empty."""
+    for fraction in (share, 0.0):
+        records, sizes = start.records(partial(_split_block, start.seed, fraction), np.add)
+        n_rows, weight, n_held_out = sizes.tolist()
+        if fraction == 0.0 or (n_rows and n_held_out):
+            return LearningRows(records, int(n_rows), weight, fraction > 0.0)
+        records.release()
+    raise AssertionError
+
+
+def _split_block(seed: int, share: float, rows: CodedRows) -> tuple[SplitRows, NDArray[np.float64]]:
+    """Split the rows of a block by their numbers, and return how many there are of both."""
+    learning, held_out = rows, None
+    if share > 0.0:
+        is_held_out = draw_uniform(seed, rows.row_ids) < share
+        learning, held_out = (
+            rows.take(np.flatnonzero(part), Storage()) for part in (~is_held_out, is_held_out)
+        )
+    n, weight = learning.n_rows, learning.weight
+    n_held_out = 0 if held_out is None else held_out.n_rows
+    sizes = (n, n if weight is None else weight.sum(), n_held_out)
+    return SplitRows(learning, held_out), np.array(sizes, dtype=np.float64)
+
+
+# Rounds ---------------------------------------------------------------------------------------
+
+
+class Round(NamedTuple):
+    """Naive Bayes of one round, and the counts that it is built from.
+
+    A row of sample weight 1 counts ``share`` times its weight in the round, in units of e to the
+    ``log_unit``; where ``share`` is None it counts 1. ``vote`` is the factor of the round in the
+    answer, ``error`` its weighted error, or mean loss, and ``loss`` the log loss of the held-out
+    rows after the round.
+    """
+
+    scorer: Scorer
+    counts: CountTable
+    share: float | None = None
+    log_unit: float = 0.0
+    vote: float = 0.0
+    error: float = math.nan
+    loss: float = math.nan
+
+
+@dataclass(slots=True, eq=False)
+class BoostingRounds:
+    """AdaBoost over naive Bayes on coded rows.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    coders : sequence of coders
+        By which rows are counted.
+    n_classes : int
+    log_prior : array of shape (n_classes,) or None
+        Class priors that rounds are added to, so that all classes start with the same weight.
+    build : callable
+        Return the scorer of counts.
+    leave_out : callable or None
+        Return the evidence of a round for a row that was not counted. With it rows are scored as
+        if they had not been counted, and counts are scaled to the effective number of rows.
+    """
+
+    rows: LearningRows
+    coders: Sequence[AnyCoder]
+    n_classes: int
+    log_prior: NDArray[np.float64] | None
+    build: Callable[[CountTable], Scorer]
+    algorithm: str
+    n_rounds: int
+    learning_rate: float
+    patience: int
+    seed: int
+    leave_out: Callable[[Round], Scorer] | None = None
+    progress: Progress | None = None
+    n_jobs: int | None = None
+    rounds: list[Round] = field(default_factory=list)
+    n_restarts: int = 0
+    counted: PassSums | None = None  # rows by their current weights
+    log_unit: float = 0.0  # log of what was weight 1 then
+    log_mean: float = 0.0  # log of the mean weight
+
+    def run(self, first: Round) -> list[Round]:
+        """Take rounds until they stop helping; ``first`` is naive Bayes by the first weights."""
+        votes_for_class = self.algorithm in ("m1", "samme")
+        limit = chance_error(self.algorithm, self.n_classes)
+        current = first
+        while True:
+            error = self._score(current)
+            if current is first:
+                current = first = first._replace(error=error)
+            if error == 0.0 and votes_for_class:
+                self.rounds.clear()  # a round without error decides alone
+            elif error >= limit and self.n_classes > 1:
+                if not votes_for_class or self.n_restarts == MAX_RESTARTS:
+                    break
+                self._draw_weights()
+                current = self.count_round()
+                continue
+            self.rounds.append(current._replace(vote=self._vote(error), error=error))
+            if self.rows.holds_out:
+                self._validate()
+            if self.progress is not None:
+                self.progress.add(1)
+            if error == 0.0 or self._is_done():
+                break
+            if self.algorithm != "real":
+                self._decrease_weights(error)
+            current = self.count_round()
+        return self._select(first)
+
+    def count_round(self) -> Round:
+        """Return naive Bayes on the rows by their current weights."""
+        if self.counted is None:
+            self._count()
+        assert self.counted is not None
+        assert self.counted.counts is not None
+        weight, squares = self.counted.sums[2:].tolist()
+        share = self.rows.weight / weight
+        if self.leave_out is not None:  # the effective number of rows (Kish, 1965)
+            share *= weight**2 / (squares * self.rows.weight)
+        counts = self.counted.counts.scale_groups(np.full(self.n_classes, share))
+        return Round(self.build(counts), counts, share, self.log_unit)
+
+    def replay(self, rounds: Sequence[Round], rows: CodedRows) -> NDArray[np.float64]:
+        """Return what a row of sample weight 1 counted in each round: rows x rounds."""
+        log_weight, out = self._first_log_weight()[rows.groups], np.ones((rows.n_rows, len(rounds)))
+        for r, one in enumerate(rounds):
+            if one.share is not None:
+                out[:, r] = one.share * relative_weights(log_weight, one.log_unit)
+            score = self._scorer(one)(rows)
+            for part in rows.stretches():
+                log_weight[part] -= self.learning_rate * score(part)[0]
+        return out
+
+    def _first_log_weight(self) -> NDArray[np.float64]:
+        """Return the log weight of the rows of each class before the first round."""
+        prior = self.log_prior
+        if prior is None:
+            return np.zeros(self.n_classes)
+        return -math.log(self.n_classes) - np.maximum(prior, prior.max() - MAX_MARGIN)
+
+    def _scorer(self, one: Round) -> Callable[[CodedRows], Callable[[slice], RoundScores]]:
+        left_out = None if self.leave_out is None else self.leave_out(one)
+        return partial(score_round, self.algorithm, one.scorer, left_out)
+
+    def _pass(self, unit: float, vote: float | None = None, **options: Any) -> PassSums:
+        """Visit all rows; weights are in units of e to the ``unit``."""
+        step = WeightPass(
+            self.coders,
+            self._first_log_weight(),
+            self.log_unit,
+            unit,
+            vote,
+            n_jobs=self.n_jobs,
+            **options,
+        )
+        return self.rows.records.advance(step, operator.add, "weighing rows")
+
+    def _score(self, current: Round) -> float:
+        """Return the weighted error of a round, or its mean loss.
+
+        Where the vote is known beforehand, weights change in the same pass, but not after the last
+        round.
+        """
+        last = len(self.rounds) + 1 == self.n_rounds
+        vote = self.learning_rate if self.algorithm == "real" and not last else None
+        found = self._pass(self.log_mean, vote, score=self._scorer(current))
+        weight, missed = found.sums[:2].tolist()
+        if found.counts is not None:
+            self._settle(found, self.log_mean)
+        return float(missed / weight)
+
+    def _decrease_weights(self, error: float) -> None:
+        """Decrease the weights of rows that the last round finds."""
+        vote = self.rounds[-1].vote
+        # The mean of all weights afterwards: exact where rows are found or not.
+        unit = self.log_mean + math.log(error + (1.0 - error) * math.exp(-vote))
+        self._settle(self._pass(unit, vote), unit)
+
+    def _draw_weights(self) -> None:
+        """Start again with weights near 1, drawn by row number."""
+        seed = int(branch_seeds(self.seed, MAX_RESTARTS)[self.n_restarts])
+        self.n_restarts += 1
+        self.rows.records.advance(partial(_draw_weights, seed), operator.add, "weighing rows")
+        self.log_mean = 0.0
+        self._count()
+
+    def _count(self) -> None:
+        self._settle(self._pass(self.log_mean), self.log_mean)
+
+    def _settle(self, found: PassSums, unit: float) -> None:
+        """Keep counts and the mean weight; count again in another unit if it is far from 1."""
+        while not 1.0 / MAX_MEAN <= (mean := found.sums[2] / self.rows.weight) <= MAX_MEAN:
+            unit = unit + math.log(mean) if mean > 0.0 else found.largest
+            found = self._pass(unit)
+        self.counted, self.log_unit, self.log_mean = found, unit, unit + math.log(mean)
+
+    def _vote(self, error: float) -> float:
+        """Return AdaBoost's vote for a round with this weighted error."""
+        if self.algorithm == "real":
+            return self.learning_rate
+        vote = _log_odds(error, self.rows.weight)
+        if self.algorithm == "samme":
+            vote += math.log(max(self.n_classes - 1, 1))
+        return self.learning_rate * vote
+
+    def _validate(self) -> None:
+        """Add the log loss of the held-out rows after the last round."""
+        last, votes = self.rounds[-1], [one.vote for one in self.rounds]
+        start = 0.0 if self.log_prior is None else self.log_prior
+        step = partial(_validate_rows, self.algorithm, last.scorer, votes, start)
+        loss, weight = self.rows.records.advance(step, operator.add, "validating").tolist()
+        self.rounds[-1] = last._replace(loss=loss / weight)
+
+    def _is_done(self) -> bool:
+        """Return whether there are enough rounds, or the last ones have not helped."""
+        if self.progress is not None and self.progress.stopped:
+            return True
+        losses, stalled = [one.loss for one in self.rounds], False
+        if self.rows.holds_out:
+            stalled = len(losses) - 1 - int(np.argmin(losses)) >= self.patience
+        return stalled or len(losses) == self.n_rounds
+
+    def _select(self, first: Round) -> list[Round]:
+        """Return the rounds that answer; naive Bayes if no round was better than chance."""
+        whole = min(1.0, self.learning_rate * self.n_rounds)
+        if not self.rounds:
+            return [first._replace(vote=self._lone_vote(first.error, whole))]
+        if self.rows.holds_out:
+            best = int(np.argmin([one.loss for one in self.rounds]))
+            return self.rounds[: best + 1]
+        if self.algorithm != "real":
+            return self.rounds
+        # Rounds that end early are as sure as one naive Bayes, or as all rounds if that is less.
+        factor = max(whole / math.fsum(one.vote for one in self.rounds), 1.0)
+        return [one._replace(vote=factor * one.vote) for one in self.rounds]
+
+    def _lone_vote(self, error: float, whole: float) -> float:
+        """Return a vote by which naive Bayes, alone, is as sure as it is often right."""
+        if self.algorithm == "real":
+            return whole
+        if self.algorithm == "probability":
+            return 1.0  # a mean of one
+        odds = _log_odds(error, self.rows.weight, both=True)
+        return max(odds + math.log(self.n_classes - 1), MIN_VOTE)
+
+
+def chance_error(algorithm: str, n_classes: int) -> float:
+    """Return the weighted error from which on a round is worth nothing.
+
+    A round that repeats the last one has that error, to the rounding of weights.
+    """
+    half = algorithm in ("m1", "probability")
+    return (0.5 if half else 1.0 - 1.0 / n_classes) - ERROR_TOLERANCE
+
+
+def vote_divisor(algorithm: str, n_classes: int) -> int:
+    """Return by what a vote is divided, so that the votes for a class are its log odds.
+
+    That is how AdaBoost fits an additive logistic model; with more than two classes votes of SAMME
+    are K - 1 times as much.
+    """
+    return max(n_classes - 1, 1) if algorithm == "samme" else 1
+
+
+def class_scores(algorithm: str, scores: NDArray[np.float64], vote: float) -> NDArray[np.float64]:
+    """Return what a round adds to the score of each class, given its log probabilities.
+
+    `log_proba` makes log probabilities of the sum over the rounds.
+    """
+    if algorithm == "real":
+        return vote * scores
+    if algorithm == "probability":
+        return vote * probabilities(scores)
+    out = np.zeros_like(scores)
+    out[np.arange(len(scores)), scores.argmax(axis=1)] = vote / vote_divisor(
+        algorithm, scores.shape[1]
+    )
+    return out
+
+
+def log_proba(
+    algorithm: str, scores: NDArray[np.float64], votes: Sequence[float]
+) -> NDArray[np.float64]:
+    """Return log probabilities, given the sum of the `class_scores` of all rounds."""
+    if algorithm == "probability":
+        return np.log(np.maximum(scores / math.fsum(votes), LEAST_SHARE))
+    return log_probabilities(scores)
+
+
+def add_rounds(
+    scorers: Sequence[Scorer], votes: Sequence[float], prior: NDArray[np.float64]
+) -> Scorer:
+    """Return the evidence of all rounds, added to the class priors that they start from."""
+    scorer = add_scorers(scorers, votes)
+    return replace(scorer, log_prior=prior + scorer.log_prior)
+
+
+def _log_odds(error: float, weight: float, *, both: bool = False) -> float:
+    """Return the log odds of being right; less than half a row cannot be told from none."""
+    least = 0.5 / (weight + 1.0)
+    error = min(max(error, least), 1.0 - least if both else 1.0)
+    return math.log((1.0 - error) / error)
+
+
+# What a pass does with the rows of a block -------------------------------------------------------
+
+
+# What a round says of a stretch of rows: by how much a vote of 1 decreases their log weights, and
+# their losses: whether they are misclassified, or 1 less the probability of their class.
+RoundScores: TypeAlias = tuple[NDArray[Any], NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowState:
+    """What rounds know of the rows of a block.
+
+    ``log_weight`` is the log of the weight of each row to learn from, up to a constant of all rows;
+    ``decrease`` is what a vote of 1 subtracts from it, until the vote is known. ``scores`` are the
+    sums of all rounds for the held-out rows.
+    """
+
+    log_weight: NDArray[np.float64] | None = None
+    decrease: NDArray[Any] | None = None
+    scores: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassSums:
+    """Sums over rows: weights and losses before weights change; weights and squares of relative
+    weights afterwards; the largest log weight; counts.
+    """
+
+    sums: NDArray[np.float64]
+    largest: float
+    counts: CountTable | None
+
+    def __add__(self, other: PassSums) -> PassSums:
+        counts = self.counts
+        if counts is not None and other.counts is not None:
+            counts = counts + other.counts
+        return PassSums(self.sums + other.sums, max(self.largest, other.largest), counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightPass:
+    """Score a round on rows, change their weights, and count them, if asked for, in one pass.
+
+    ``first_log_weight`` has the log weight of each class before the first round, ``unit`` and
+    ``new_unit`` are logs of what is weight 1 before and after the change. With ``score`` alone
+    weights stay as they are, and nothing is counted.
+    """
+
+    coders: Sequence[AnyCoder]
+    first_log_weight: NDArray[np.float64]
+    unit: float
+    new_unit: float
+    vote: float | None
+    score: Callable[[CodedRows], Callable[[slice], RoundScores]] | None = None
+    n_jobs: int | None = None
+
+    def __call__(self, record: SplitRows, state: RowState | None) -> tuple[RowState, PassSums]:
+        rows, state, n_classes = record.learning, state or RowState(), len(self.first_log_weight)
+        log_weight, decrease = state.log_weight, state.decrease
+        if log_weight is None:
+            log_weight = self.first_log_weight[rows.groups]
+        new = log_weight if self.vote is None else np.empty_like(log_weight)
+        score = None if self.score is None else self.score(rows)
+
+        def visit(part: slice) -> Any:
+            given = 1.0 if rows.weight is None else rows.weight[part]
+            sums, change = np.zeros(4), None if decrease is None else decrease[part]
+            if score is not None:
+                weight = relative_weights(log_weight[part], self.unit)
+                change, loss = score(part)
+                sums[0] = (weight * given).sum()
+                sums[1] = (to_grain(weight * loss, LOSS_GRAIN) * given).sum()
+            if self.vote is not None:
+                assert change is not None
+                np.subtract(log_weight[part], self.vote * change, out=new[part])
+            elif score is not None:
+                return sums, -math.inf, None, change
+            weight = relative_weights(new[part], self.new_unit)
+            sums[3] = (to_grain(weight * weight) * given).sum()
+            weight *= given
+            sums[2] = weight.sum()
+            return sums, new[part].max(), rows.count(part, n_classes, weight), None
+
+        done = list(in_threads(visit, rows.stretches(), self.n_jobs))
+        sums, largest, tables, changes = zip(*done, strict=True) if done else [()] * 4
+        counts = None
+        if self.vote is not None or score is None:
+            counts, decrease = table_of(rows, self.coders, n_classes, tables), None
+        else:
+            decrease = np.concatenate([np.empty(0), *changes])
+        found = PassSums(sum(sums, np.zeros(4)), max(largest, default=-math.inf), counts)
+        return replace(state, log_weight=new, decrease=decrease), found
+
+
+def score_round(
+    algorithm: str, scorer: Scorer, left_out: Scorer | None, rows: CodedRows
+) -> Callable[[slice], RoundScores]:
+    """Return what a round says of stretches of its own rows."""
+    if algorithm == "probability":
+        own = own_probabilities(rows, scorer)
+        return lambda part: ((shares := own(part)), 1.0 - shares)
+    margins_of = judge(rows, scorer, left_out)
+
+    def score(part: slice) -> RoundScores:
+        margin, found = margins_of(part)
+        return np.clip(margin, -MAX_MARGIN, MAX_MARGIN) if algorithm == "real" else found, ~found
+
+    return score
+
+
+def to_grain(numbers: NDArray[np.float64], grain: float = GRAIN) -> NDArray[np.float64]:
+    """Round to multiples of a power of two: their sums do not depend on their order."""
+    return np.rint(numbers * (1.0 / grain)) * grain
+
+
+def relative_weights(log_weight: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+    """Return weights in units of e to the ``unit``, beside the sample weights."""
+    relative = np.minimum(log_weight - unit, MAX_LOG_WEIGHT)
+    return to_grain(np.exp(relative, out=relative))
+
+
+def _draw_weights(seed: int, record: SplitRows, state: RowState | None) -> tuple[RowState, int]:
+    draws = FRESH_LOW + (FRESH_HIGH - FRESH_LOW) * draw_uniform(seed, record.learning.row_ids)
+    return replace(state or RowState(), log_weight=np.log(draws), decrease=None), 0
+
+
+def _validate_rows(
+    algorithm: str,
+    scorer: Scorer,
+    votes: list[float],
+    start: NDArray[np.float64] | float,
+    record: SplitRows,
+    state: RowState,
+) -> tuple[RowState, NDArray[np.float64]]:
+    """Return the log loss of the held-out rows after the last round, and their weight."""
+    rows = record.held_out
+    assert rows is not None
+    before = start if len(votes) == 1 or state.scores is None else state.scores
+    scores = before + class_scores(algorithm, coded_scores(rows, scorer), votes[-1])
+    logs = log_proba(algorithm, scores, votes)[np.arange(rows.n_rows), rows.groups]
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    losses = weight * to_grain(np.minimum(-logs, MAX_MARGIN), LOSS_GRAIN)
+    return replace(state, scores=scores), np.array([losses.sum(), weight.sum()])

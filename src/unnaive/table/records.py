@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.table.passes import CODING, WorkerHook, WorkerPass
-from unnaive.table.storage import STRETCH, Storage, join, join_records, stored, taken
+from unnaive.table.storage import Storage, join, join_records, stored, taken
 
 if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
@@ -65,12 +65,6 @@ class Records(Protocol[R_co]):
 
     storage: Storage
     """Room for what has an entry for each row, where the records are."""
-
-    in_place: bool
-    """Whether `advance` may change arrays of a state: nobody will ask for the old one again."""
-
-    piece: int
-    """Rows that a pass had best work on at a time, where it makes copies of what they have."""
 
     def reduce(
         self, fn: Callable[[R_co, Any], T], add: Callable[[T, T], T], name: str = "visiting rows"
@@ -113,8 +107,6 @@ class Releasing:
     """Base of records: what they hold is released when their context is left."""
 
     n_passes = 0
-    in_place = False
-    piece = STRETCH  # of fewer rows threads would wait for one another
 
     def release(self) -> None:
         raise NotImplementedError
@@ -128,8 +120,6 @@ class Releasing:
 
 class MemoryRecords(Releasing, Generic[R]):
     """Records that are held here."""
-
-    in_place = True
 
     def __init__(self, records: Sequence[R], storage: Storage | None = None) -> None:
         self.records, self.storage = list(records), storage or Storage()
@@ -178,7 +168,6 @@ class AwayRecords(Releasing):
     """Base of records on workers: their passes are numbered, logged and told to a hook."""
 
     storage = Storage()  # workers have room of their own
-    piece = 1 << 13  # they give memory back to the system at once, unless it is little
     hook: WorkerHook | None = None
 
     @contextmanager

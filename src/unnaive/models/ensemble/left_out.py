@@ -30,8 +30,7 @@ from unnaive.models._judged_rows import (
     state_rows,
 )
 from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
-from unnaive.models.ensemble.rounds import class_scores, joined_logs
-from unnaive.models.ensemble.split import SplitRows
+from unnaive.models.boosted import SplitRows, class_scores, log_proba
 from unnaive.table.records import MemoryRecords, Records, whole_record
 from unnaive.table.storage import Storage, join_records
 
@@ -240,7 +239,7 @@ def _judge(
             replace_own(scores, coded_scores(rows, without, n_jobs), rows.groups)
         total += class_scores(algorithm, scores, vote)
     if algorithm == "probability":
-        total[:] = joined_logs(algorithm, total, [vote for _, _, vote in rounds])
+        total[:] = log_proba(algorithm, total, [vote for _, _, vote in rounds])
     elif algorithm != "real":  # as the calibrated vote will see them
         total[:] = probabilities(total, n_jobs)
         take_logs(total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,92 +24,71 @@ from unnaive.bayes.scoring import TableTerm, probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts.coded import CodedRows
 from unnaive.models._judged_rows import (
-    CALIBRATING,
     JudgedRows,
-    state_rows,
 )
 from unnaive.models._row_draw import RowDraw, class_weights, weigh_shares
-from unnaive.models.ensemble.rounds import Boosted
-from unnaive.models.ensemble.split import SplitRows, add_pairs
-from unnaive.models.ensemble.weighing import RowState
+from unnaive.models.boosted import BoostingRounds, Round, SplitRows
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage, stretches
 
 PART = 1 << 12  # rows whose evidence is filled in at a time
 
 
-def places_to_watch(draw: RowDraw | None, record: SplitRows) -> NDArray[np.intp]:
-    """Places of the rows that calibrate, among those that rounds learn from."""
-    rows = record.learning
-    return np.arange(rows.n_rows) if draw is None else draw.places_of(rows)
-
-
 def judge_columns(
     records: Records[SplitRows],
-    boosted: Boosted,
+    booster: BoostingRounds,
+    rounds: list[Round],
     scorers: tuple[Scorer, Scorer],
     smoothing: Smoothing,
+    draw: RowDraw | None,
     n_jobs: int | None = None,
 ) -> JudgedColumns:
-    """What each column says of the rows that are watched, by rounds of boosting that add up.
-
-    Each row is left out of every round with the weight that it has there. What rounds know of the
-    rows is forgotten.
+    """Return the evidence of each column for rows left out of every round with their weight there.
 
     Parameters
     ----------
-    records : Records
-        With states of rounds that have watched rows.
-    boosted : Boosted
-        Rounds of the same vote.
     scorers : tuple of two Scorer
         The evidence of all rounds; and that for a row of the mean weight of its slot that was not
         counted, which serves where nothing is left of a count.
+    draw : RowDraw or None
+        Which rows calibrate.
     """
     room, n_classes = records.storage, len(scorers[0].log_prior)
-    n_left, totals = records.advance(partial(_watch, n_classes, room), add_pairs, CALIBRATING)
     # Evidence is larger than what it is made of, which therefore comes here from workers.
-    parts = list(records.each(state_rows))
-    n_rows, n_columns = sum(part.rows.n_rows for part in parts), len(scorers[0].terms)
-    groups = room.empty(n_rows, np.result_type(*(part.rows.groups for part in parts)))
+    parts = list(records.each(partial(_take_rows, draw, n_classes, room)))
+    totals, n_all = (
+        sum((part[1] for part in parts), np.zeros(n_classes)),
+        sum(part[2] for part in parts),
+    )
+    coded = [part[0] for part in parts]
+    n_rows, n_columns = sum(rows.n_rows for rows in coded), len(scorers[0].terms)
+    groups = room.empty(n_rows, np.result_type(*(rows.groups for rows in coded)))
     weight, row_ids = room.empty(n_rows, np.float64), room.empty(n_rows, np.int64)
     own, slots = (
         room.zeros((n_columns, n_rows), np.float64),
         room.zeros((n_columns + 1, n_rows), np.uint16),
     )
-    own_evidence, at = _OwnEvidence(boosted, scorers[1], smoothing, n_jobs), 0
-    for part in parts:
-        here = slice(at, at + part.rows.n_rows)
-        groups[here], row_ids[here] = part.rows.groups, part.rows.row_ids
-        weight[here] = 1.0 if part.rows.weight is None else part.rows.weight
-        own_evidence.fill(part, own[:, here], slots[:, here])
+    own_evidence, at = _OwnEvidence(rounds, scorers[1], smoothing, n_jobs), 0
+    for rows in coded:
+        here = slice(at, at + rows.n_rows)
+        groups[here], row_ids[here] = rows.groups, rows.row_ids
+        weight[here] = 1.0 if rows.weight is None else rows.weight
+        own_evidence.fill(rows, booster.replay(rounds, rows), own[:, here], slots[:, here])
         at = here.stop
-    coded = [part.rows for part in parts]
-    rows = (groups, weight, row_ids)
-    return JudgedColumns(coded, *rows, own, slots, scorers[0], n_left, totals, room, n_jobs)
+    sizes = (n_all - n_rows, totals)
+    return JudgedColumns(
+        coded, groups, weight, row_ids, own, slots, scorers[0], *sizes, room, n_jobs
+    )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WatchedRows:
-    """Rows that are watched, and what they weigh in each round, relative to their own weight."""
-
-    PER_ROW: ClassVar = {"units": 0}
-
-    rows: CodedRows
-    units: list[NDArray[np.float64]]
-
-
-def _watch(
-    n_classes: int, storage: Storage, record: SplitRows, state: RowState
-) -> tuple[WatchedRows, tuple[int, NDArray[np.float64]]]:
-    """Watched rows; how many others there are, and what the rows of each class weigh, these
-    included.
-    """
-    assert state.watched is not None
-    learning = record.learning
-    rows = learning.take(state.watched, storage)
-    totals = class_weights(learning.groups, learning.weight, n_classes)
-    return WatchedRows(rows, list(state.units)), (learning.n_rows - rows.n_rows, totals)
+def _take_rows(
+    draw: RowDraw | None, n_classes: int, storage: Storage, record: SplitRows, _state: Any
+) -> tuple[CodedRows, NDArray[np.float64], int]:
+    """Return the rows that calibrate, the weight of all rows by class and their number."""
+    rows = record.learning
+    totals = class_weights(rows.groups, rows.weight, n_classes)
+    taken = rows if draw is None else rows.take(draw.places_of(rows), storage)
+    return taken, totals, rows.n_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,44 +172,39 @@ class JudgedColumns:
 class _OwnEvidence:
     """Evidence of rounds for the own classes of rows, without them."""
 
-    boosted: Boosted
+    rounds: list[Round]
     without: Scorer
     smoothing: Smoothing
     n_jobs: int | None
 
     def fill(
-        self, watched: WatchedRows, own: NDArray[np.float64], slots: NDArray[np.uint16]
+        self,
+        rows: CodedRows,
+        units: NDArray[np.float64],
+        own: NDArray[np.float64],
+        slots: NDArray[np.uint16],
     ) -> None:
-        """Fill in (OUT, columns x rows) evidence and slots of rows."""
-        rows = watched.rows
+        """Fill in (OUT, columns x rows) evidence and slots of rows that count ``units``."""
         columns = [(*cells, self._sums(cells[0])) for cells in _columns(rows)]
 
         def task(part: slice) -> None:  # few enough rows for the cache
-            groups, units = rows.groups[part], self._units(watched, part)
+            groups = rows.groups[part]
             for j, codes, stride, sums in columns:
                 term, places = self.without.terms[j], rows.joint.places[j]
                 assert isinstance(term, TableTerm)
                 out = (own[j, part], slots[j, part])
                 fill_own_evidence(codes[part], stride, places, groups, term.logs, *out)
-                replace_own_evidence(out[1], groups, units, *sums, out[0])
+                replace_own_evidence(out[1], groups, units[part], *sums, out[0])
 
         list(in_threads(task, list(stretches(rows.n_rows, PART)), self.n_jobs))
 
-    def _units(self, watched: WatchedRows, part: slice) -> NDArray[np.float64]:
-        """What rows weigh in each round: rows x rounds."""
-        units = np.ones((part.stop - part.start, len(self.boosted.made)))
-        for r, made in enumerate(self.boosted.made):
-            if made.share is not None:
-                units[:, r] = made.share * watched.units[r][part]
-        return units
-
     def _sums(self, j: int) -> tuple[Any, ...]:
         """Counts of a column in all rounds, and how they become evidence."""
-        counts = np.stack([made.counts.attribute(j) for made in self.boosted.made], axis=2)
+        counts = np.stack([one.counts.attribute(j) for one in self.rounds], axis=2)
         first = first_value(counts[:, :, 0], self.smoothing.missing)
         pseudo, n_values = float(self.smoothing.alpha), counts.shape[1] - 1 - first
         totals = counts[:, first:-1].sum(axis=1)
-        return counts, totals, pseudo, pseudo * n_values, self.boosted.votes[0], first
+        return counts, totals, pseudo, pseudo * n_values, self.rounds[0].vote, first
 
 
 def _columns(rows: CodedRows) -> Iterator[tuple[int, NDArray[np.uint16], int]]:
