@@ -10,7 +10,7 @@ MACHINE_CODE := src/unnaive/machine_code
 # Whatever the shell says: processes that tests start read the bytecode that the first one has left.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz fuzz-sources bounds docs wheel clean
+.PHONY: demo test tests lint types contracts bench bench-scale quality papers fuzz bounds docs wheel clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
@@ -78,9 +78,6 @@ quality: $(VENV)/.bench  ## accuracy and log loss on a folder of data sets: make
 
 fuzz: $(VENV)/.test  ## load wrong model files: make fuzz [FILES=100000]
 	PYTHONPATH=tests $(BIN)/python -m fuzz --files $(or $(FILES),100000)
-
-fuzz-sources: $(VENV)/.test  ## fit on rows that change while they are read: make fuzz-sources [RUNS=5000]
-	PYTHONPATH=tests $(BIN)/python -m fuzz.sources --runs $(or $(RUNS),5000)
 
 bounds: $(VENV)/.test  ## the tests with every index of every kernel checked; much slower
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds SCIPY_ARRAY_API=1 \

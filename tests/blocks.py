@@ -19,7 +19,7 @@ class SplitSource:
         self.storage = Storage()
         self.blocks = [block.slice(a, b) for a, b in pairwise(edges)]
 
-    check = None
+    may_change = True
 
     def report_passes(self, hook):
         pass

@@ -77,7 +77,7 @@ def fit(client: Any, n_rows: int, n_parts: int, rounds: int) -> dict[str, Any]:
     passes = Passes()
     model = BoostedNaiveBayesClassifier(n_estimators=rounds, calibration="none", algorithm="real")
     before, own = client.run(time.process_time), time.process_time()
-    model.set_callbacks(passes).fit(scan(frame, "label", where="workers"))
+    model.set_callbacks(passes).fit(scan(frame, "label"))
     after = client.run(time.process_time)
     return {
         "driver": time.process_time() - own,

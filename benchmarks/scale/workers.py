@@ -87,14 +87,14 @@ def on_workers(name: str, n_rows: int, persist: bool) -> Cost:
             frame = dd.from_map(partial(make_part, n_rows), parts, meta=meta)
             few = dd.from_map(partial(make_part, FEW), range(-(-FEW // PART)), meta=meta)
             few = few.repartition(npartitions=WORKERS)
-            MODELS[name]().fit(scan(few, "label", where="workers"))  # imports, kernels
+            MODELS[name]().fit(scan(few, "label"))  # imports, kernels
             if persist:
                 frame = frame.persist()
                 wait(frame)
             before, mine = client.run(peak), peak()
             spent = sum(client.run(time.process_time).values()) + time.process_time()
             start = time.perf_counter()
-            MODELS[name]().fit(scan(frame, "label", where="workers"))
+            MODELS[name]().fit(scan(frame, "label"))
             clock = time.perf_counter() - start
             spent = sum(client.run(time.process_time).values()) + time.process_time() - spent
             after = client.run(peak)
@@ -121,11 +121,11 @@ def on_spark(name: str, n_rows: int) -> Cost:
                 table = table.assign(row=np.arange(k * PART, k * PART + len(table)))
                 table.to_parquet(f"{folder}/{n}-{k}.parquet", index=False)
         few, frame = (session.read.parquet(f"{folder}/{n}-*.parquet") for n in (FEW, n_rows))
-        MODELS[name]().fit(scan(few, "label", where="workers", row_id="row"))
+        MODELS[name]().fit(scan(few, "label", row_id="row"))
         frame = frame.repartition(-(-n_rows // PART)).cache()
         frame.count()
         spent, start = tree_time(), time.perf_counter()
-        MODELS[name]().fit(scan(frame, "label", where="workers", row_id="row"))
+        MODELS[name]().fit(scan(frame, "label", row_id="row"))
         cost = Cost(tree_time() - spent, time.perf_counter() - start)
     session.stop()
     return cost

@@ -1,9 +1,6 @@
-"""Rows that are not the same in every pass; ``make fuzz-sources`` tries thousands of ways."""
+"""Rows that are not the same in every pass over a source."""
 
 from __future__ import annotations
-
-from functools import reduce
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -12,121 +9,76 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from fuzz import sources
 from unnaive import (
+    BoostedNaiveBayesClassifier,
+    C45Classifier,
     LatentClassClusterer,
     NaiveBayesClassifier,
     NBTreeClassifier,
+    RandomForestClassifier,
+    UnnaiveBayesClassifier,
     scan,
 )
 from unnaive.encode.grid import number_values
 from unnaive.encode.joint import _append_slots
 from unnaive.encode.labels import groups_of, label_groups
-from unnaive.table import arrow, fingerprint
-from unnaive.table.fingerprint import ChangedRowsError, Checksums, SummedBlock
+from unnaive.table.passes import ChangedRowsError
 
-TREE = NBTreeClassifier(random_state=0, cv=3, max_depth=1)
+MODELS = [
+    NBTreeClassifier(random_state=0, cv=3, max_depth=1, max_categories=2),
+    C45Classifier(),
+    RandomForestClassifier(n_estimators=2, class_weight="balanced", random_state=0),
+    BoostedNaiveBayesClassifier(n_estimators=2, numeric="width", class_weight="balanced"),
+    UnnaiveBayesClassifier(max_rounds=2, random_state=0),
+]
+CHANGES = {
+    "a number": (lambda table: table.assign(x=table["x"].where(table.index != 7, 3e6)), "'x' has"),
+    "a gap": (lambda table: table.assign(x=table["x"].where(table.index != 7)), "'x' has"),
+    "a category": (lambda t: t.assign(kind=t["kind"].where(t.index != 7, "new")), "'kind' has"),
+    "a label": (lambda table: table.assign(y=table["y"].where(table.index != 7, 0)), "labels"),
+    "a new label": (lambda table: table.assign(y=table["y"].where(table.index != 7, 2)), "label 2"),
+    "a weight": (lambda table: table.assign(w=table["w"].where(table.index != 7, 9.5)), "weights"),
+    "one row less": (lambda table: table[:-1], "400 rows.*399"),
+    "one row more": (lambda table: pd.concat([table, table[:1]]), "400 rows.*401"),
+    "no such column": (lambda table: table.drop(columns="x"), "'x' is not there any more"),
+}
 
 
 def rows(n: int = 400) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, n)
+    y[7] = 1
     kinds = np.where(rng.random(n) < 0.1, None, rng.choice(["a", "b", "c"], n))
-    return pd.DataFrame({"x": rng.integers(0, 50, n) + 1.0 * y, "kind": kinds, "y": y})
+    kinds[7] = "a"
+    weight = rng.random(n) + 0.5
+    return pd.DataFrame({"x": rng.integers(0, 50, n) + 1.0 * y, "kind": kinds, "y": y, "w": weight})
 
 
-def test_a_function_that_draws_other_rows_is_refused_by_name_and_column():
+def fit_changing(model, change):
+    """Fit a model on a function whose rows change after the names and the first pass are read."""
     calls = []
 
-    def draw() -> pa.RecordBatchReader:
+    def read() -> pa.RecordBatchReader:
         calls.append(1)
-        table = rows()
-        if len(calls) > 2:  # names, first pass
-            table["x"] = -1e6 * table["x"] - 7
-        return pa.Table.from_pandas(table).to_reader()
+        table = rows() if len(calls) <= 2 else change(rows())
+        return pa.Table.from_pandas(table, preserve_index=False).to_reader(max_chunksize=150)
 
-    words = "column 'x' of the function 'draw' has other values.* than in the first pass.*Parquet"
-    with pytest.raises(ChangedRowsError, match=words):
-        clone(TREE).fit(scan(draw, "y"))
+    return clone(model).fit(scan(read, "y", weight="w"))
 
 
-@pytest.mark.parametrize("seed", range(26))
-def test_changes_of_any_kind_end_in_a_clear_error_or_come_too_late(seed, monkeypatch):
-    monkeypatch.setattr(arrow, "LEAST_ROWS", 50)
-    monkeypatch.setattr(arrow, "BLOCK_BYTES", 1 << 10)
-    sources.run(seed)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_after_the_first_pass_is_refused(change):
+    changed, words = CHANGES[change]
+    with pytest.raises(ChangedRowsError, match=words + ".*same rows in every pass"):
+        fit_changing(MODELS[0], changed)
 
 
-# Checksums ------------------------------------------------------------------------------------
-
-
-def checksums(table: pd.DataFrame, cuts=(), numbering: str | None = "rows") -> Checksums:
-    """Of all columns, read in parts."""
-    given = scan("rows.parquet", "y")
-    reader = arrow.BlockReader.of(given, list(table.columns), "from_dtype", None)
-    parts, edges = [], [0, *cuts, len(table)]
-    for start, stop in pairwise(edges):
-        block = reader.read(pa.Table.from_pandas(table[start:stop]), start)
-        if block is not None:
-            own = SummedBlock(block, reader, numbering, "rows")
-            assert own.columns is block.columns  # whoever has them may read anything
-            parts.append(own.checksums())
-    return reduce(Checksums.__add__, parts)
-
-
-@pytest.mark.parametrize("numbering", ["rows", None])
-@pytest.mark.parametrize("cuts", [(1,), (200,), (0, 7, 8, 399), range(1, 400)])
-def test_checksums_do_not_depend_on_how_rows_are_cut(cuts, numbering):
-    assert checksums(rows(), cuts, numbering) == checksums(rows(), (), numbering)
-
-
-@pytest.mark.parametrize("numbering", ["rows", None])
-@pytest.mark.parametrize(
-    ("column", "value"), [("x", 0.5), ("x", np.nan), ("kind", "b"), ("kind", None), ("y", 1)]
-)
-def test_any_other_value_changes_the_checksum_of_its_column(column, value, numbering):
-    table = rows()
-    row = table.index[(table[column] != value) & (table[column] == table[column])][5]
-    changed = table.copy()
-    changed.loc[row, column] = value
-    before, now = checksums(table, (), numbering), checksums(changed, (), numbering)
-    different = {name for name in before.columns if before.columns[name] != now.columns[name]}
-    assert column in different
-    assert column == "y" or different == {column}  # labels stand for numbers where there are none
-
-
-def test_values_that_move_to_other_rows_are_seen_where_rows_have_numbers():
-    table = rows()
-    moved = table.assign(x=np.roll(table["x"], 1))
-    assert checksums(table).columns["x"] != checksums(moved).columns["x"]
-    turned = table[::-1].reset_index(drop=True)
-    assert checksums(table) != checksums(turned)
-    assert checksums(table, (), None) == checksums(turned, (), None)
-
-
-def test_text_is_not_the_number_it_looks_like():
-    one, other = (
-        fingerprint.hash_values([1, True, None]),
-        fingerprint.hash_values(["1", "True", ""]),
-    )
-    assert len({*one.tolist(), *other.tolist()}) == 6
-    assert one[2] == 0
-
-
-# What is not hashed ---------------------------------------------------------------------------
-
-
-def test_rows_that_are_read_once_or_lie_in_memory_are_not_hashed(tmp_path, monkeypatch):
-    def refuse(*_: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(fingerprint, "_sum_values", refuse)
-    table = rows()
-    table.to_parquet(tmp_path / "rows.parquet")
-    NaiveBayesClassifier().fit(tmp_path / "rows.parquet", "y")
-    clone(TREE).fit(table.drop(columns="y"), table["y"])
-    with pytest.raises(AssertionError):
-        clone(TREE).fit(tmp_path / "rows.parquet", "y")
+@pytest.mark.parametrize("model", MODELS[1:], ids=repr)
+def test_every_model_that_reads_twice_notices_another_value(model):
+    fit_changing(model, lambda table: table)
+    for change in ("a number", "a label"):
+        with pytest.raises(ChangedRowsError, match=CHANGES[change][1]):
+            fit_changing(model, CHANGES[change][0])
 
 
 def test_rows_of_weight_zero_may_be_what_they_like(tmp_path):

@@ -36,7 +36,6 @@ from helpers import assert_same_model, mixed_table
 from recording import Record
 from registry import CHOOSERS, ESTIMATORS, TREES
 from unnaive import (
-    AutoClassifier,
     BoostedNaiveBayesClassifier,
     Discretizer,
     LatentClassClusterer,
@@ -53,7 +52,6 @@ from unnaive.table import dask_records
 from unnaive.table.dask import DaskSource
 from unnaive.table.dask_records import DaskRecords, Kept
 from unnaive.table.passes import WorkerPass
-from unnaive.table.records import pickled_size
 
 ONE_OF_EACH = [*{type(e): e for e in reversed(ESTIMATORS)}.values()]  # the first of every class
 BOOSTED = BoostedNaiveBayesClassifier(n_estimators=3, early_stopping=True, random_state=1)
@@ -84,30 +82,9 @@ def both(estimator, table, frame, **names):
 
 
 @pytest.mark.parametrize("estimator", [*ONE_OF_EACH, FEW_FOLDS], ids=repr)  # files have them all
-def test_every_model_equals_that_of_memory_and_says_whether_rows_come(
-    estimator, monkeypatch, caplog
-):
-    table, asked = awkward_table(), []
-    caplog.set_level("INFO", "unnaive")
-    keep_away = DaskSource.keep_away
-    monkeypatch.setattr(DaskSource, "keep_away", lambda *a: asked.append(1) or keep_away(*a))
+def test_every_model_equals_that_of_memory(estimator):
+    table = awkward_table()
     assert_same_model(*both(estimator, table, parted(as_pandas(table), PARTS[7])))
-    why, chooses = estimator._brings_rows, hasattr(estimator, "estimators")  # fits other models
-    assert (f"brings coded rows to the driver: {why}" in caplog.text) == (why is not None)
-    assert why is None or chooses or not asked
-
-
-def test_the_best_of_a_comparison_is_fitted_where_the_rows_are(monkeypatch):
-    kept, keep = [], DaskRecords.keep
-    monkeypatch.setattr(DaskRecords, "keep", lambda *a: kept.append(1) or keep(*a))
-    table, model = awkward_table(seed=2), BoostedNaiveBayesClassifier(n_estimators=2)
-    best = AutoClassifier(
-        estimators={"boosted": model}, models=[], cv=2, pool=False, random_state=0
-    )
-    frame = parted(as_pandas(table), MANY[3])
-    with dask.config.set(scheduler="threads"):
-        assert_same_model(*both(best, table, frame, where="workers"))
-    assert kept  # folds come here, and all rows together need not
 
 
 @pytest.mark.parametrize("n_parts", PARTS)
@@ -133,11 +110,7 @@ def test_models_of_rows_that_stay_on_workers_are_those_of_memory(estimator, n_pa
     monkeypatch.setattr(DaskSource, "each", no_rows_come(DaskSource.each))
     frame = parted(as_pandas(table), MANY[n_parts])
     with dask.config.set(scheduler="threads"):
-        assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
-
-
-def test_functions_inside_functions_have_a_size_for_the_log():
-    assert pickled_size(lambda record: record) > 0
+        assert_same_model(*both(estimator, table, frame, weight="weight"))
 
 
 @pytest.mark.parametrize("calibration", ["slope", "columns"])
@@ -149,7 +122,7 @@ def test_rows_drawn_for_calibration_are_the_same_on_workers(model, calibration, 
     estimator = clone(model).set_params(calibration=calibration)
     frame = parted(as_pandas(table), MANY[3])
     with dask.config.set(scheduler="threads"):
-        assert_same_model(*both(estimator, table, frame, weight="weight", where="workers"))
+        assert_same_model(*both(estimator, table, frame, weight="weight"))
 
 
 def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dying_client):
@@ -158,7 +131,7 @@ def test_a_worker_killed_in_a_later_pass_loses_nothing(monkeypatch, tmp_path, dy
     for case in KILLED:
         with monkeypatch.context() as patched:
             marker = kill_once(patched, DaskRecords, *case[1:], tmp_path)
-            assert_same_model(*both(case[0], table, frame, where="workers"))
+            assert_same_model(*both(case[0], table, frame))
         assert marker.exists()
     assert nothing_stays(dying_client)
 
@@ -208,7 +181,7 @@ def test_nothing_stays_on_workers_after_an_error(
     frame = parted(as_pandas(table), PARTS[2])
     monkeypatch.setattr(broken, method, None)
     with pytest.raises(TypeError, match="not callable"):
-        clone(estimator).fit(scan(frame, "label", columns=["age", "city"], where="workers"))
+        clone(estimator).fit(scan(frame, "label", columns=["age", "city"]))
     assert nothing_stays(dask_client)
 
 
@@ -225,7 +198,7 @@ def test_nothing_stays_on_workers_after_ctrl_c(estimator, number, monkeypatch, d
     else:
         interrupt(monkeypatch, dask_records, "compute", number)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(scan(frame, "label", columns=["age", "city"], where="workers"))
+        model.fit(scan(frame, "label", columns=["age", "city"]))
     assert nothing_stays(dask_client)
 
 
@@ -237,16 +210,13 @@ def test_passes_on_workers_are_in_the_log_and_in_the_facts_of_tasks(estimator, c
     caplog.set_level("INFO", "unnaive")
     with dask.config.set(scheduler="threads"):
         told = clone(estimator).set_callbacks(record)
-        told.fit(scan(frame, "label", columns=names, where="workers"))
+        told.fit(scan(frame, "label", columns=names))
         passes = [one for facts in record.facts for one in facts["worker_passes"]]
         logged = [line for line in caplog.messages if "on workers" in line]
         assert logged == [str(WorkerPass(**one)) for one in passes]
         assert [one["number"] for one in passes] == list(range(1, len(passes) + 1))
         assert all(one["bytes_sent"] > 0 and one["seconds"] > 0 for one in passes)
         assert sum(one["bytes_received"] for one in passes) > 0
-        told.set_callbacks(record := Record())
-        assert_same_model(told.fit(scan(frame, "label", columns=names, where="driver")), told)
-    assert not any(facts["worker_passes"] for facts in record.facts)
 
 
 def nothing_stays(client):
@@ -257,24 +227,6 @@ def nothing_stays(client):
         gc.collect()
         time.sleep(0.05)
     return False
-
-
-def test_small_tables_are_brought_together_unless_told_otherwise(monkeypatch):
-    table, kept = awkward_table(), []
-    monkeypatch.setattr(DaskRecords, "keep", lambda *_: kept.append(1) or ([], []))
-    frame = parted(as_pandas(table), PARTS[2])
-    with dask.config.set(scheduler="threads"):
-        clone(ON_WORKERS[-1]).fit(scan(frame, "label", columns=["age"]))
-        assert not kept
-        monkeypatch.setattr("unnaive.table.records.LARGE", 100)
-        with pytest.raises(ValueError, match="0 sample"):
-            clone(ON_WORKERS[-1]).fit(scan(frame, "label", columns=["age"]))
-        assert kept
-        clone(ON_WORKERS[-1]).fit(scan(frame, "label", columns=["age"], where="driver"))
-    with pytest.raises(ValueError, match="where must be one of 'auto', 'driver', 'workers'"):
-        scan(frame, "label", where="here")
-    with pytest.raises(ValueError, match="where='workers' is for Dask and Spark DataFrames"):
-        scan("rows.parquet", "label", where="workers")
 
 
 def test_more_distinct_numbers_than_cells():

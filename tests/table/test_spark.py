@@ -7,9 +7,7 @@ import gc
 import operator
 import os
 import socket
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +39,6 @@ from unnaive import (
 )
 from unnaive.table import packets, spark_records
 from unnaive.table.packets import KEPT, pack
-from unnaive.table.records import as_they_are
 from unnaive.table.spark import SparkSource, open_scan
 from unnaive.table.spark_records import SparkRecords
 
@@ -128,7 +125,7 @@ def test_a_python_worker_killed_in_a_later_pass_loses_nothing(
     monkeypatch.setattr(SparkSource, "each", no_rows_come(SparkSource.each))
     with monkeypatch.context() as patched:
         marker = kill_once(patched, SparkRecords, method, number, tmp_path)
-        assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
+        assert_same_model(*both(estimator, table, seven, weight="weight"))
     assert marker.exists()
     assert not left()
 
@@ -147,7 +144,7 @@ def test_files_of_records_and_states_that_are_lost_are_made_again(
         return real(self, *given)
 
     monkeypatch.setattr(SparkRecords, method, losing)
-    assert_same_model(*both(estimator, table, seven, weight="weight", where="workers"))
+    assert_same_model(*both(estimator, table, seven, weight="weight"))
     assert passes[number - 1]
     assert len(passes) > number
     assert not left()
@@ -168,7 +165,7 @@ def test_partitions_that_spark_has_lost_are_made_again_as_they_were(
 
     monkeypatch.setattr(SparkRecords, "_visit", losing)
     frame = parted(spark, table, 20)
-    assert_same_model(*both(QUICK[0], table, frame, weight="weight", where="workers"))
+    assert_same_model(*both(QUICK[0], table, frame, weight="weight"))
     assert len(passes) > 4
     assert not left()
 
@@ -181,12 +178,6 @@ def test_records_come_in_their_order_and_lost_ones_among_them(spark, left, recor
             if path.name.startswith(("1-", "4-")):
                 path.unlink()
         assert list(records.each(lambda *both: both)) == [(k, 10 * k) for k in range(5)]
-        for path in record_files():
-            path.unlink()
-        place = np.arange(5, dtype=np.uint64) << np.uint64(61)
-        with records.regroup(lambda rows: place[rows.number], as_they_are, Numbers) as moved:
-            sums = [rows.state.sum() for rows in moved.each(lambda rows, _: rows)]
-            assert sum(sums) == 100
     assert not left()
 
 
@@ -235,7 +226,7 @@ def test_what_is_imported_is_left_out_of_garbage_collection_once():
 
 def test_nothing_stays_on_workers_after_an_error(seven, monkeypatch, left):
     monkeypatch.setattr("unnaive.models.boosted.BoostingRounds", None)
-    own = scan(seven, "label", columns=["age", "city"], row_id="id", where="workers")
+    own = scan(seven, "label", columns=["age", "city"], row_id="id")
     with pytest.raises(TypeError, match="not callable"):
         clone(QUICK[0]).fit(own)
     assert not left()
@@ -249,20 +240,8 @@ def test_nothing_stays_on_workers_after_ctrl_c(number, seven, monkeypatch, left)
     else:
         interrupt(monkeypatch, spark_records, "tree_of_sums", number)
     with pytest.raises(KeyboardInterrupt):
-        model.fit(scan(seven, "label", columns=["age", "city"], row_id="id", where="workers"))
+        model.fit(scan(seven, "label", columns=["age", "city"], row_id="id"))
     assert not left()
-
-
-@dataclass
-class Numbers:
-    """A number and what is known of it, as rows that move."""
-
-    number: np.ndarray
-    state: np.ndarray
-    PER_ROW: ClassVar = {"number": 0, "state": 0}
-
-    def __post_init__(self):
-        self.number, self.state = np.atleast_1d(self.number), np.atleast_1d(self.state)
 
 
 def kept_numbers(spark, n_parts):
@@ -384,7 +363,7 @@ def test_without_row_ids_a_warning_says_what_is_not_promised(table, seven):
 @pytest.mark.filterwarnings("ignore:Spark's rows have no order")
 def test_without_row_ids_no_two_rows_of_many_partitions_share_a_number(spark):
     frame = spark.range(0, 60, 1, 20).selectExpr("cast(id as double) as x", "'a' as y")
-    source = open_scan(scan(frame, "y", where="workers"), "from_dtype", None, None)
+    source = open_scan(scan(frame, "y"), "from_dtype", None, None)
     records, starts = source.keep_away(
         lambda block: (block.n_rows, [(block.first_row, block.n_rows)]), list.__add__
     )

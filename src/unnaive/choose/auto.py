@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from unnaive.answer import Answer, Decision
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import MEASURES, Comparison
-from unnaive.choose.scanned import BY_NUMBERS
 from unnaive.common.wording import counted, listed, printable
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
@@ -94,7 +93,6 @@ class AutoClassifier(TableClassifier):
     """
 
     _n_passes = None
-    _brings_rows = BY_NUMBERS
     best_estimator_: BaseEstimator
     best_name_: str
     decision_: Decision | None = None

@@ -24,7 +24,7 @@ from unnaive.choose.pooling import (
     weigh_shares,
 )
 from unnaive.choose.reading import LabelledRows, Split, make_splits
-from unnaive.choose.scanned import BY_NUMBERS, read_labelled
+from unnaive.choose.scanned import read_labelled
 from unnaive.common.checks import check_values, check_word, expect
 from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
@@ -107,7 +107,6 @@ class PooledClassifier(TableClassifier):
     _refuses_identifiers = False
     _adds_up = False
     _n_passes = None
-    _brings_rows = BY_NUMBERS
     names_: list[str]
     weights_: NDArray[np.float64]
     held_out_loss_: float

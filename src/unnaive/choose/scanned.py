@@ -15,18 +15,16 @@ from sklearn.base import BaseEstimator, clone
 from unnaive.choose.reading import LabelledRows, LabelledTable, read_table, refuse_few
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of, label_groups, merge_labels, refuse_mixed
-from unnaive.estimator.base import log_brought, need_target
+from unnaive.estimator.base import need_target
 from unnaive.models._base import leaves_answer
 from unnaive.models.decompose.relabel import RowLabels
 from unnaive.table import Block, Schema, Source, open_table, scan_of
-from unnaive.table.fingerprint import RowCheck, changed_rows
-from unnaive.table.passes import ANSWERING
+from unnaive.table.passes import ANSWERING, changed_rows
 from unnaive.table.picking import Picked, take_rows
 from unnaive.table.scan import CLUSTERS, Scan, kind_of
 from unnaive.table.source import join_answers
 from unnaive.table.storage import Storage, join, stretches
 
-BY_NUMBERS = "rows of folds are named by their numbers"  # why they come to the driver
 SOME_PASSES = 4  # that a fit takes over the rows, where a model does not say how many
 
 
@@ -94,7 +92,7 @@ class ScannedRows(LabelledRows):
         return None
 
     def sample(self, rows: NDArray[np.intp]) -> LabelledTable:
-        scan = take_rows(replace(self.scan.unlabelled, weight=None, check=None), rows)
+        scan = take_rows(replace(self.scan.unlabelled, weight=None), rows)
         source = open_table(BaseEstimator(), scan, fitted=self.schema)
         pieces = list(source.each(lambda block: (block.row_ids, block.native()), ANSWERING))
         X = join_answers(piece for _, piece in pieces)
@@ -130,8 +128,6 @@ def refuse_foreign(estimators: Mapping[str, Any]) -> None:
 def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> ScannedRows:
     """Numbers, classes and weights of the rows of a scan, in two passes."""
     need_target(scan)
-    if scan.check is None:
-        scan = replace(scan, check=RowCheck(scan))
     source = open_table(BaseEstimator(), scan, categorical_features=categorical_features)
     kinds = source.reduce(_Kinds.of, _Kinds.join, "looking at classes")
     refuse_few(kinds.n_rows)
@@ -142,7 +138,6 @@ def read_scan(scan: Scan, categorical_features: Any, n_jobs: int | None) -> Scan
     seconds = time.perf_counter() - start
     n, ids = kinds.n_rows, rows.row_ids  # ascending
     places = len(ids) == n and (ids[0], ids[-1]) == (0, n - 1)
-    log_brought("a comparison or a pool", BY_NUMBERS, scan)
     return ScannedRows(
         kinds.schema, labels, rows.groups, rows.weight, rows.row_ids, source.storage,
         _picked(scan, source, rows.row_ids), n_jobs, seconds,

@@ -14,16 +14,19 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from unnaive.counts import kernels
+from unnaive.counts.summary import Summary
 from unnaive.counts.table import CountTable
-from unnaive.encode import Labels
+from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.encode.coding import AnyCoder, coder_sizes
 from unnaive.encode.draws import LANE_BITS, LANES
 from unnaive.encode.joint import JointCodes, joint_codes
 from unnaive.encode.labels import groups_of
 from unnaive.table import Block
+from unnaive.table.passes import changed_rows
 from unnaive.table.storage import Storage, stretches
 
 ROWS = 1 << 16  # rows of one task; fixed, so that sums never depend on the number of threads
+SAME = 1e-9  # relative difference of sums of weights that counts as none
 GRAIN = 2.0**-20  # weights that models make are multiples of this: they add exactly in any order
 
 
@@ -135,6 +138,13 @@ def weigh_classes(
     return factor[groups] if weight is None else weight * factor[groups]
 
 
+def count_rows(rows: CodedRows, coders: Sequence[AnyCoder], n_groups: int) -> CountTable:
+    """Return the counts of rows in the slots of coders."""
+    weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+    parts = (rows.count(part, n_groups, weight[part]) for part in rows.stretches())
+    return table_of(rows, coders, n_groups, parts)
+
+
 def table_of(
     rows: CodedRows,
     coders: Sequence[AnyCoder],
@@ -161,6 +171,64 @@ def add_marginals(joint: JointCodes, whole: NDArray[Any], table: CountTable) -> 
         for j, width, column in zip(run, widths, columns, strict=True):
             np.add.at(table.attribute(j).T, joint.places[j], column[:width])
     table.totals[:] += whole[: starts[1]].sum(axis=0)  # every row has one cell in any run
+
+
+def check_same_rows(
+    summary: Summary,
+    coders: Sequence[AnyCoder],
+    class_weight: NDArray[np.float64],
+    slots: Iterable[NDArray[Any]],
+    groups: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+) -> None:
+    """Raise `ChangedRowsError` if rows that were read again count otherwise than at first.
+
+    Parameters
+    ----------
+    summary : Summary
+        Of the first pass.
+    coders, slots : sequences, one for each column
+        Coders whose values are unions of those of the first pass, and the slots of all rows.
+    weight : array or None
+        Weights of the rows, multiplied by ``class_weight`` of their class.
+    """
+    n_classes, sizes = len(summary.labels), coder_sizes(coders)
+    now, columns = CountTable.empty(n_classes, sizes), list(slots)
+    for part in stretches(len(groups)):
+        own, each = groups[part].astype(np.intp), None if weight is None else weight[part]
+        now.totals[:] += np.bincount(own, each, n_classes)
+        for j, column in enumerate(columns):
+            counts = now.attribute(j)
+            cells = own * counts.shape[1] + column[part]
+            counts += np.bincount(cells, each, counts.size).reshape(counts.shape)
+    places = [_slot_map(*pair) for pair in zip(summary.coders, coders, strict=True)]
+    first = summary.counts.coarsen(places, sizes).scale_groups(class_weight)
+    check_same_counts(summary.schema.names, first, now)
+
+
+def _slot_map(fine: AnyCoder, coder: AnyCoder) -> NDArray[np.intp] | None:
+    """Return the slot of a coder that each slot of a finer one becomes; None if it is the same."""
+    if isinstance(fine, Grid) and isinstance(coder, Bins):
+        return coder.place(fine.low).astype(np.intp)
+    if isinstance(fine, Categories) and isinstance(coder, Categories) and coder is not fine:
+        return np.append(coder.slots(fine.values), coder.size + 1)
+    return None
+
+
+def check_same_counts(names: Sequence[Any], first: CountTable, now: CountTable) -> None:
+    """Raise `ChangedRowsError` if two passes over the same rows have different counts.
+
+    Sums of real-valued weights depend on the order of the rows, and agree to rounding only.
+    """
+    few = 1e-3 * SAME * float(first.totals.sum())
+    if not np.allclose(first.totals, now.totals, SAME, few):
+        raise changed_rows("the labels or weights are not those of the first pass")
+    for j, name in enumerate(names):
+        if not np.allclose(first.attribute(j), now.attribute(j), SAME, few):
+            raise changed_rows(
+                f"column {name!r} has other values, or the same values with other labels, than in "
+                "the first pass"
+            )
 
 
 def add_lanes(words: NDArray[np.uint64], out: NDArray[np.float64]) -> None:

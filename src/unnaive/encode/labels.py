@@ -16,7 +16,7 @@ from unnaive.common.compile import kernel
 from unnaive.encode.categories import sort_values
 from unnaive.table.codes import RawCodes, as_objects, beyond_time, code_dtype, is_missing
 from unnaive.table.columns import FAMILY_OF_KIND
-from unnaive.table.fingerprint import FIRST_PASS, changed_rows
+from unnaive.table.passes import changed_rows
 from unnaive.table.schema import FAMILY_WORDS
 
 DENSE_RANGE = 1 << 16  # integer labels closer together, or than there are, are not sorted
@@ -140,7 +140,7 @@ def groups_of(labels: Labels, target: NDArray[Any] | RawCodes) -> NDArray[Any]:
     merged, (_, place) = merge_labels([labels, present])
     if len(merged) > len(labels):
         new = present.classes[[label not in labels.classes for label in present.classes]]
-        raise changed_rows(f"y holds the label {new.tolist()[0]!r}, but did not {FIRST_PASS}")
+        raise changed_rows(f"y holds the label {new.tolist()[0]!r}, but did not in the first pass")
     return groups if len(present) == len(merged) else place.astype(code_dtype(len(merged)))[groups]
 
 

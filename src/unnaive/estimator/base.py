@@ -6,7 +6,6 @@ stripped of the sums when it need not be updated any more.
 
 from __future__ import annotations
 
-import logging
 import pickle
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -33,11 +32,9 @@ from unnaive.estimator.about import About, target_name
 from unnaive.estimator.advice import advise_on
 from unnaive.estimator.progress import FitProgress, reports_progress
 from unnaive.table import Schema, Source, open_table, scan_of
-from unnaive.table.fingerprint import RowCheck
 from unnaive.table.passes import Hook
-from unnaive.table.scan import CLUSTERS, Scan, kind_of
+from unnaive.table.scan import Scan
 
-_log = logging.getLogger("unnaive")
 # What scikit-learn and we keep in an estimator during a fit with callbacks.
 UNSENT = {"_progress", "_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx",
           "_parent_callback_ctx"}  # fmt: skip
@@ -50,12 +47,6 @@ def need_target(scan: Scan) -> None:
             "requires y to be passed, but the target y is None: name the column with the labels, "
             "as in fit(data, 'column') or scan(data, target='column')."
         )
-
-
-def log_brought(who: Any, why: str | None, scan: Scan) -> None:
-    """Say in the log that rows of a cluster come to the driver, and why."""
-    if why is not None and scan.where != "driver" and kind_of(scan.data) in CLUSTERS:
-        _log.info("%s brings coded rows to the driver: %s", who, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +78,6 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     _refuses_identifiers = True
     _gives_advice = False  # whether fit warns about what looks wrong in a table
     _about = About()  # how it was trained
-    # Why coded rows of a cluster come to the driver whatever `where` says; None: it learns there.
-    _brings_rows: ClassVar[str | None] = None
     _optional_attributes = frozenset({"feature_names_in_"})  # learned, but not by every fit
     schema_: Schema
     # Where scikit-learn's HTML repr links to.
@@ -184,10 +173,6 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         if scan is None:
             target = read_target(y) if self._supervised(y) else None
             return open_table(self, X, target, sample_weight, **options)
-        if scan.check is None and self._n_passes != 1:
-            scan = replace(scan, check=RowCheck(scan))
-        if scan.picked is None:
-            log_brought(type(self).__name__, self._brings_rows, scan)
         if not self._supervised(scan.target):
             return open_table(self, scan.unlabelled, **options)
         need_target(scan)
@@ -202,8 +187,7 @@ class TableEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
         """Rows without labels, read by columns that are known."""
         scan = scan_of(X)
         if scan is not None:  # weights say nothing about the rows to answer for
-            weight = None if scan.check is None else scan.weight  # but which rows were checked
-            X = replace(scan.unlabelled, weight=weight, all_rows=True)
+            X = replace(scan.unlabelled, weight=None, all_rows=True)
         return self._reporting(open_table(self, X, fitted=schema))
 
     def _reporting(self, source: Source) -> Source:

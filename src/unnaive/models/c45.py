@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from unnaive.answer import Answer, ClassTree
 from unnaive.common.checks import check_number, check_word
+from unnaive.counts.coded import check_same_rows
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
 from unnaive.estimator import reports_progress
@@ -182,6 +183,9 @@ class C45Classifier(TreeClassifier):
         class_weights = row_factor(summary, factor)
         given = (source, coders, summary.labels, class_weights, summary.n_rows)
         numbered, grower = code_here(*given), self._grower(coders, summary.labels, source)
+        if source.may_change:
+            rows = numbered.rows
+            check_same_rows(summary, coders, class_weights, rows.codes, rows.groups, rows.weight)
         with report_growing(summary.n_rows, self._hook):
             tree = grower.grow(numbered.rows)
             low = grower.slope_by_halves(numbered) if rules.for_shares else None

@@ -143,7 +143,6 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
     _refuses_identifiers = False
     _adds_up = False
     _n_passes = None
-    _brings_rows = "clusters are found in rows that are told apart by their numbers"
     estimator_: BaseEstimator
     fold_: Literal["sum", "max"]
     owner_: NDArray[np.intp]
@@ -214,7 +213,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
                 picked = Picked(row_labels.row_ids, source.storage)
             else:  # in an ensemble: numbers are places in its own list
                 picked = scan.picked.take(row_labels.row_ids)
-            X = replace(scan, picked=picked, check=source.check)
+            X = replace(scan, picked=picked)
             routed = Bunch(estimator={}, clusterer={})
         else:
             if not hasattr(X, "__getitem__"):  # something that only NumPy knows how to read

@@ -135,7 +135,6 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
 
     _n_passes = 2
     _adds_up = False
-    _brings_rows = "trees are grown from coded rows"
     _optional_attributes = TableClassifier._optional_attributes | OUT_OF_BAG
 
     def __init__(

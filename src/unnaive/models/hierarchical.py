@@ -313,11 +313,9 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
     def _rows(self, start: Start) -> TrainingRows:
         coarse, summary = start.coarse, start.summary
         given = (coarse.coders, summary.labels, coarse.factor, summary.n_rows)
-        return training_rows(start.source, *given, self._options(), self._brings_rows is not None)
-
-    @property
-    def _brings_rows(self) -> str | None:  # type: ignore[override]
-        return self._options().why_together(self.cv if isinstance(self.layers, str) else 0)
+        options = self._options()
+        by_place = options.why_together(self.cv if isinstance(self.layers, str) else 0) is not None
+        return training_rows(start.source, *given, options, by_place)
 
     def _more_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
         """Rows of a later call, by what the first one fixed."""

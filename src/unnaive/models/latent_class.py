@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -18,7 +17,6 @@ from unnaive.common.checks import check_number, check_values, check_word, expect
 from unnaive.counts import Wanted
 from unnaive.discretize.coarse import coarsen
 from unnaive.encode import GRID_LIMIT, Categories
-from unnaive.encode.draws import why_together
 from unnaive.estimator import Progress, TableEstimator, reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._em import (
@@ -195,14 +193,9 @@ class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
             fitted, held_out = self._search(data, seed)
         self._set_fitted(fitted, held_out, data, summary.schema)
         # Rows of weight zero have labels, too.
-        again = X if scan is None else replace(scan, check=source.check)
-        labels = self._open(again).each(partial(_cluster, self.answer_), "labelling")
+        labels = self._open(given[0]).each(partial(_cluster, self.answer_), "labelling")
         self.labels_ = np.concatenate(list(labels))
         return self
-
-    @property
-    def _brings_rows(self) -> str | None:  # type: ignore[override]
-        return why_together(self.cv) if self.n_clusters == "auto" else None
 
     def _cv(self, weight: float) -> Any:
         """Return the folds: None where the number is given, or rows are fewer than folds."""

@@ -167,7 +167,6 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
     pairs_: list[tuple[int, int]]
     validation_loss_: NDArray[np.float64]
     _n_passes = 2
-    _brings_rows = "every round of boosting reads some of them"
 
     def __init__(
         self,
@@ -267,9 +266,8 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         stripes = code_rows(
             source,
             numbering,
-            summary.labels,
+            summary,
             factor,
-            summary.n_rows,
             n_folds,
             seed,
             self.max_rows,

@@ -22,8 +22,7 @@ from unnaive.common.threads import in_order
 from unnaive.common.wording import listed
 from unnaive.table.codes import read_labels
 from unnaive.table.columns import read_numeric
-from unnaive.table.fingerprint import changed_rows
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource
+from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, changed_rows
 from unnaive.table.reading import (
     all_weights_zero,
     check_against,
@@ -138,11 +137,10 @@ class BlockReader:
         others = (self.target, self.weight, self.row_id, self.period)
         return [*self.features, *(name for name in others if name is not None)]
 
-    def read(self, table: Any, first_row: int = 0, first_key: int | None = None) -> Block | None:
+    def read(self, table: Any, first_row: int = 0) -> Block | None:
         """Return a pyarrow, pandas or polars table as a block; None without rows of any weight.
 
-        ``first_row`` is the number of the first row in the whole data, where there is an order;
-        ``first_key`` as in `Block`.
+        ``first_row`` is the number of the first row in the whole data, where there is an order.
         """
         frame = nw.from_native(table, eager_only=True)
         n_rows = len(frame)
@@ -173,7 +171,6 @@ class BlockReader:
             weight=weight,
             first_row=first_row,
             row_ids=row_ids,
-            first_key=first_key,
             period=period,
         )
 
@@ -262,14 +259,11 @@ class ArrowSource(PassSource):
     alone.
     """
 
-    check = None
-
     def __init__(
         self, rows: ArrowReader, reader: BlockReader, storage: Storage, n_jobs: int | None
     ) -> None:
         self.rows, self.reader = rows, reader
         self.storage, self.n_jobs = storage, n_jobs
-        self.numbering = "rows" if rows.ordered else None
         self.n_rows, self.measured = rows.n_rows, rows.n_rows is not None
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:

@@ -15,10 +15,9 @@ import numpy as np
 
 from unnaive.table.answers import Lines, answer_columns, first_answer, tabular
 from unnaive.table.arrow import BlockReader, no_rows
-from unnaive.table.fingerprint import PARTITIONS
 from unnaive.table.packets import sum_of
 from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
-from unnaive.table.records import Records, stays_away
+from unnaive.table.records import Records
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -31,7 +30,6 @@ Results: TypeAlias = tuple[list[T], list[int]]
 Report: TypeAlias = Callable[[int, int], None]  # of a partition that is read: its number and rows
 
 FAN = 4  # results that one task, or the driver, adds
-PART_BITS = 40  # rows of a partition that can be told apart before lengths are known
 
 
 def open_scan(
@@ -45,7 +43,7 @@ def open_scan(
     if not (hasattr(frame, "map_partitions") and hasattr(frame, "columns")):
         raise TypeError(f"scan reads Dask DataFrames; got a Dask {type(frame).__name__}.")
     reader = BlockReader.of(scan, list(frame.columns), categorical_features, fitted)
-    source = DaskSource(frame, reader, Storage(scan.limit), scan.where)
+    source = DaskSource(frame, reader, Storage(scan.limit))
     if scan.picked is not None and not scan.picked.reads_labels:
         source.number()
     return source
@@ -58,13 +56,8 @@ class DaskSource(PassSource):
     found by the first sum, and blocks are numbered from then on, or after `number`.
     """
 
-    check = None
-    numbering = PARTITIONS
-
-    def __init__(
-        self, frame: Any, reader: BlockReader, storage: Storage, where: str = "auto"
-    ) -> None:
-        self.frame, self.reader, self.storage, self.where = frame, reader, storage, where
+    def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
+        self.frame, self.reader, self.storage = frame, reader, storage
         self._parts = frame[reader.columns].to_delayed()
         self._lengths: list[int] | None = None
 
@@ -94,12 +87,10 @@ class DaskSource(PassSource):
 
     def keep_away(
         self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
-    ) -> tuple[Records[R], T] | None:
+    ) -> tuple[Records[R], T]:
         from unnaive.table.dask_records import DaskRecords, kept_records
 
         self.n_rows = sum(self.number())
-        if not stays_away(self.where, self.n_rows, len(self.reader.features)):
-            return None
         with self.begin_pass(name) as progress:
             with _partition_hook(progress, len(self._parts)) as report:
                 records: DaskRecords[R] = DaskRecords()
@@ -151,7 +142,7 @@ class DaskSource(PassSource):
 
         def visit(table: Any, k: int, first_row: int) -> Any:
             try:
-                block = reader.read(table, first_row, k << PART_BITS)
+                block = reader.read(table, first_row)
                 results = [] if block is None else [fn(block)]
             except ValueError as error:
                 raise type(error)(f"{error} [partition {k}]") from error

@@ -11,22 +11,12 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from unnaive.table.dask import Results, add_results, compute, n_threads, tree_of_sums
-from unnaive.table.records import (
-    FETCHING,
-    AwayRecords,
-    Make,
-    Place,
-    Select,
-    part_rows,
-    pickled_size,
-    whole_record,
-)
-from unnaive.table.storage import Storage, join_records, size_of
+from unnaive.table.records import FETCHING, AwayRecords, pickled_size
+from unnaive.table.storage import size_of
 
 R = TypeVar("R")
 T = TypeVar("T")
 IN_TASKS = 1 << 20  # bytes of functions that travel with the tasks themselves
-MOST_GROUPS = 128  # of rows that change places: every partition has a part for each
 
 
 class Kept(Generic[R]):
@@ -100,31 +90,6 @@ class DaskRecords(AwayRecords, Generic[R]):
                     came(results)
                     yield from results
 
-    def regroup(self, place: Place, make: Make, select: Select = whole_record) -> DaskRecords[Any]:
-        from dask.delayed import delayed
-
-        n = min(len(self._records), MOST_GROUPS)
-
-        def part(records: list[R], states: list[Any]) -> list[list[Any]]:
-            parts: list[list[Any]] = [[] for _ in range(n)]
-            for record, state in zip(records, states, strict=True):
-                for k, rows in part_rows(select(record, state), place, n):
-                    parts[k].append(rows)
-            return parts
-
-        def gather(parts: list[list[R]]) -> Kept[Any]:
-            every = [rows for part in parts for rows in part]
-            return Kept([make(join_records(every), Storage())] if every else [], ([0], []))
-
-        run, shared = delayed(_call_one, pure=False), delayed(gather, pure=False)
-        parted = self._tasks(part)
-        new: DaskRecords[Any] = DaskRecords()
-        with self._log_pass("moving rows", (place, make, select)):
-            groups = ([parts[k] for parts in parted] for k in range(n))
-            new.keep([run(shared, group) for group in groups], int.__add__)
-        new._succeed(self)
-        return new
-
     def release(self) -> None:
         self._records, self._states = [], []  # Dask forgets what nobody knows of any more
 
@@ -170,7 +135,3 @@ def _visitor(fn: Callable[[R, Any], T]) -> Callable[[list[R], list[Any]], Result
 
 def _call(visit: Callable[..., T], records: Kept[Any], states: Kept[Any] | None) -> T:
     return visit(records.each, [None] * len(records.each) if states is None else states.each)
-
-
-def _call_one(fn: Callable[[Any], T], given: Any) -> T:
-    return fn(given)

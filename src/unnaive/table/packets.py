@@ -14,7 +14,7 @@ from functools import cache, reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
-from unnaive.table.fingerprint import ChangedRowsError
+from unnaive.table.passes import ChangedRowsError
 
 T = TypeVar("T")
 

@@ -25,6 +25,24 @@ class StoppedError(RuntimeError):
     """A callback has asked to stop before all rows were read."""
 
 
+class ChangedRowsError(RuntimeError):
+    """Rows that are not what they were in an earlier pass."""
+
+
+def changed_rows(why: str) -> ChangedRowsError:
+    """Return the error, with what to do."""
+    return ChangedRowsError(
+        f"{why}: a source must give the same rows in every pass. Write them to a Parquet file that "
+        "nothing changes, and fit from that."
+    )
+
+
+def check_same_number(before: int, now: int) -> None:
+    """Raise if there are more or fewer rows than in an earlier pass."""
+    if before != now:
+        raise changed_rows(f"there were {before:,} rows in the first pass, and there are {now:,}")
+
+
 @dataclass(eq=False)
 class Progress:
     """How much of some work is done, how fast, and what is left; any thread may add to it.
@@ -210,8 +228,10 @@ class PassSource:
         Whether passes know which share of everything is read, also where ``n_rows`` is not known.
     """
 
+    may_change = True
     n_rows: int | None = None
     measured = True
+    _n_read: int | None = None  # rows of the first pass
     _hook: Hook | None = None
     _worker_hook: WorkerHook | None = None
 
@@ -230,5 +250,8 @@ class PassSource:
         progress = Progress(name, self.n_rows, steps=steps, hook=self._hook)
         yield progress
         progress.finish()
-        self.n_rows = round(progress.done)
+        n_rows = round(progress.done)
+        if self._n_read is not None:
+            check_same_number(self._n_read, n_rows)
+        self.n_rows = self._n_read = n_rows
         _log.info("%s", progress)

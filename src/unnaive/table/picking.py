@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.table.codes import RawCodes
-from unnaive.table.fingerprint import changed_rows
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, Hook, WorkerHook
+from unnaive.table.passes import (
+    ANSWERING,
+    CODING,
+    COUNTING,
+    Hook,
+    WorkerHook,
+    changed_rows,
+)
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, Source, cut_target, join_answers, keep_rows
 from unnaive.table.storage import Storage, stretches
-
-if TYPE_CHECKING:
-    pass
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -79,7 +82,7 @@ class Picked:
 
         ``schema_of`` says what their columns hold, which may be less than those of the block.
         """
-        row_ids, _ = block.row_ids, block.columns  # of all: checksums are of whole columns
+        row_ids = block.row_ids
         if not len(self.ids):
             return None
         ranks = np.searchsorted(self.ids, row_ids, sorter=self.order)
@@ -131,7 +134,7 @@ class PickedSource:
         schema_of: Callable[[list[Any]], Schema] | None = None,
     ) -> None:
         self.source, self.picked, self.schema_of = source, picked, schema_of
-        self.storage, self.check = picked.storage, source.check
+        self.storage, self.may_change = picked.storage, source.may_change
 
     def _some(self, fn: Callable[[Block], T]) -> Callable[[Block], list[T]]:
         picked, schema_of = self.picked, self.schema_of  # a source cannot be sent to workers

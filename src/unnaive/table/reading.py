@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from unnaive.table.codes import Native
 from unnaive.table.columns import as_categories, describe_column, has_no_value
-from unnaive.table.fingerprint import CheckedSource
 from unnaive.table.picking import PickedSource
 from unnaive.table.scan import ENGINES, FILES, Scan
 from unnaive.table.schema import (
@@ -46,10 +45,9 @@ def open_table(
         engine = import_module(dict(ENGINES.values()).get(X.kind, FILES))
         n_jobs = getattr(estimator, "n_jobs", None)
         source = engine.open_scan(X, categorical_features, fitted, n_jobs)
-        opened: Source = source if X.check is None else CheckedSource(source, X.check)
         if X.picked is not None:
-            return PickedSource(opened, X.picked, source.reader.schema_of)
-        return opened
+            return PickedSource(source, X.picked, source.reader.schema_of)
+        return source
     frame = as_frame(X)
     columns: Sequence[Native] | NDArray[Any]
     if frame is not None:

@@ -15,18 +15,14 @@ from __future__ import annotations
 
 import functools
 import logging
-import operator
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from unnaive.table.passes import CODING, WorkerHook, WorkerPass
-from unnaive.table.storage import Storage, join, join_records, stored, taken
+from unnaive.table.storage import Storage, stored
 
 if TYPE_CHECKING:
     from unnaive.table.source import Block, Source
@@ -36,28 +32,12 @@ R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 _log = logging.getLogger("unnaive")
 
-# Values (rows x columns) from which on rows stay on the workers: a pass of a cluster then costs
-# less than bringing them together.
-LARGE = 1 << 25
-
-
 FETCHING = "fetching rows"
-
-# Where rows of a record belong; and a record of rows that are together, given room for it.
-Place: TypeAlias = Callable[[Any], NDArray[np.uint64]]
-Make: TypeAlias = Callable[[Any, Storage], Any]
-# Which rows of a record and its state move, as one record; all of the record where nothing is said.
-Select: TypeAlias = Callable[[Any, Any], Any]
 
 
 def whole_record(record: R, _state: Any) -> R:
     """Every row of a record, without its state."""
     return record
-
-
-def as_they_are(rows: R, _storage: Storage) -> R:
-    """Rows that have come together, as a record."""
-    return rows
 
 
 class Records(Protocol[R_co]):
@@ -83,15 +63,6 @@ class Records(Protocol[R_co]):
 
     def each(self, fn: Callable[[R_co, Any], T], name: str = FETCHING) -> Iterator[T]:
         """``fn`` of every record and its state, brought here in the order of the rows."""
-        ...
-
-    def regroup(self, place: Place, make: Make, select: Select = whole_record) -> Records[Any]:
-        """Records in which rows that have the same place are together, instead of these.
-
-        ``place`` says where each row of a record belongs: a number of 64 bits. Rows of one record
-        have places below those of another. ``make`` makes a record of rows that are together.
-        ``select`` says which rows there will be.
-        """
         ...
 
     def release(self) -> None:
@@ -149,16 +120,6 @@ class MemoryRecords(Releasing, Generic[R]):
     def each(self, fn: Callable[[R, Any], T], name: str = FETCHING) -> Iterator[T]:  # noqa: ARG002
         return (fn(record, state) for record, state in zip(self.records, self.states, strict=True))
 
-    def regroup(
-        self,
-        place: Place,  # noqa: ARG002
-        make: Make,
-        select: Select = whole_record,
-    ) -> MemoryRecords[Any]:
-        """One record of all rows."""
-        made = make(join_records(list(self.each(select)), self.storage), self.storage)
-        return MemoryRecords([made], self.storage)
-
     def release(self) -> None:
         self.records.clear()
         self.states.clear()
@@ -189,10 +150,6 @@ class AwayRecords(Releasing):
             if self.hook is not None:
                 self.hook(done)
 
-    def _succeed(self, earlier: AwayRecords) -> None:
-        """Count on from the passes of records that these are made of."""
-        self.n_passes, self.hook = earlier.n_passes, earlier.hook
-
 
 def pickled_size(things: Any) -> int:
     """Bytes of what is sent, as it is sent."""
@@ -214,7 +171,7 @@ def keep_records(
 ) -> tuple[Records[R], T]:
     """The records of all blocks, and a sum: ``fn`` of a block returns its record and its share.
 
-    They stay on workers if the source says so, and are held here if not.
+    Records of a cluster stay on its workers; all others are held here.
     """
     away = source.keep_away(fn, add, name)
     if away is not None:
@@ -225,37 +182,3 @@ def keep_records(
         records.append(stored(record, source.storage))
         shares.append(share)
     return MemoryRecords(records, source.storage), functools.reduce(add, shares)
-
-
-def keep_together(
-    source: Source,
-    fn: Callable[[Block], R],
-    make: Make,
-    place: Place,
-    n_rows: int,
-    here: bool = False,
-) -> Records[Any]:
-    """Records in which rows that have the same place are together: see `Records.regroup`.
-
-    ``fn`` makes rows of a block. All come here, to one record, if the source or ``here`` says so.
-    """
-    away = None if here else source.keep_away(lambda block: (fn(block), 0), operator.add)
-    if away is None:
-        return MemoryRecords([make(join(source, fn, n_rows), source.storage)], source.storage)
-    with away[0] as records:
-        return records.regroup(place, make)
-
-
-def part_rows(record: R, place: Place, n_parts: int) -> Iterator[tuple[int, R]]:
-    """The rows of a record by the part of all places that they are in, if any are."""
-    high = np.uint64(32)
-    part = ((place(record) >> high) * np.uint64(n_parts)) >> high
-    for k in np.unique(part).tolist():
-        yield k, taken(record, np.flatnonzero(part == k))
-
-
-def stays_away(where: str, n_rows: int | None, n_columns: int) -> bool:
-    """Whether rows of a cluster stay there: as said, or where they are many."""
-    if where == "auto":
-        return n_rows is not None and n_rows * n_columns >= LARGE
-    return where == "workers"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from unnaive.table.fingerprint import RowCheck
+from dataclasses import dataclass, replace
+from typing import Any
 
 FILES = "unnaive.table.arrow"
 # By the package that the type of a lazy table comes from: its kind, and the module that opens it.
@@ -21,7 +18,6 @@ ENGINES = {
     "pyspark": ("spark", "unnaive.table.spark"),
 }
 CLUSTERS = ("dask", "spark")
-WHERE = ("auto", "driver", "workers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +35,7 @@ class Scan:
     all_rows: bool = False  # also those of weight zero
     decimal: str | None = None  # in CSV, before fractions
     na_values: tuple[str, ...] = ()  # in CSV, texts that mean missing
-    where: str = "auto"  # rows of a cluster that are visited again and again
     period: str | None = None  # a column that says when a row was: read, and no feature
-    check: RowCheck | None = field(
-        default=None, repr=False, compare=False
-    )  # while models are fitted
 
     @property
     def kind(self) -> str:
@@ -92,7 +84,6 @@ def scan(
     memory_limit: int | str | None = None,
     decimal: str | None = None,
     na_values: Sequence[str] = (),
-    where: str = "auto",
 ) -> Scan:
     """Rows in files or in another engine, for models to be fitted on or to answer for.
 
@@ -125,12 +116,6 @@ def scan(
         What stands before fractions in CSV; None is what the beginning of a file suggests.
     na_values : sequence of str, default=()
         Texts in CSV that mean missing, besides empty ones and the usual "NA", "null" and so on.
-    where : {"auto", "driver", "workers"}, default="auto"
-        Where rows of a Dask or Spark DataFrame are visited by a model that needs them again and
-        again: coded and brought together on this machine, or coded and kept on the workers, which
-        send tables of sums. ``"auto"`` brings small tables together. The model is the same, bit for
-        bit. The guide on clusters lists the models that learn on workers; those that learn from
-        sums alone always do, and others bring their coded rows together.
 
     Returns
     -------
@@ -162,17 +147,10 @@ def scan(
         raise ValueError(f"decimal must be '.' or ','; got {decimal!r}.")
     if isinstance(na_values, str):
         raise TypeError(f"na_values must be a list of texts; got {na_values!r}.")
-    if where not in WHERE:
-        raise ValueError(f"where must be one of {', '.join(map(repr, WHERE))}; got {where!r}.")
-    if where == "workers" and kind_of(data) not in CLUSTERS:
-        raise ValueError(
-            f"where='workers' is for Dask and Spark DataFrames; rows of {kind_of(data)} have no "
-            "workers: leave where= out."
-        )
     limit = read_size(memory_limit)
     return Scan(
         data, target, weight, columns, row_id, limit, decimal=decimal,
-        na_values=tuple(na_values), where=where,
+        na_values=tuple(na_values),
     )  # fmt: skip
 
 

@@ -25,7 +25,6 @@ from unnaive.table.schema import Schema
 from unnaive.table.storage import Storage, join_records
 
 if TYPE_CHECKING:
-    from unnaive.table.fingerprint import RowCheck
     from unnaive.table.records import Records
 
 R = TypeVar("R")
@@ -46,8 +45,6 @@ class Block:
         Numbers of the rows in the whole table: from the first on, or each.
     period : array, narwhals Series or None
         A column beside the others that says when each row was, as it came.
-    first_key : int or None
-        A number for the first row that is the same in every pass, where ``first_row`` is not.
     """
 
     def __init__(
@@ -60,7 +57,6 @@ class Block:
         weight: NDArray[np.float64] | None = None,
         first_row: int = 0,
         row_ids: NDArray[np.int64] | None = None,
-        first_key: int | None = None,
         period: Native | None = None,
     ) -> None:
         self.schema = schema
@@ -70,7 +66,6 @@ class Block:
         self.target = target
         self.weight = weight
         self.first_row = first_row
-        self.first_key = first_row if first_key is None else first_key
         self._row_ids = row_ids
         self.period = period
 
@@ -211,10 +206,8 @@ class Source(Protocol):
     storage: Storage
     """Where arrays with an entry for each row go."""
 
-    @property
-    def check(self) -> RowCheck | None:
-        """What later passes are compared with; None where rows cannot change, or are read once."""
-        ...
+    may_change: bool
+    """Whether rows are read anew in every pass, so that they may be others."""
 
     def report_passes(self, hook: Hook | None, workers: WorkerHook | None = None) -> None:
         """What passes that read rows from elsewhere call on their way; see `Progress`."""
@@ -252,7 +245,7 @@ class Source(Protocol):
 class MemorySource:
     """A table in memory: one block."""
 
-    check = None
+    may_change = False
 
     def __init__(self, block: Block) -> None:
         self.block, self.schema = block, block.schema

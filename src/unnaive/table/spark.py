@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from unnaive.table.answers import Lines, answer_table, first_answer, tabular
 from unnaive.table.arrow import BlockReader, block_rows, no_rows
-from unnaive.table.fingerprint import ChangedRowsError
 from unnaive.table.packets import (
     KEPT,
     PACKET,
@@ -23,8 +22,15 @@ from unnaive.table.packets import (
     tables,
     unpack,
 )
-from unnaive.table.passes import ANSWERING, CODING, COUNTING, PassSource, Progress
-from unnaive.table.records import Records, stays_away
+from unnaive.table.passes import (
+    ANSWERING,
+    CODING,
+    COUNTING,
+    ChangedRowsError,
+    PassSource,
+    Progress,
+)
+from unnaive.table.records import Records
 from unnaive.table.scan import Scan
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, join_answers
@@ -60,7 +66,7 @@ def open_scan(
             "row numbers, scan(..., row_id=)."
         )
     reader = BlockReader.of(scan, frame.columns, categorical_features, fitted)
-    return SparkSource(frame, reader, Storage(scan.limit), scan.where)
+    return SparkSource(frame, reader, Storage(scan.limit))
 
 
 class SparkSource(PassSource):
@@ -70,13 +76,8 @@ class SparkSource(PassSource):
     number is its place in its partition, as it happens to be.
     """
 
-    check = None
-    numbering = None
-
-    def __init__(
-        self, frame: Any, reader: BlockReader, storage: Storage, where: str = "auto"
-    ) -> None:
-        self.frame, self.reader, self.storage, self.where = frame, reader, storage, where
+    def __init__(self, frame: Any, reader: BlockReader, storage: Storage) -> None:
+        self.frame, self.reader, self.storage = frame, reader, storage
 
     def reduce(self, fn: Callable[[Block], T], add: Callable[[T, T], T], name: str = COUNTING) -> T:
         tasks = TASKS * cores(self.frame)
@@ -119,11 +120,9 @@ class SparkSource(PassSource):
 
     def keep_away(
         self, fn: Callable[[Block], tuple[R, T]], add: Callable[[T, T], T], name: str = CODING
-    ) -> tuple[Records[R], T] | None:
+    ) -> tuple[Records[R], T]:
         from unnaive.table.spark_records import SparkRecords
 
-        if not stays_away(self.where, self.n_rows, len(self.reader.features)):
-            return None
         if self.reader.row_id is None:
             _warn_of_order()
         tasks = TASKS * cores(self.frame)

@@ -9,37 +9,23 @@ again from the rows if it must, and states by the functions of all passes so far
 from __future__ import annotations
 
 import logging
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from unnaive.table.packets import (
-    KEPT,
     PACKET,
     acknowledge,
     adder,
-    pack_kept,
-    spare_imports,
     sum_of,
     unpack,
 )
-from unnaive.table.records import (
-    FETCHING,
-    AwayRecords,
-    Make,
-    Place,
-    Select,
-    part_rows,
-    whole_record,
-)
+from unnaive.table.records import FETCHING, AwayRecords
 from unnaive.table.spark import tree_of_sums
 from unnaive.table.spark_files import Found, RecordFiles, States, add_found, visitor
-from unnaive.table.storage import Storage, join_records
 
 R = TypeVar("R")
 T = TypeVar("T")
-MOST_GROUPS = 1024  # of rows that change places: every record has a part for each
 _log = logging.getLogger("unnaive")
 
 
@@ -59,7 +45,6 @@ class SparkRecords(AwayRecords, Generic[R]):
         self._visited: Any = None
         self._steps: dict[int, bytes] = {}  # functions of passes that changed states, by number
         self._n_begun = 0
-        self._earlier: SparkRecords[Any] | None = None  # whose rows these are
 
     def keep(self, packets: Any, add: Callable[[T, T], T]) -> tuple[list[T], int]:
         """Keep the records in these packets; the sum of the results there, and rows seen."""
@@ -108,19 +93,6 @@ class SparkRecords(AwayRecords, Generic[R]):
                     came(found[0])
                     yield from found[0]
 
-    def regroup(self, place: Place, make: Make, select: Select = whole_record) -> SparkRecords[Any]:
-        new = SparkRecords[Any](self._tasks)
-        packets = self._packets.select("part", "name", "kept")
-        with self._log_pass("moving rows", (place, make, select)):
-            n_records = self._names.where("name is not null").count()
-            n = min(max(self._tasks, n_records), MOST_GROUPS)
-            parts = packets.mapInArrow(_parter(self._states(), place, select, n), KEPT)
-            parts = parts.select("part", "kept").repartition(min(n, self._tasks), "part")
-            new.keep(parts.mapInArrow(_gatherer(new.files, make), KEPT), int.__add__)
-        new._succeed(self)
-        new._earlier = self
-        return new
-
     def release(self) -> None:
         """Forget the records; files of executors that have gone are removed with these."""
         packets, names = self._packets, self._names
@@ -132,15 +104,7 @@ class SparkRecords(AwayRecords, Generic[R]):
             names.unpersist()
             packets.unpersist()
             tasks = packets.sparkSession.range(0, self._tasks, 1, self._tasks)
-            tasks.mapInArrow(_remover(self._old_files()), "id long").collect()
-
-    def _old_files(self) -> list[RecordFiles]:
-        """Files that nobody needs, also of the released records that these were made of: Spark may
-        have made some of them again, to make these again.
-        """
-        if self._packets is not None:
-            return []
-        return [self.files, *([] if self._earlier is None else self._earlier._old_files())]
+            tasks.mapInArrow(_remover(self.files), "id long").collect()
 
     def _states(self, n_last: int = 0) -> States:
         """The states as they are; given a number, to be found by the last so many passes."""
@@ -178,44 +142,12 @@ def _dumps(things: Any) -> bytes:
     return bytes(dumps(things, protocol=5))  # type: ignore[no-untyped-call]
 
 
-def _parter(
-    states: States, place: Place, select: Select, n: int
-) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a task does with packets whose rows change places: a packet for each new place."""
-
-    def part(batches: Iterable[Any]) -> Iterator[Any]:
-        for _, records in states.open_all(batches):
-            for _, both in records:
-                assert both is not None  # what is not here is restored
-                for k, rows in part_rows(select(*both), place, n):
-                    yield pack_kept(k, pickle.dumps(rows, protocol=5))
-        spare_imports()
-
-    return part
-
-
-def _gatherer(files: RecordFiles, make: Make) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a task does with packets that have come to their place: one of all that belong there."""
-
-    def gather(batches: Iterable[Any]) -> Iterator[Any]:
-        rows: dict[int, list[Any]] = {}
-        for batch in batches:
-            for k, kept in zip(batch["part"], batch["kept"], strict=True):
-                rows.setdefault(k.as_py(), []).append(pickle.loads(kept.as_buffer()))
-        for k in sorted(rows):
-            yield files.writer(k)(make(join_records(rows.pop(k)), Storage()))
-        spare_imports()
-
-    return gather
-
-
-def _remover(files: list[RecordFiles]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _remover(files: RecordFiles) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a task does when records are done with."""
 
     def remove(batches: Iterable[Any]) -> Iterator[Any]:
         acknowledge()
-        for some in files:
-            some.remove()
+        files.remove()
         yield from batches
 
     return remove

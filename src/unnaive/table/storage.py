@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from unnaive.table.passes import CODING
+from unnaive.table.passes import CODING, check_same_number
 from unnaive.table.sorting import ascending
 
 if TYPE_CHECKING:
@@ -188,18 +188,9 @@ def join(source: Source, fn: Callable[[Block], T], n_rows: int, name: str = CODI
         for (out, axis), (piece, _) in zip(_arrays(whole), _arrays(record), strict=True):
             out[(slice(None),) * axis + (slice(at, at + n),)] = piece
         at += n
-    refuse_change(n_rows, at)
+    check_same_number(n_rows, at)
     assert whole is not None
     return whole
-
-
-def refuse_change(before: int, now: int) -> None:
-    """Refuse data that have another number of rows than in an earlier pass."""
-    if before != now:
-        raise RuntimeError(
-            f"the data changed while they were read: {before:,} rows at first, then {now:,}. "
-            "Fit again when nothing writes to them."
-        )
 
 
 def join_records(records: Sequence[T], storage: Storage | None = None) -> T:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibrate import Visit
 from unnaive.counts import CountTable, Summary
-from unnaive.counts.coded import weigh_classes
+from unnaive.counts.coded import check_same_rows, weigh_classes
 from unnaive.discretize import CoarseCoder
 from unnaive.discretize.coarse import NO_MOMENTS, group_rare
 from unnaive.discretize.cuts import between
@@ -245,9 +245,8 @@ def slots_of_pairs(slots: NDArray[Any], places: list[NDArray[np.uint8]]) -> NDAr
 def code_rows(
     source: Source,
     numbering: Numbering,
-    labels: Labels,
+    summary: Summary,
     factor: NDArray[np.float64],
-    n_rows: int,
     n_folds: int,
     seed: int,
     max_rows: int,
@@ -258,6 +257,7 @@ def code_rows(
     depend on the seed and the row number. Few rows are dealt to the folds class by class; many rows
     are shuffled and cut into stripes, of which every fold holds one out.
     """
+    labels, n_rows = summary.labels, summary.n_rows
     share = max_rows / n_rows
 
     def code(block: Block) -> Coded:
@@ -268,6 +268,8 @@ def code_rows(
 
     room = source.storage
     coded = join(source, code, n_rows) if share >= 1 else join_records(keep(source, code), room)
+    if source.may_change and share >= 1:
+        check_same_rows(summary, numbering.coders, factor, coded.slots, coded.groups, coded.weight)
     n_rows = len(coded.groups)
     pair_slots = room.empty(coded.slots.shape, np.uint8)
     for part in stretches(n_rows):

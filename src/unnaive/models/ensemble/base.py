@@ -11,12 +11,12 @@ from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts import CountTable, Summary
-from unnaive.counts.coded import CodedRows, row_coder
+from unnaive.counts.coded import CodedRows, check_same_counts, count_rows, row_coder
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
 from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import draw_seed
-from unnaive.table import Source
+from unnaive.table import Block, Source
 from unnaive.table.records import Records, keep_records
 
 R = TypeVar("R")
@@ -45,7 +45,25 @@ class Start:
         """
         summary, coarse = self.summary, self.coarse
         code = row_coder(coarse.coders, coarse.counts, summary.labels, coarse.factor, self.n_jobs)
-        return keep_records(self.source, lambda block: part(code(block)), add)
+        if not self.source.may_change:
+            return keep_records(self.source, lambda block: part(code(block)), add)
+        coders, n_classes = coarse.coders, self.n_classes
+
+        def count(block: Block) -> tuple[R, tuple[T, CountTable]]:
+            rows = code(block)
+            record, share = part(rows)
+            return record, (share, count_rows(rows, coders, n_classes))
+
+        def add_both(a: tuple[T, CountTable], b: tuple[T, CountTable]) -> tuple[T, CountTable]:
+            return add(a[0], b[0]), a[1] + b[1]
+
+        records, (share, counts) = keep_records(self.source, count, add_both)
+        try:
+            check_same_counts(summary.schema.names, coarse.counts, counts)
+        except BaseException:
+            records.release()
+            raise
+        return records, share
 
     def scorer(self, counts: CountTable, smoothing: Smoothing, prior_alpha: float) -> Scorer:
         """Naive Bayes on counts in the coarse slots."""

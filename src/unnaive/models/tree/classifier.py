@@ -29,7 +29,6 @@ class TreeClassifier(TableClassifier):
     """
 
     _n_passes = 2
-    _brings_rows = "trees are grown from coded rows"
     _one_baseline = False  # each leaf has its own
     class_weight: Any
 

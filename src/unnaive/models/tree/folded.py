@@ -18,6 +18,7 @@ from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
 from unnaive.common.checks import check_number, check_word
 from unnaive.counts import Summary
+from unnaive.counts.coded import check_same_rows
 from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
@@ -109,6 +110,9 @@ class FoldedTreeClassifier(TreeClassifier):
         code = partial(fold_block, coders, summary, factor, n_folds, seed)
         new_grower, leaves = self._plan(coders, self._rules(weight), summary, factor)
         rows = self._rows(source, code, coders, summary, seed)
+        if source.may_change:
+            weights = row_factor(summary, factor)
+            check_same_rows(summary, coders, weights, rows.codes, rows.groups, rows.weight)
         progress = self._growing(weight)
         nodes = new_grower(rows, self.n_jobs, progress).grow()
         tree = leaves.build_here(nodes, rows, self.n_jobs)

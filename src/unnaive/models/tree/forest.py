@@ -14,6 +14,7 @@ from unnaive.answer.forest import ROWS, ClassForest, mean_leaves
 from unnaive.bayes.scoring import log_probabilities
 from unnaive.common.threads import in_threads
 from unnaive.counts import Summary
+from unnaive.counts.coded import check_same_rows
 from unnaive.counts.summary import row_factor
 from unnaive.discretize import CoarseCoder
 from unnaive.encode import Bins
@@ -78,6 +79,8 @@ def code_table(
 
     n, room = summary.n_rows, source.storage
     coded = join(source, code, n)
+    if source.may_change:
+        check_same_rows(summary, coders, each, coded.codes, coded.groups, coded.weight)
     keys = value_keys([*coded.codes, coded.groups, coded.weight], n, room)
     by_value = room.argsort(keys)
     codes = room.empty(coded.codes.shape, np.uint16)
