@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 from unnaive import Discretizer, NaiveBayesClassifier
 from unnaive.counts.summary import Summary
-from unnaive.pack import values
-from unnaive.pack.known import OBJECTS
+from unnaive.store.estimators import STORED
+from unnaive.store.plain import ArrayWriter
 
 
 def learned(model: Any) -> dict[str, Any]:
@@ -156,7 +156,6 @@ def nominal_table(
 
 
 def plain_summary(summary: Summary) -> Any:
-    """All of a summary as plain data that compares."""
-    return values.encode(OBJECTS.pack(summary, Summary), aside := values.Aside()), [
-        a.tobytes() for a in aside.arrays
-    ]
+    """Return all of a summary as plain data that compares."""
+    writer = ArrayWriter()
+    return writer.encode(STORED.pack(summary, Summary)), [a.tobytes() for a in writer.arrays]

@@ -17,7 +17,7 @@ def main() -> None:
 
     import unnaive
 
-    with atheris.instrument_imports():  # what is not imported yet: the rooms pack and store
+    with atheris.instrument_imports():  # what is not imported yet: the package store
         import unnaive.store  # noqa: F401
 
     from fuzz.judge import judge, samples

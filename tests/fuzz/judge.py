@@ -15,6 +15,8 @@ from fuzz.consumers import is_clear, use
 from registry import CHOOSERS, ESTIMATORS
 from unnaive.store import ModelFileError
 
+MOST_BYTES = 10**8  # of memory that a wrong file may ask for
+
 
 def table(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
     """Numbers, text, true/false and dates, with gaps; small, so that files are. The class depends
@@ -99,7 +101,7 @@ def check_answers(model: Any, found: np.ndarray, n_rows: int) -> None:
 def judge(sample: Sample, data: bytes, inside: bool, consume: bool = False) -> str:
     """Load a file and ask the model; raises where anything but a clean error comes of it."""
     try:
-        model = unnaive.load(io.BytesIO(data))
+        model = unnaive.load(io.BytesIO(data), max_bytes=MOST_BYTES)
     except ModelFileError:
         return "refused"
     with warnings.catch_warnings():

@@ -1,17 +1,16 @@
-"""Model files that are wrong in every way that comes to mind, each by a number."""
+"""Wrong model files of many kinds, each by a number."""
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import struct
-import zlib
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
-from unnaive.pack.container import MAGIC, PREAMBLE
 
 NUMBERS = [
     0, -1, 1, 2, 3, 255, 65_535, 65_536, 10**5, 3 * 10**8, 2**31, -(2**31), 2**53, 2**63, -(2**63),
@@ -22,7 +21,7 @@ OTHERS = [
     None, True, False, "", "real", "numeric", "categorical", "empty", "number", "\x00", "Bins",
     "Categories", "TableTerm", "GaussianTerm", "KernelTerm", "ClassTree", [], {}, [0], [[]],
     {"$tuple": []}, {"$tuple": [1, "a"]}, {"$array": 0}, {"$array": 1}, {"$array": 10**6},
-    {"$dict": [[1, 2]]}, {"$set": [1]}, {"$text": [1, [1], ["a"]]}, {"$objects": [[1], [None]]},
+    {"$dict": [[1, 2]]}, {"$frozenset": [1]}, {"$text": [0, 1]}, {"$objects": [[1], [None]]},
     {"$datetime": ["2020-01-01T00:00:00", 0, None]}, {"$decimal": "1e999999"}, {"is": "Scorer"},
 ]  # fmt: skip
 FLOATS = np.array(
@@ -32,33 +31,43 @@ DTYPES = ["<f8", "<i8", "<u8", "<f4", "<i4", "<u4", "|u1", "|b1", "<M8[ns]", "|S
 
 
 class Broken:
-    """A model file in parts, to be changed and put together again with right checksums."""
+    """A model file in parts, to be changed and put together again with right checksums.
+
+    ``types`` has the type and shape of every array, ``blocks`` its bytes.
+    """
 
     def __init__(self, data: bytes) -> None:
-        stored = PREAMBLE.unpack(data[: PREAMBLE.size])[3]
-        at = PREAMBLE.size + stored
-        self.header: dict[str, Any] = json.loads(zlib.decompress(data[PREAMBLE.size : at]))
+        self.types: list[list[Any]] = []
         self.blocks: list[bytes] = []
-        for entry in self.header["arrays"]:
-            block = data[at : at + entry[3]]
-            at += entry[3]
-            if entry[2]:
-                planes = np.frombuffer(zlib.decompress(block), np.uint8)
-                block = planes.reshape(np.dtype(entry[0]).itemsize, -1).T.tobytes()
-            self.blocks.append(block)
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            self.document: dict[str, Any] = json.loads(archive.read("model.json"))
+            for i in range(len(archive.namelist()) - 1):
+                array = np.load(io.BytesIO(archive.read(f"{i}.npy")))
+                self.types.append([array.dtype.str, list(array.shape)])
+                self.blocks.append(array.tobytes())
 
     def file(self) -> bytes:
-        """All in one again; arrays are not deflated."""
-        table = [
-            [*entry[:2], False, len(block), zlib.crc32(block)]
-            for entry, block in zip(self.header["arrays"], self.blocks, strict=True)
-        ]
-        text = json.dumps({**self.header, "arrays": table}).encode()
-        stored = zlib.compress(text, 1)
-        fixed = PREAMBLE.pack(MAGIC, 1, zlib.crc32(stored), len(stored), len(text), 0)[:-4]
-        return b"".join(
-            (fixed, struct.pack("<I", zlib.crc32(fixed)), stored, *self.blocks),
-        )
+        """Return the file."""
+        arrays = zip(self.types, self.blocks, strict=True)
+        return zipped(json.dumps(self.document), [npy(*t, block) for t, block in arrays])
+
+
+def npy(dtype: str, shape: list[int], block: bytes) -> bytes:
+    """Return an array in NumPy's format, whatever its header says."""
+    header = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {tuple(shape)}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + block
+
+
+def zipped(
+    document: str | bytes, arrays: Sequence[bytes] = (), method: int = zipfile.ZIP_DEFLATED
+) -> bytes:
+    """Return a model file of a document and arrays."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
+        archive.writestr("model.json", document)
+        for i, array in enumerate(arrays):
+            archive.writestr(f"{i}.npy", array)
+    return file.getvalue()
 
 
 def mutated(data: bytes, other: bytes, seed: int) -> tuple[bytes, bool]:
@@ -72,7 +81,7 @@ def mutated(data: bytes, other: bytes, seed: int) -> tuple[bytes, bool]:
         return data, data == other
     broken = Broken(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        if _nodes(broken.header["content"], []):  # or nothing is left to change
+        if _nodes(broken.document, []):  # or nothing is left to change
             rng.choice(INSIDE)(broken, rng)
     if rng.random() < 0.06:  # last: other changes would visit each of its many nodes
         put_bomb(broken, rng)
@@ -83,9 +92,9 @@ def mutated(data: bytes, other: bytes, seed: int) -> tuple[bytes, bool]:
 
 
 def _place(data: bytes, rng: random.Random) -> int:
-    """Often among the first bytes, where sizes are."""
-    most = len(data) if rng.random() < 0.6 else min(len(data), PREAMBLE.size + 8)
-    return rng.randrange(most) if most else 0
+    """Return a place in the file, often among the last bytes, where sizes are."""
+    least = 0 if rng.random() < 0.6 else max(0, len(data) - 400)
+    return rng.randrange(least, len(data)) if data else 0
 
 
 def flip(data: bytes, _: bytes, rng: random.Random) -> bytes:
@@ -141,13 +150,13 @@ def _nodes(node: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def _any_node(broken: Broken, rng: random.Random) -> tuple[Any, Any]:
-    return rng.choice(_nodes(broken.header["content"], []))
+    return rng.choice(_nodes(broken.document, []))
 
 
 def put_number(broken: Broken, rng: random.Random) -> None:
     numbers = [
         (owner, key)
-        for owner, key in _nodes(broken.header["content"], [])
+        for owner, key in _nodes(broken.document, [])
         if type(owner[key]) in (int, float)
     ]
     if numbers:
@@ -183,9 +192,7 @@ def double_node(broken: Broken, rng: random.Random) -> None:
 
 def put_word(broken: Broken, rng: random.Random) -> None:
     words = [
-        (owner, key)
-        for owner, key in _nodes(broken.header["content"], [])
-        if isinstance(owner[key], str)
+        (owner, key) for owner, key in _nodes(broken.document, []) if isinstance(owner[key], str)
     ]
     if not words:
         return
@@ -200,13 +207,16 @@ def put_bomb(broken: Broken, rng: random.Random) -> None:
     owner[key] = rng.choice(BOMBS)(broken)
 
 
-def wide_text(_: Broken) -> Any:
-    """Empty text in a type of a thousand letters."""
-    return {"$text": [1024, [200_000], [""] * 200_000]}
+def many_texts(broken: Broken) -> Any:
+    """Return empty texts, each of which becomes an object."""
+    broken.types += [["|u1", [0]], ["<i8", [10**5]]]
+    broken.blocks += [b"", bytes(8 * 10**5)]
+    n = len(broken.blocks)
+    return [{"$text": [n - 2, n - 1]}] * 1000
 
 
 def many_nodes(_: Broken) -> Any:
-    return [{}] * 300_000
+    return [{}] * 1_000_000
 
 
 def deep_nodes(_: Broken) -> Any:
@@ -222,19 +232,26 @@ def many_copies(broken: Broken) -> Any:
     return [{"$array": sizes.index(max(sizes, default=0))}] * 100_000 if sizes else []
 
 
+def vast_array(broken: Broken) -> Any:
+    """Return an array whose header asks for a terabyte."""
+    broken.types.append(["<f8", [10**11]])
+    broken.blocks.append(b"")
+    return {"$array": len(broken.blocks) - 1}
+
+
 def vast_shape(_: Broken) -> Any:
     """Long numbers, to be multiplied."""
-    return {"$text": [1, [10**300] * 20_000, ["a"]]}
+    return {"$objects": [[10**300] * 20_000, ["a"]]}
 
 
-BOMBS = [wide_text, many_nodes, deep_nodes, many_copies, vast_shape]
+BOMBS = [many_texts, many_nodes, deep_nodes, many_copies, vast_array, vast_shape]
 
 
 def wrong_array(broken: Broken, rng: random.Random) -> None:
     """Another array, or none, where one was."""
     places = [
         (owner, key)
-        for owner, key in _nodes(broken.header["content"], [])
+        for owner, key in _nodes(broken.document, [])
         if key == "$array" and type(owner[key]) is int
     ]
     if places:
@@ -243,7 +260,7 @@ def wrong_array(broken: Broken, rng: random.Random) -> None:
 
 
 def _array(broken: Broken, rng: random.Random) -> int | None:
-    sizes = [np.dtype(entry[0]).itemsize for entry in broken.header["arrays"]]
+    sizes = [np.dtype(entry[0]).itemsize for entry in broken.types]
     whole = enumerate(zip(broken.blocks, sizes, strict=True))
     full = [i for i, (block, size) in whole if block and len(block) % size == 0]
     return rng.choice(full) if full else None
@@ -254,7 +271,7 @@ def poke(broken: Broken, rng: random.Random) -> None:
     i = _array(broken, rng)
     if i is None:
         return
-    block, dtype = bytearray(broken.blocks[i]), np.dtype(broken.header["arrays"][i][0])
+    block, dtype = bytearray(broken.blocks[i]), np.dtype(broken.types[i][0])
     values = np.frombuffer(block, dtype=np.uint8).reshape(-1, dtype.itemsize)
     for _ in range(rng.choice((1, 1, 2, 10))):
         at = rng.randrange(len(values))
@@ -276,7 +293,7 @@ def shuffle(broken: Broken, rng: random.Random) -> None:
     """The same numbers in another order."""
     i = _array(broken, rng)
     if i is not None:
-        size = np.dtype(broken.header["arrays"][i][0]).itemsize
+        size = np.dtype(broken.types[i][0]).itemsize
         parts = [broken.blocks[i][k : k + size] for k in range(0, len(broken.blocks[i]), size)]
         if rng.random() < 0.5 and len(parts) > 1:
             a, b = rng.sample(range(len(parts)), 2)
@@ -289,7 +306,7 @@ def shuffle(broken: Broken, rng: random.Random) -> None:
 def reshape(broken: Broken, rng: random.Random) -> None:
     i = _array(broken, rng)
     if i is not None:
-        entry = broken.header["arrays"][i]
+        entry = broken.types[i]
         shape = [*entry[1]]
         n = int(np.prod(shape))
         entry[1] = rng.choice((shape[::-1], [n], [1, n], [n, 1], [*shape, 1], [0, n], [2**60, 0]))
@@ -300,8 +317,8 @@ def reshape(broken: Broken, rng: random.Random) -> None:
 def resize(broken: Broken, rng: random.Random) -> None:
     """Rows more or fewer, with a shape that agrees."""
     i = _array(broken, rng)
-    if i is not None and broken.header["arrays"][i][1]:
-        entry, block = broken.header["arrays"][i], broken.blocks[i]
+    if i is not None and broken.types[i][1]:
+        entry, block = broken.types[i], broken.blocks[i]
         shape = [*entry[1]]
         row = len(block) // shape[0]
         rows = rng.choice((0, 1, shape[0] - 1, shape[0] + 1, 2 * shape[0]))
@@ -312,7 +329,7 @@ def resize(broken: Broken, rng: random.Random) -> None:
 def retype(broken: Broken, rng: random.Random) -> None:
     i = _array(broken, rng)
     if i is not None:
-        entry = broken.header["arrays"][i]
+        entry = broken.types[i]
         entry[0] = rng.choice(DTYPES)
         try:
             size = np.dtype(entry[0]).itemsize

@@ -21,6 +21,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 import unnaive
+from fuzz.judge import MOST_BYTES
 from fuzz.mutate import BOMBS, Broken
 from unnaive.store import ModelFileError
 from unnaive.table.schema import Column, Schema, by_column
@@ -62,7 +63,7 @@ def bombs():
     for bomb in BOMBS:
         for place in ("more", "model", "priors"):
             broken = Broken(data)
-            content = broken.header["content"]
+            content = broken.document
             (content["model"]["parameters"] if place == "priors" else content)[place] = bomb(broken)
             if place == "more":  # does not deflate, so that the file looks less dense
                 content["noise"] = random.Random(0).randbytes(10_000).hex()
@@ -71,13 +72,13 @@ def bombs():
         data = file_of(model.fit(X, y))
         for name in names:
             broken = Broken(data)
-            broken.header["content"]["model"]["parameters"][name] = 3 * 10**9
+            broken.document["model"]["parameters"][name] = 3 * 10**9
             yield f"{name} of {type(model).__name__}", broken.file()
-        broken.header["content"]["model"]["parameters"] |= {name: 2, "n_jobs": 10**6}
+        broken.document["model"]["parameters"] |= {name: 2, "n_jobs": 10**6}
         yield f"n_jobs of {type(model).__name__}", broken.file()
     tree = unnaive.NBTreeClassifier(cv=KFold(2)).fit(X, y)
     broken = Broken(file_of(tree))
-    broken.header["content"]["model"]["splitters"]["cv"] = ["ShuffleSplit", {"n_splits": 10**9}]
+    broken.document["model"]["splitters"]["cv"] = ["ShuffleSplit", {"n_splits": 10**9}]
     yield "n_splits", broken.file()
 
 
@@ -90,7 +91,7 @@ def main():
     for name, data in made.items():
         start = time.perf_counter()
         try:
-            unnaive.load(io.BytesIO(data))
+            unnaive.load(io.BytesIO(data), max_bytes=MOST_BYTES)
             outcome = "loaded"
         except ModelFileError as error:
             outcome = f"refused: {error}"

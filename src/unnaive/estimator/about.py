@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -56,3 +57,11 @@ def target_name(y: Any, scan: Scan | None) -> str | None:
 def moment_text(moment: datetime) -> str:
     """A moment as text; one without a time zone is taken as local time."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def release() -> str:
+    """Return the version of the installed package; sources that are not installed have none."""
+    try:
+        return version("unnaive")
+    except PackageNotFoundError:
+        return "unknown"

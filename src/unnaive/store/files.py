@@ -1,31 +1,44 @@
-"""Model files; docs/guide/model_files.md says what is in them."""
+"""Model files: a zip of one JSON document and the arrays that it refers to."""
 
 from __future__ import annotations
 
 import io
+import json
+import math
+import os
+import re
+import struct
 import sys
+import zipfile
+import zlib
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import IO, Any, BinaryIO, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.estimator.about import About, moment_text
+from unnaive.common.atomic import replacing
+from unnaive.estimator.about import About, moment_text, release
 from unnaive.models.wrapped import look_inside
-from unnaive.pack import PackError, read_pack, write_pack
-from unnaive.pack.container import AnyFile, write_parts
-from unnaive.pack.release import release
-from unnaive.store.models import MODELS
+from unnaive.store.estimators import STORED
+from unnaive.store.plain import WRONG, ArrayReader, ArrayWriter, ModelFileError
 
+AnyFile: TypeAlias = str | os.PathLike[str] | BinaryIO
 KIND = "unnaive model"
-FORMAT = 2
-# What wrong content ends in, wherever it is noticed.
-WRONG = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError)
-
-
-class ModelFileError(PackError):
-    """A file that is no model, or a model that cannot be kept in a file."""
+FORMAT = 1  # readers refuse later formats
+DOCUMENT = "model.json"
+MOST_JSON = 1 << 26
+NODE_BYTES = 128  # memory of a value, per bracket, comma and colon of the JSON
+PIECE = 1 << 20  # bytes that are inflated at a time
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of every member, so that equal models have equal bytes
+NPY = re.compile(
+    r"\{'descr': '([<|](?:b1|[iu][1248]|f[248]|[mM]8\[(?:Y|M|W|D|h|m|s|ms|us|ns)\]|[SU]\d{1,9}))', "
+    r"'fortran_order': False, 'shape': \(((?:\d{1,15}, ?){0,8}\d{0,15})\), \} *\n"
+)
+BAD_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OSError)
 
 
 def save(model: Any, path: AnyFile, *, trained: datetime | None = None) -> None:
@@ -74,24 +87,30 @@ def save(model: Any, path: AnyFile, *, trained: datetime | None = None) -> None:
         raise ModelFileError(f"save takes a fitted model, then a path; got a {type(model)}.")
     if hasattr(model, "fit"):
         check_is_fitted(model)
-    file = io.BytesIO()
     try:
         model = look_inside(model).alone("saved")
-        content = {"unnaive": release(), "model": MODELS.pack(model, BaseEstimator, "model")}
         about = getattr(model, "_about", About())
         if trained is not None:
             about = replace(about, trained=moment_text(trained))
-        if about != About():
-            content["about"] = MODELS.pack(about, About, "about")
-        write_pack(file, content, kind=KIND, version=FORMAT)
-        file.seek(0)
+        content = {
+            "kind": KIND,
+            "format": FORMAT,
+            "release": release(),
+            "about": STORED.pack(about, About, "about"),
+            "model": STORED.pack(model, BaseEstimator, "model"),
+        }
+        file = write_content(content)
         _read(file, max_bytes=sys.maxsize)  # what is saved can be loaded
     except WRONG as error:
         raise ModelFileError(f"the model cannot be saved: {error}") from error
-    write_parts(path, [file.getbuffer()])
+    if isinstance(path, (str, os.PathLike)):
+        with replacing(path) as target:
+            target.write(file.getbuffer())
+    else:
+        path.write(file.getbuffer())
 
 
-def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
+def load(path: AnyFile, *, max_bytes: int = 2 * 2**30) -> Any:
     """Read a model that `save` wrote.
 
     Loading runs nothing that the file holds, and checks everything before it is used: sizes,
@@ -101,8 +120,8 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
     Parameters
     ----------
     path : path or binary file
-    max_bytes : int or None, default=None
-        Most memory that the model may take, numbers and text together; None is 8 GiB.
+    max_bytes : int, default=2147483648
+        Most memory that the model may take, arrays and document together.
 
     Returns
     -------
@@ -120,22 +139,139 @@ def load(path: AnyFile, *, max_bytes: int | None = None) -> Any:
     --------
     save : Has an example.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        return _load(path, max_bytes, "the file")
+    with open(path, "rb") as file:
+        return _load(file, max_bytes, path)
+
+
+def _load(file: BinaryIO, max_bytes: int, name: Any) -> Any:
     try:
-        return _read(path, max_bytes)
-    except WRONG as error:
-        named = f"{path} " if isinstance(path, str) or hasattr(path, "__fspath__") else ""
-        raise ModelFileError(f"{named}cannot be loaded: {error}") from error
+        return _read(file, max_bytes)
+    except zipfile.BadZipFile as error:
+        problem = f"this is not a file of unnaive, or it is damaged ({error!s:.80})"
+        raise ModelFileError(f"{name} cannot be loaded: {problem}") from error
+    except (*WRONG, *BAD_ZIP) as error:
+        raise ModelFileError(f"{name} cannot be loaded: {error}") from error
 
 
-def _read(path: AnyFile, max_bytes: int | None) -> Any:
-    version, content = read_pack(path, kind=KIND, version=FORMAT, max_bytes=max_bytes)
-    if not isinstance(content, dict) or content.keys() - {"about"} != {"unnaive", "model"}:
-        raise PackError("the file holds no model.")
-    about = MODELS.unpack(content["about"], About, "about") if "about" in content else About()
-    if version < FORMAT:
-        raise PackError(f"version {version} of the format was never released.")
-    model = MODELS.unpack(content["model"], BaseEstimator, "model")
+def write_content(content: dict[str, Any]) -> io.BytesIO:
+    """Return a zip of plain values: the JSON document, then the arrays by their numbers."""
+    writer = ArrayWriter()
+    text = json.dumps(writer.encode(content), separators=(",", ":"), allow_nan=False).encode()
+    if len(text) > MOST_JSON:
+        raise ModelFileError(
+            f"the content has {len(text):,} bytes of names and categories, more than "
+            f"{MOST_JSON:,}; group rare categories (max_categories=), or call compact() first."
+        )
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_member(DOCUMENT), text)
+        for i, array in enumerate(writer.arrays):
+            with archive.open(
+                _member(f"{i}.npy"), "w", force_zip64=array.nbytes >= 1 << 30
+            ) as member:
+                laid = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
+                np.lib.format.write_array(member, laid, version=(1, 0), allow_pickle=False)
+    return file
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, EPOCH)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+def _read(file: BinaryIO, max_bytes: int) -> Any:
+    content = read_content(file, max_bytes)
+    if not isinstance(content, dict) or content.get("kind") != KIND:
+        raise ModelFileError("the file holds no model.")
+    if type(content.get("format")) is not int or content["format"] < 1:
+        raise ModelFileError("the file is damaged: it does not say its format.")
+    if content["format"] > FORMAT:
+        raise ModelFileError(
+            f"the file has format {content['format']}, and this release of unnaive reads formats "
+            f"up to {FORMAT}; install a later release to read it."
+        )
+    if content.keys() != {"kind", "format", "release", "about", "model"}:
+        raise ModelFileError("the file holds no model.")
+    about = STORED.unpack(content["about"], About, "about")
+    model = STORED.unpack(content["model"], BaseEstimator, "model")
     check_is_fitted(model)
     if about != About():
         model._about = about
     return model
+
+
+def read_content(file: BinaryIO, max_bytes: int) -> Any:
+    """Return the plain values of a zip. Sizes are checked before anything is inflated."""
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        names = [info.filename for info in members]
+        if names != [DOCUMENT, *(f"{i}.npy" for i in range(len(names) - 1))]:
+            raise ModelFileError("the file is damaged: its members are not those of a model.")
+        for info in members:
+            if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ModelFileError("the file is packed in a way that is not read.")
+        size = sum(info.file_size for info in members)
+        if size > max_bytes:
+            raise ModelFileError(
+                f"the file unpacks to {size:,} bytes, more than max_bytes, {max_bytes:,}; raise "
+                "max_bytes if you trust it."
+            )
+        document = members[0]
+        if document.file_size > MOST_JSON:
+            raise ModelFileError(f"a document of {document.file_size:,} bytes is refused.")
+        with archive.open(document) as member:
+            text = _inflated(member, document.file_size)
+        cost = NODE_BYTES * sum(text.count(sign) for sign in b"[{,:")
+        if size + cost > max_bytes:
+            raise ModelFileError("its document needs more memory than max_bytes.")
+        arrays = [_read_array(archive, info) for info in members[1:]]
+    node = json.loads(text.decode(), parse_constant=_no_constant, object_pairs_hook=_no_twins)
+    return ArrayReader(arrays, max_bytes - size - cost).decode(node)
+
+
+def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """Read an array whose header agrees with the size of its member."""
+    with archive.open(info) as member:
+        start = _inflated(member, min(10, info.file_size))
+        n_header = int.from_bytes(start[8:], "little")
+        if start[:8] != b"\x93NUMPY\x01\x00":
+            raise ModelFileError(f"{info.filename} is not an array of NumPy.")
+        header = NPY.fullmatch(_inflated(member, n_header).decode("latin1"))
+        if header is None:
+            raise ModelFileError(f"{info.filename} is an array of a type that is not allowed.")
+        dtype = np.dtype(header[1])
+        shape = tuple(int(n) for n in re.findall(r"\d+", header[2]))
+        n_bytes = math.prod(shape) * dtype.itemsize
+        if n_bytes != info.file_size - len(start) - n_header:
+            raise ModelFileError(f"{info.filename} is not as large as its shape says.")
+        array = np.empty(n_bytes, dtype=np.uint8)
+        for begin in range(0, n_bytes, PIECE):
+            piece = _inflated(member, min(PIECE, n_bytes - begin))
+            array[begin : begin + len(piece)] = np.frombuffer(piece, dtype=np.uint8)
+    if dtype.kind == "b" and (array > 1).any():
+        raise ModelFileError(f"{info.filename} has something neither true nor false.")
+    if dtype.kind == "U" and (array.view("<u4") > sys.maxunicode).any():
+        raise ModelFileError(f"{info.filename} has text that is none.")
+    return array.view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+
+
+def _inflated(member: IO[bytes], n_bytes: int) -> bytes:
+    """Return exactly so many bytes; no more are inflated, whatever the data hold."""
+    data = member.read(n_bytes)
+    if len(data) < n_bytes:
+        raise ModelFileError("the file is truncated.")
+    return data
+
+
+def _no_constant(word: str) -> Any:
+    raise ModelFileError(f"the file is damaged: {word} is not JSON.")
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    node = dict(pairs)
+    if len(node) < len(pairs):
+        raise ModelFileError("the file is damaged: its document names something twice.")
+    return node

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.common.atomic import replacing
 from unnaive.common.wording import printable
+from unnaive.estimator.about import release
 from unnaive.explain.report.panels import Panels
 from unnaive.models._base import leaves_answer
 from unnaive.models.wrapped import look_inside
-from unnaive.pack.release import release
 
 # In the order of loading: each uses the ones before it.
 SCRIPTS = (

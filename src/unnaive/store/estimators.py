@@ -35,16 +35,20 @@ from unnaive.answer import (
 )
 from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.mixture import Shape
+from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
 from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import MOST
+from unnaive.counts import CountTable, Moments, Summary, Wanted
+from unnaive.counts.periods import PeriodCounts
+from unnaive.density import Densities, Scale
+from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.estimator.about import About
 from unnaive.estimator.registry import estimators
-from unnaive.pack import Objects, PackError
-from unnaive.pack.known import LEARNED
-from unnaive.pack.objects import NAME, checked
-from unnaive.pack.values import Aside, encode
+from unnaive.store.plain import CLASS, ArrayWriter, ModelFileError, PlainData, checked
+from unnaive.table import Column, Schema
 
-PARTS = (NAME, "parameters", "estimators", "splitters", "output", "learned")
+PARTS = (CLASS, "parameters", "estimators", "splitters", "output", "learned")
 # Cross-validation splitters that are kept, with numbers as their parameters.
 SPLITTERS = {
     cls.__name__: cls
@@ -83,7 +87,7 @@ def _are_named(value: Any) -> bool:
 def _pack_splitter(splitter: Any, where: str) -> list[Any]:
     name = type(splitter).__name__
     if type(splitter) is not SPLITTERS.get(name):
-        raise PackError(
+        raise ModelFileError(
             f"{where} is a {name}; model files hold {', '.join(SPLITTERS)}. Call set_params with "
             "another one, or with a number, before saving."
         )
@@ -95,21 +99,25 @@ def _pack_splitter(splitter: Any, where: str) -> list[Any]:
 
 def _unpack_splitter(node: Any, where: str) -> Any:
     if not (isinstance(node, list) and len(node) == 2 and node[0] in SPLITTERS):
-        raise PackError(f"{where} is {node!r:.60}, not a splitter.")
+        raise ModelFileError(f"{where} is {node!r:.60}, not a splitter.")
     if not isinstance(node[1], dict):
-        raise PackError(f"{where} has no parameters.")
+        raise ModelFileError(f"{where} has no parameters.")
     for key, value in node[1].items():
         if type(value) not in (int, float, bool, type(None)):
-            raise PackError(f"{where}.{key} is {value!r:.60}; model files hold only numbers there.")
+            raise ModelFileError(
+                f"{where}.{key} is {value!r:.60}; model files hold only numbers there."
+            )
         if key == "n_splits" and value > MOST["cv"]:
-            raise PackError(f"{where}.n_splits is {value!r:.60}; at most {MOST['cv']:,} are read.")
+            raise ModelFileError(
+                f"{where}.n_splits is {value!r:.60}; at most {MOST['cv']:,} are read."
+            )
     try:
         return SPLITTERS[node[0]](**node[1])
     except (TypeError, ValueError) as error:
-        raise PackError(f"{where}: {error}") from error
+        raise ModelFileError(f"{where}: {error}") from error
 
 
-class Models(Objects):
+class EstimatorData(PlainData):
     """Knows estimators beside what they are made of."""
 
     def __init__(self, *classes: type) -> None:
@@ -133,12 +141,12 @@ class Models(Objects):
         cls = self.estimators.get(type(value).__name__)
         if type(value) is not cls:
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
-            raise PackError(
+            raise ModelFileError(
                 f"{where} is a {kind}; model files hold only estimators of unnaive, because "
                 "nothing else can be checked when it is loaded. Use skops or joblib instead."
             )
         node: dict[str, Any] = {part: {} for part in PARTS}
-        node[NAME] = cls.__name__
+        node[CLASS] = cls.__name__
         node["output"] = getattr(value, "_sklearn_output_config", {}).get("transform", "default")
         for name, parameter in value.get_params(deep=False).items():
             self._pack_parameter(node, name, parameter, f"{where}.{name}")
@@ -156,15 +164,15 @@ class Models(Objects):
         elif hasattr(value, "split") and hasattr(value, "get_n_splits"):
             node["splitters"][name] = _pack_splitter(value, where)
         elif isinstance(value, np.random.RandomState):
-            raise PackError(
+            raise ModelFileError(
                 f"{where} is a RandomState, whose state is not kept in model files; call "
                 f"set_params({name}=None) or give a number before saving."
             )
         else:
             try:
-                encode(value, Aside())
-            except PackError as error:
-                raise PackError(
+                ArrayWriter().encode(value)
+            except ModelFileError as error:
+                raise ModelFileError(
                     f"{where}: {error} Call set_params({name}=...) with plain values, or None, "
                     "before saving; what was learned stays."
                 ) from None
@@ -175,7 +183,7 @@ class Models(Objects):
         learned = {name: attribute for name, attribute in vars(value).items() if is_learned(name)}
         undeclared = sorted(learned.keys() - hints.keys())
         if undeclared:
-            raise PackError(
+            raise ModelFileError(
                 f"{where} has learned {undeclared[0]}, which {type(value).__name__} does not "
                 "declare as learned."
             )
@@ -187,17 +195,19 @@ class Models(Objects):
         if not issubclass(hint, BaseEstimator):
             return super()._unpack_object(node, hint, where)
         if not isinstance(node, dict) or node.keys() != set(PARTS):
-            raise PackError(f"{where} is not an estimator.")
-        cls = self.estimators.get(node[NAME]) if isinstance(node[NAME], str) else None
+            raise ModelFileError(f"{where} is not an estimator.")
+        cls = self.estimators.get(node[CLASS]) if isinstance(node[CLASS], str) else None
         if cls is None or not issubclass(cls, hint):
-            raise PackError(f"{where} is {node[NAME]!r:.40}, not an estimator that is known here.")
+            raise ModelFileError(
+                f"{where} is {node[CLASS]!r:.40}, not an estimator that is known here."
+            )
         model = cls(**self._unpack_parameters(node, cls, where))
         checked(model._check_parameters, where)
         n_jobs = getattr(model, "n_jobs", None)
         if n_jobs is not None and (type(n_jobs) is not int or not 0 < abs(n_jobs) <= MOST_JOBS):
-            raise PackError(f"{where}.n_jobs is {n_jobs!r:.40}.")
+            raise ModelFileError(f"{where}.n_jobs is {n_jobs!r:.40}.")
         if node["output"] not in OUTPUTS:
-            raise PackError(f"{where} gives {node['output']!r:.40}.")
+            raise ModelFileError(f"{where} gives {node['output']!r:.40}.")
         if node["output"] != "default" and hasattr(model, "set_output"):
             model.set_output(transform=node["output"])
         if node["learned"] is not None:
@@ -210,7 +220,7 @@ class Models(Objects):
         for part in ("parameters", "estimators", "splitters"):
             given = node[part]
             if not isinstance(given, dict) or not given.keys() <= names - parameters.keys():
-                raise PackError(f"{where} has {part} that {cls.__name__} does not have.")
+                raise ModelFileError(f"{where} has {part} that {cls.__name__} does not have.")
             for name, value in given.items():
                 at = f"{where}.{name}"
                 if part == "estimators" and isinstance(value, list):
@@ -224,21 +234,23 @@ class Models(Objects):
     def _unpack_named(self, pair: Any, where: str) -> tuple[str, Any]:
         """A name and an estimator."""
         if not isinstance(pair, tuple) or len(pair) != 2 or type(pair[0]) is not str:
-            raise PackError(f"{where} is not a list of names and estimators.")
+            raise ModelFileError(f"{where} is not a list of names and estimators.")
         return pair[0], self.unpack(pair[1], BaseEstimator, where)
 
     def _unpack_learned(self, model: Any, given: Any, where: str) -> None:
         hints = self.hints(type(model).__name__)
         needed = hints.keys() - model._optional_attributes
         if not isinstance(given, dict) or not needed <= given.keys() <= hints.keys():
-            raise PackError(f"{where} lacks what a fitted {type(model).__name__} has learned.")
+            raise ModelFileError(f"{where} lacks what a fitted {type(model).__name__} has learned.")
         for name, packed in given.items():
             setattr(model, name, self.unpack(packed, hints[name], f"{where}.{name}"))
         checked(model._check_learned, where)
 
 
-MODELS = Models(
-    *LEARNED, Answer, Decision, EvidenceTable, Vote, GatedMixture, Shape, Folded,
-    Calibrated, Calibration, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About,
-    Edit, EditLayer,
-)  # fmt: skip
+STORED = EstimatorData(
+    *(Column, Schema, Labels, Bins, Categories, Grid),
+    *(CountTable, Moments, Wanted, Summary, PeriodCounts, Scale, Densities),
+    *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer, Calibration),
+    *(Answer, Decision, Edit, EditLayer, EvidenceTable, Vote, GatedMixture, Shape, Folded),
+    *(Calibrated, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About),
+)
