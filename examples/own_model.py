@@ -73,4 +73,4 @@ class ComplementNaiveBayesClassifier(TableClassifier, RuledEstimator, AdditiveEs
             for term in against.terms
         )
         root = EvidenceTable(Scorer(prior, terms), by_class)
-        self._learn_answer(Answer(summary.schema, summary.labels.classes, root))
+        self._set_answer(Answer(summary.schema, summary.labels.classes, root))

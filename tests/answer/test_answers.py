@@ -45,7 +45,7 @@ class Spoken(TableClassifier):
         raise NotImplementedError("it says what it was told")
 
     def says(self, answer: Answer) -> Spoken:
-        self._learn_answer(answer)
+        self._set_answer(answer)
         return self
 
 

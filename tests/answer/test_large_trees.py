@@ -37,7 +37,7 @@ def model_of(column, coder, parent, answers, depth):
     )
     tree.check()
     model = C45Classifier()
-    model._learn_answer(Answer(Schema((column,), True), np.array(["a", "b"]), tree))
+    model._set_answer(Answer(Schema((column,), True), np.array(["a", "b"]), tree))
     return model
 
 

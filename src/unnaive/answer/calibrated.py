@@ -9,7 +9,7 @@ import numpy as np
 from unnaive.answer.nodes import Node
 from unnaive.answer.trees import BayesTree, KernelTree
 from unnaive.bayes.build import Smoothing
-from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.estimate import pooled_log_prior, tables_without_one
 from unnaive.density.estimate import logs_without_one
 

@@ -24,7 +24,7 @@ from unnaive.answer.evidence import (
     select_outputs,
 )
 from unnaive.bayes import Scorer, TableTerm, scoring
-from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.evidence import mean_strength, weigh
 from unnaive.bayes.scoring import LEAST_LOG, LEAST_SHARE, PairTerm
 from unnaive.bayes.values import (
@@ -228,11 +228,10 @@ class EvidenceTable(Node):
         return None if self.counts is None else normalized_totals(self.counts.totals)
 
     def calibrated(self, calibration: Calibration) -> EvidenceTable:
-        slope, columns = calibration.slope, calibration.columns
         return replace(
             self,
-            scorer=self.scorer.calibrated(slope, calibration.intercept, columns),
-            slope=slope * self.slope,
+            scorer=self.scorer.calibrated(calibration),
+            slope=calibration.slope * self.slope,
             columns=column_factors(self.slope, self.columns, calibration),
         )
 

@@ -15,7 +15,7 @@ from unnaive.answer import tree_kernels as kernels
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.nodes import Node, column_factors, normalized_totals, scorer_importances
 from unnaive.bayes import KernelTerm, Scorer, TableTerm, Term
-from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.evidence import weigh
 from unnaive.bayes.kernels import ABSENT
 from unnaive.bayes.scoring import scale_logs

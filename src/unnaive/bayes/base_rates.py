@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from unnaive.bayes.calibrate import (
     KNOWN,
     SHIFT_RIDGE,
-    Calibration,
     Regression,
     Visit,
     base_shares,
 )
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.compile import kernel
 

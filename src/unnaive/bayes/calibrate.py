@@ -26,6 +26,7 @@ from unnaive.bayes.calibrate_kernels import (
     fill_products,
     fill_shares,
 )
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.estimate import log_prior
 from unnaive.bayes.newton import minimize
 from unnaive.common.threads import in_threads
@@ -59,20 +60,6 @@ _BITS = 2.0**61
 # multiples of 1 / _FINE; the largest term is FARTHEST**2 / 2 < 2**17 times the row's weight.
 MANY, MOST_WEIGHT, _FINE = 6, 2.0**22, 2.0**10
 KNOWN = 1e18  # weight, in rows, of a slope that is not learned
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Calibration:
-    """How log probabilities are calibrated.
-
-    Calibrated scores are ``slope * scores + intercept``, but for a constant of the row; with
-    ``columns``, the evidence of each column has a factor of its own, and the slope is that of what
-    else there is: priors, which differ in a tree from leaf to leaf.
-    """
-
-    slope: float
-    intercept: NDArray[np.float64]
-    columns: NDArray[np.float64] | None = None
 
 
 # Rows to learn from, wherever they are: a function of the scores, groups and weights of some is

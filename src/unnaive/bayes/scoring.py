@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import kernels
+from unnaive.bayes.calibration import Calibration
 from unnaive.common.checks import FINITE, check_values, expect
 from unnaive.common.compile import read_only
 from unnaive.common.threads import in_threads
@@ -297,24 +298,21 @@ class Scorer:
         pairs = tuple(replace(pair, logs=pair.logs[:, :, classes]) for pair in self.pairs)
         return Scorer(self.log_prior[classes], terms, pairs)
 
-    def calibrated(
-        self,
-        slope: float,
-        intercept: NDArray[np.float64],
-        columns: NDArray[np.float64] | None = None,
-    ) -> Scorer:
-        """All evidence times a slope, the prior too, and an intercept for each class.
-
-        With ``columns``, the evidence of each has a factor of its own.
-        """
-        prior = np.maximum(scale_logs(self.log_prior, slope) + intercept, kernels.ABSENT)
+    def calibrated(self, calibration: Calibration) -> Scorer:
+        """Return the scorer with calibrated evidence, the prior times the slope too."""
+        slope, columns, values = calibration.slope, calibration.columns, calibration.values
+        prior = scale_logs(self.log_prior, slope) + calibration.intercept
+        prior = np.maximum(prior, kernels.ABSENT)
         factors = [slope] * len(self.terms) if columns is None else columns.tolist()
-        terms = tuple(
+        terms = [
             None if term is None else term.scaled(factor)
             for term, factor in zip(self.terms, factors, strict=True)
-        )
+        ]
+        for j, term in enumerate(terms):
+            if values is not None and isinstance(term, TableTerm):
+                terms[j] = replace(term, logs=term.logs + values[j])
         pairs = tuple(replace(p, logs=scale_logs(p.logs, slope)) for p in self.pairs)
-        return Scorer(prior, terms, pairs)
+        return Scorer(prior, tuple(terms), pairs)
 
     def _adders(self, block: Block, n_jobs: int | None) -> list[tuple[int, Adder]]:
         speaking = [j for j, term in enumerate(self.terms) if term is not None]

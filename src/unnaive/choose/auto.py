@@ -16,7 +16,7 @@ from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
-from unnaive.models._base import TableClassifier
+from unnaive.models.base import TableClassifier
 from unnaive.table import Schema, scan_of
 
 

@@ -15,7 +15,7 @@ from unnaive.choose.pooled import PooledClassifier
 from unnaive.choose.pooling import Weights, equal_weights, pooled_logs, pooled_loss, weigh_logs
 from unnaive.choose.reading import LabelledRows, Split
 from unnaive.choose.running import Result, TimeBudget, over_folds
-from unnaive.models._base import leaves_answer
+from unnaive.models.base import leaves_answer
 from unnaive.table.storage import stretches
 
 POOL = "pool"  # what it is called among the results of a comparison

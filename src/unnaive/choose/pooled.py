@@ -33,8 +33,8 @@ from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.about import About, target_name
 from unnaive.estimator.registry import register
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
-from unnaive.models._base import TableClassifier, leaves_answer
 from unnaive.models._seeding import seeded
+from unnaive.models.base import TableClassifier, leaves_answer
 from unnaive.table import Schema, scan_of
 from unnaive.table.schema import join_schemas
 
@@ -262,7 +262,7 @@ class PooledClassifier(TableClassifier):
         members = tuple(fitted[name].answer_.root for name in kept_names)
         root = Pool(members, kept_names, weights.members[kept], weights.intercept, self.combine)
         schemas = [member.answer_.schema for member in fitted.values()]
-        self._learn_answer(Answer(join_schemas(schemas), rows.labels.classes, root))
+        self._set_answer(Answer(join_schemas(schemas), rows.labels.classes, root))
         return self
 
     def _wanted(self, schema: Schema) -> Wanted:  # noqa: ARG002

@@ -18,7 +18,7 @@ from unnaive.choose.pooling import take_member_logs
 from unnaive.choose.reading import LabelledRows, Split
 from unnaive.common.advice import silence
 from unnaive.encode.draws import draw_order
-from unnaive.models._base import leaves_answer
+from unnaive.models.base import leaves_answer
 
 ProgressCallback = Callable[[str, int, int], None]
 # Rows of the small fits that estimate the cost of a model, by the best time of each size; the very

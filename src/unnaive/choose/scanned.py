@@ -16,7 +16,7 @@ from unnaive.choose.reading import LabelledRows, LabelledTable, read_table, refu
 from unnaive.encode import Labels
 from unnaive.encode.labels import groups_of, label_groups, merge_labels, refuse_mixed
 from unnaive.estimator.base import need_target
-from unnaive.models._base import leaves_answer
+from unnaive.models.base import leaves_answer
 from unnaive.models.decompose.relabel import RowLabels
 from unnaive.table import Block, Schema, Source, open_table, scan_of
 from unnaive.table.passes import ANSWERING, changed_rows

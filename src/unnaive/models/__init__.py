@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from unnaive.models.merge import merge, subtract
 
 if TYPE_CHECKING:
-    from unnaive.models._base import TableClassifier
     from unnaive.models.bagged import BaggedNaiveBayesClassifier
+    from unnaive.models.base import TableClassifier
     from unnaive.models.boosted import BoostedNaiveBayesClassifier
     from unnaive.models.c45 import C45Classifier
     from unnaive.models.decomposition import ClassDecompositionClassifier
@@ -33,7 +33,7 @@ _LATER = {
     "NBTreeClassifier": "nbtree",
     "NaiveBayesClassifier": "naive_bayes",
     "RandomForestClassifier": "forest",
-    "TableClassifier": "_base",
+    "TableClassifier": "base",
     "UnnaiveBayesClassifier": "unnaive_bayes",
 }
 

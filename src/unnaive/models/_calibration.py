@@ -19,7 +19,7 @@ from unnaive.answer import Answer
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import EvidenceTable, Node
 from unnaive.answer.trees import BayesTree, Located
-from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
 from unnaive.common.checks import check_word
 from unnaive.encode import Labels

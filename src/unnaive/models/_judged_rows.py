@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.base_rates import MovingScores, move_intercepts
 from unnaive.bayes.calibrate import (
-    Calibration,
     Visit,
     fit_calibration,
     fit_columns,
     fit_visited,
     visit_arrays,
 )
+from unnaive.bayes.calibration import Calibration
 from unnaive.models._row_draw import class_weights, weigh_shares
 from unnaive.table.records import MemoryRecords, Records, whole_record
 from unnaive.table.storage import Storage, stretches, taken

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.calibration import Calibration
 from unnaive.common.checks import check_values
 from unnaive.models._calibration import take_logs
 from unnaive.models._judged_rows import JudgedRows

@@ -25,7 +25,6 @@ from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import ScorerAttributes
 from unnaive.models._calibration import check_calibration
 from unnaive.models._judged_rows import (
     CALIBRATING,
@@ -35,6 +34,7 @@ from unnaive.models._judged_rows import (
 )
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy, warn_of_unjudged
 from unnaive.models._row_draw import RowDraw
+from unnaive.models.base import ScorerAttributes
 from unnaive.models.ensemble.bags import (
     BagJudge,
     BagVotes,
@@ -191,7 +191,7 @@ max_categories, grid_limit :
             records, _ = start.records(_as_they_are, operator.add)
             with records:
                 root = self._draw(start, records)
-        self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
+        self._set_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         return self
 
     def _draw(self, start: Start, records: Records[CodedRows]) -> Node:

@@ -41,9 +41,9 @@ from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds, draw_uniform
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import ScorerAttributes
 from unnaive.models._calibration import check_calibration
 from unnaive.models._row_draw import RowDraw
+from unnaive.models.base import ScorerAttributes
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.table.records import Records
 from unnaive.table.storage import Storage
@@ -271,7 +271,7 @@ max_categories, grid_limit :
         self.validation_loss_ = np.array(losses)
         self.n_restarts_ = booster.n_restarts
         self.algorithm_ = self.algorithm
-        self._learn_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
+        self._set_answer(Answer(start.summary.schema, start.summary.labels.classes, root))
         return self
 
     def _first_round(self, booster: BoostingRounds, start: Start, smoothing: Smoothing) -> Round:

@@ -191,7 +191,7 @@ class C45Classifier(TreeClassifier):
             low = grower.slope_by_halves(numbered) if rules.for_shares else None
         if low is not None:
             tree = self._calibrate(tree, low)
-        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
+        self._set_answer(Answer(summary.schema, summary.labels.classes, tree))
         return self
 
     def _grower(

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Calibrated, Decision, Folded
 from unnaive.answer.nodes import Node
-from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.calibration import Calibration
 from unnaive.common.advice import silence
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
 from unnaive.common.sklearn_private import check_method_params
@@ -26,9 +26,9 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import TableClassifier
 from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
+from unnaive.models.base import TableClassifier
 from unnaive.models.decompose.choose import Judge, choose_clusters
 from unnaive.models.decompose.left_out import PairRows, calibrate_pairs
 from unnaive.models.decompose.relabel import ClassRows, Clustering, RowLabels

@@ -19,7 +19,6 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import TableClassifier
 from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
@@ -29,6 +28,7 @@ from unnaive.models._out_of_bag import (
     warn_of_unjudged,
 )
 from unnaive.models._seeding import draw_seed
+from unnaive.models.base import TableClassifier
 from unnaive.models.boost.coding import number_columns
 from unnaive.models.tree.forest import (
     Bags,
@@ -209,7 +209,7 @@ class RandomForestClassifier(OutOfBag, TableClassifier):
         growing.finish()
         self._drop_out_of_bag()
         forest = self._calibrate(forest, table, bags, summary.counts.totals)
-        self._learn_answer(Answer(summary.schema, classes, forest))
+        self._set_answer(Answer(summary.schema, classes, forest))
         return self
 
     @property

@@ -22,8 +22,8 @@ from unnaive.encode.draws import branch_seed
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import count_labelled
 from unnaive.models._calibration import check_calibration
+from unnaive.models.base import count_labelled
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
 from unnaive.models.mixture.grow import Growth, draw_training_folds, grow_layers, held_out_accuracy
 from unnaive.models.mixture.kernels import BERNOULLI
@@ -364,7 +364,7 @@ class HierarchicalMixtureClassifier(EnsembleClassifier):
         table, self.layers_ = counters.table(), shape.layers
         given = (unit_log_prior(shape, table.totals, self.gamma), Smoothing(self.gamma, "skip"))
         scorer = build_scorer(self.schema_, self.coders_, table, *given)
-        self._learn_answer(Answer(self.schema_, self.classes_, GatedMixture(shape, scorer, table)))
+        self._set_answer(Answer(self.schema_, self.classes_, GatedMixture(shape, scorer, table)))
         return self
 
     @property

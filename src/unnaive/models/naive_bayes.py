@@ -4,40 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, EvidenceTable
-from unnaive.answer.calibrated import calibrated
 from unnaive.answer.edits import join_edits
+from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
-from unnaive.bayes.calibrate import Calibration
-from unnaive.bayes.estimate import (
-    check_class_weight,
-    class_factor,
-    given_priors,
-    log_prior,
-    pooled_log_prior,
-)
+from unnaive.bayes.calibration import Calibration
+from unnaive.bayes.estimate import given_priors, log_prior, pooled_log_prior
 from unnaive.bayes.left_out import scorer_without_one
 from unnaive.bayes.scoring import GaussianTerm
 from unnaive.common.checks import HEAVIEST, check_number, check_values, check_word, expect
 from unnaive.counts import Summary
-from unnaive.counts.summary import row_factor
 from unnaive.discretize import CoarseCoder, RuledEstimator
 from unnaive.discretize.rules import Rule
-from unnaive.encode import GRID_LIMIT, Labels
+from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import AdditiveEstimator, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import ScorerAttributes, TableClassifier, count_labelled
-from unnaive.models._calibration import calibrate_node, check_calibration, judge_left_out
-from unnaive.table import Schema, Source
+from unnaive.models.base import FirstPass, ScorerAttributes, TableClassifier, check_calibration
+from unnaive.table import Schema
 
 
 @register("nb", "Naive Bayes: one table of evidence from one pass of counting.", cost=10)
@@ -178,34 +169,6 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         self.grid_limit = grid_limit
         self.n_jobs = n_jobs
 
-    # Learning -------------------------------------------------------------------------------
-
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-            A pandas, polars or pyarrow table, an array, or a list of rows; or what `unnaive.scan`
-            reads: files, DuckDB, polars, Dask and Spark.
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-            Labels of any type, none missing.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
-        check_class_weight(self.class_weight, summary.labels.classes)
-        self._learn(summary)
-        if self.calibration != "none":
-            self._calibrate(source, summary.n_rows, seen=True)
-        return self
-
     @reports_progress
     def calibrate(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, seen: bool = True
@@ -231,44 +194,42 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         """
         self._check_parameters()
         sums, edits = self._sums("calibrated"), self.answer_.edits
-        self._finish(sums)
-        source = self._rows_to_learn(X, y, sample_weight, self.schema_)
-        self._calibrate(source, count_labelled(source, Labels(self.classes_)), seen)
-        self.answer_ = self.answer_.edited(edits)
+        fitted = self._unfitted(progress=True)
+        fitted._finish(sums)
+        if fitted.calibration == "none":
+            fitted.calibration = "slope"
+        source, summary = fitted._read(X, y, sample_weight, self.schema_)
+        first = fitted._first_pass(source, summary.announce(sums.labels))
+        root = fitted._calibrate_node(fitted.answer_.root, first, seen=seen)
+        fitted.answer_ = replace(fitted.answer_, root=root)
+        self._take_fitted(fitted)
+        self.answer_, self.summary_ = self.answer_.edited(edits), sums
         return self
 
-    def _calibrate(self, source: Source, n_rows: int, seen: bool) -> Self:
-        sums, without = self._sums("calibrated"), self._without_one() if seen else None
-        factor = class_factor(self.class_weight, self.classes_, self.class_count_)
-        judge = partial(
-            judge_left_out, source=source, labels=Labels(self.classes_),
-            factor=row_factor(sums, factor), n_rows=n_rows, n_jobs=self.n_jobs,
-            totals=self.class_count_ if seen else None,
-        )  # fmt: skip
-        # One value far from its class says more than all other columns: a factor that they share
-        # would have to nearly switch off all of them.
-        normal = np.array([isinstance(t, GaussianTerm) for t in self.scorer_.terms], dtype=bool)
-        alone = normal if normal.any() else None
-        if self.calibration == "columns":
-            alone = np.ones_like(normal)
-        given = (alone, self.class_count_, n_rows, self.n_jobs)
-        root = calibrate_node(judge, self.answer_.root, without, *given)
-        self.answer_ = replace(self.answer_, root=calibrated(root, self._aim()))
-        return self
+    def _calibration_method(self, node: Node) -> str:
+        # One value far from its class says more than all other columns: a factor that normal
+        # densities share with others would nearly switch off all of them.
+        assert isinstance(node, EvidenceTable)
+        gaussian = any(isinstance(term, GaussianTerm) for term in node.scorer.terms)
+        return "columns" if gaussian and self.calibration == "slope" else str(self.calibration)
 
-    def _without_one(self) -> EvidenceTable:
-        """The evidence for a row of each class that was not counted."""
-        given = (self.counts_, self.counts_, self._smoothing())
-        scorer, totals = scorer_without_one(self.scorer_, *given), self.counts_.totals
+    def _calibrate_node(self, node: Node, first: FirstPass, *, seen: bool = True) -> Node:
+        node = super()._calibrate_node(node, first, seen=seen)
+        priors = given_priors(self.priors, first.summary.labels.classes)
+        if priors is None:
+            return node
+        # Given priors stay the priors: rows have told that of their own shares.
+        totals = first.summary.counts.totals * first.class_factor
+        shift = log_prior(priors, 0.0, None) - log_prior(totals, 0.0, None)
+        return node.calibrated(Calibration(1.0, shift))
+
+    def _leave_one_out(self, node: Node) -> EvidenceTable:
+        assert isinstance(node, EvidenceTable)
+        assert node.counts is not None
+        scorer = scorer_without_one(node.scorer, node.counts, node.counts, self._smoothing())
+        totals = node.counts.totals
         less, whole = (pooled_log_prior(totals[None], totals, one)[0] for one in (1.0, 0.0))
         return EvidenceTable(replace(scorer, log_prior=scorer.log_prior + (less - whole)))
-
-    def _aim(self) -> Calibration:
-        """Priors that a user gives stay the priors: rows have told that of their own shares."""
-        priors, shift = given_priors(self.priors, self.classes_), np.zeros(len(self.classes_))
-        if priors is not None:
-            shift = log_prior(priors, 0.0, None) - log_prior(self.counts_.totals, 0.0, None)
-        return Calibration(1.0, shift)
 
     @reports_progress
     def partial_fit(
@@ -337,13 +298,22 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         return self
 
     def _finish(self, summary: Summary) -> None:
-        classes = summary.labels.classes
-        factor = class_factor(self.class_weight, classes, summary.counts.totals)
-        coarse = self._coarsen(summary, factor)
-        priors = given_priors(self.priors, classes)
+        root = self._fit_node(self._first_pass(None, summary))
+        self._set_answer(Answer(summary.schema, summary.labels.classes, root))
+
+    def _fit_node(self, first: FirstPass) -> Node:
+        summary = first.summary
+        coarse = self._coarsen(summary, first.class_factor)
+        priors = given_priors(self.priors, summary.labels.classes)
         prior = log_prior(coarse.counts.totals, self.prior_alpha, priors)
-        given = (coarse.counts, prior, self._smoothing(), coarse.densities)
-        scorer = build_scorer(summary.schema, coarse.coders, *given)
-        self.class_count_ = summary.counts.totals
-        self.coders_ = coarse.coders
-        self._learn_answer(Answer(summary.schema, classes, EvidenceTable(scorer, coarse.counts)))
+        scorer = build_scorer(
+            summary.schema,
+            coarse.coders,
+            coarse.counts,
+            prior,
+            self._smoothing(),
+            coarse.densities,
+        )
+        self.class_count_, self.coders_ = summary.counts.totals, coarse.coders
+        self.summary_ = summary
+        return EvidenceTable(scorer, coarse.counts)

@@ -15,9 +15,9 @@ from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.registry import register
-from unnaive.models._base import ScorerAttributes, TableClassifier
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
 from unnaive.models._seeding import draw_seed
+from unnaive.models.base import ScorerAttributes, TableClassifier
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
     Numbering,
@@ -241,7 +241,7 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         # All rounds are added up in one table, each with its full vote.
         errors = learned.standard_errors(summary.schema, len(classes))
         root = EvidenceTable(scorer, numbering.counts, discriminative=True, errors=errors)
-        self._learn_answer(Answer(summary.schema, classes, root))
+        self._set_answer(Answer(summary.schema, classes, root))
         return self
 
     def _learn(

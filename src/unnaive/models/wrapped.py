@@ -157,7 +157,7 @@ def _in_bagging(model: Any) -> Inside:
     pooled = [(name, clone(member)) for name, member in zip(names, members, strict=True)]
     pool = estimators()["PooledClassifier"](pooled, weights="equal", n_jobs=members[0].n_jobs)
     pool.names_, pool.weights_, pool.held_out_loss_ = list(names), weights, math.nan
-    pool._learn_answer(Answer(schema, model.classes_, root))
+    pool._set_answer(Answer(schema, model.classes_, root))
     return Inside(pool)
 
 

@@ -36,7 +36,6 @@ from unnaive.answer import (
 from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.mixture import Shape
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
-from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import MOST
 from unnaive.counts import CountTable, Moments, Summary, Wanted

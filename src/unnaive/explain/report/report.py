@@ -19,7 +19,7 @@ from unnaive.common.atomic import replacing
 from unnaive.common.wording import printable
 from unnaive.estimator.about import release
 from unnaive.explain.report.panels import Panels
-from unnaive.models._base import leaves_answer
+from unnaive.models.base import leaves_answer
 from unnaive.models.wrapped import look_inside
 
 # In the order of loading: each uses the ones before it.

@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 from unnaive.answer import Answer, Folded
 from unnaive.answer.nodes import Node
-from unnaive.bayes.calibrate import Calibration, fit_visited
+from unnaive.bayes.calibrate import fit_visited
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import probabilities
 from unnaive.common.advice import silence
 from unnaive.common.sklearn_private import check_method_params
@@ -65,7 +66,7 @@ def calibrate_pairs(
             return calibrate_halves(folded, fitted, rows, n_jobs)
         given = (rows.X, rows.pairs, rows.params.get("sample_weight"))
     source = fitted._rows_to_learn(*given, fitted.schema_)
-    return calibrate_left_out(folded, fitted._without_one(), source, n_jobs)
+    return calibrate_left_out(folded, fitted._leave_one_out(fitted.answer_.root), source, n_jobs)
 
 
 def calibrate_left_out(

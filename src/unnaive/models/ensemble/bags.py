@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unnaive.answer.nodes import Cast, cast_votes
 from unnaive.bayes import Scorer
 from unnaive.bayes.base_rates import find_heard
-from unnaive.bayes.calibrate import Calibration
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.coded import coded_scores
 from unnaive.common.threads import in_threads
 from unnaive.counts import CountTable

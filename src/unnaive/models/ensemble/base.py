@@ -14,7 +14,6 @@ from unnaive.counts import CountTable, Summary
 from unnaive.counts.coded import CodedRows, check_same_counts, count_rows, row_coder
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
-from unnaive.models._base import TableClassifier
 from unnaive.models._seeding import draw_seed
 from unnaive.table import Block, Source
 from unnaive.table.records import Records, keep_records

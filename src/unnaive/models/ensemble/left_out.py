@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer
 from unnaive.bayes.base_rates import mean_gradient
-from unnaive.bayes.calibrate import Calibration, Visit, fit_visited
+from unnaive.bayes.calibrate import Visit, fit_visited
 from unnaive.bayes.calibrate_kernels import solve_positive
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.scoring import probabilities
 from unnaive.counts.coded import CodedRows

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes import Scorer, Smoothing
-from unnaive.bayes.calibrate import Calibration
 from unnaive.bayes.calibrate_values import fit_values
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.coded import coded_scores
 from unnaive.bayes.estimate import first_value
 from unnaive.bayes.left_out_kernels import (

@@ -18,7 +18,7 @@ from unnaive.discretize.coarse import group_rare
 from unnaive.encode import Categories, Grid, Labels
 from unnaive.encode.coding import column_slots
 from unnaive.encode.labels import groups_of
-from unnaive.models._base import TableClassifier
+from unnaive.models.base import TableClassifier
 from unnaive.table import Block, Schema, Source
 
 

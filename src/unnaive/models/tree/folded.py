@@ -7,12 +7,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, BayesTree
+from unnaive.answer import BayesTree
 from unnaive.answer.calibrated import pool_priors, tree_without_one
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
@@ -22,16 +22,14 @@ from unnaive.counts.coded import check_same_rows
 from unnaive.counts.summary import row_factor
 from unnaive.encode import Categories, Grid
 from unnaive.encode.draws import assign_folds
-from unnaive.estimator import Progress, reports_progress
-from unnaive.models._calibration import calibrate_node, check_calibration, judge_left_out
-from unnaive.models._seeding import draw_seed
+from unnaive.estimator import Progress
+from unnaive.models.base import FirstPass, check_calibration
 from unnaive.models.tree.branches import TreeOptions, TreeRows
 from unnaive.models.tree.build import Leaves
 from unnaive.models.tree.classifier import TreeClassifier
 from unnaive.models.tree.folded_rows import (
     FoldedBlock,
     fold_block,
-    weigh_block,
     whole_weight,
 )
 from unnaive.models.tree.grow import NewGrower
@@ -70,43 +68,22 @@ class FoldedTreeClassifier(TreeClassifier):
         ``factor`` is the user's factor of each class.
         """
 
-    # Learning -------------------------------------------------------------------------------
-
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        source, summary, factor = self._read_for_tree(X, y, sample_weight)
+    def _fit_node(self, first: FirstPass) -> Node:
+        summary, factor = first.summary, first.class_factor
         coders = self._fine_coders(summary, factor)
-        grown = self._grow(source, coders, summary, factor)
-        tree: Node = grown
-        if self.calibration != "none":
-            tree = self._calibrate(grown, source, summary, factor)
-        self._learn_answer(Answer(summary.schema, summary.labels.classes, tree))
-        return self
+        tree = self._grow(first, coders)
+        return tree if self.calibration == "none" else pool_priors(tree)
 
-    def _grow(
-        self,
-        source: Source,
-        coders: list[Grid | Categories | None],
-        summary: Summary,
-        factor: NDArray[np.float64],
-    ) -> BayesTree:
+    def _leave_one_out(self, node: Node) -> Node:
+        assert isinstance(node, BayesTree)
+        return tree_without_one(node, Smoothing(self.alpha, self.missing))
+
+    def _grow(self, first: FirstPass, coders: list[Grid | Categories | None]) -> BayesTree:
         """Return the tree of the coded rows."""
+        source, summary, factor, seed, _ = first
         # Folds are drawn row by row; any other way to deal them needs to know of all rows.
         n_folds = self.cv if isinstance(self.cv, numbers.Integral) else None
-        seed, weight = draw_seed(self.random_state), whole_weight(summary, factor)
+        weight = whole_weight(summary, factor)
         code = partial(fold_block, coders, summary, factor, n_folds, seed)
         new_grower, leaves = self._plan(coders, self._rules(weight), summary, factor)
         rows = self._rows(source, code, coders, summary, seed)
@@ -137,34 +114,6 @@ class FoldedTreeClassifier(TreeClassifier):
     @property
     def _n_passes(self) -> int:  # type: ignore[override]
         return 2 if self.calibration == "none" else 3
-
-    def _calibrate(
-        self,
-        tree: BayesTree,
-        source: Source,
-        summary: Summary,
-        factor: NDArray[np.float64],
-        weigh: Callable[[Block], NDArray[np.float64]] | None = None,
-        n_rows: int | None = None,
-    ) -> Node:
-        """The tree with scaled evidence, learned from rows left out of their node's tables.
-
-        ``weigh`` is what the rows of a block weigh, where that is not their own, and ``n_rows`` how
-        many then weigh anything.
-        """
-        n_rows = summary.n_rows if n_rows is None else n_rows
-        pooled = pool_priors(tree)
-        without = tree_without_one(tree, Smoothing(self.alpha, self.missing))
-        labels, weights = summary.labels, row_factor(summary, factor)
-        if weigh is None:
-            weigh = partial(weigh_block, labels, weights, whole_weight(summary, factor))
-        judge = partial(
-            judge_left_out, source=source, labels=labels, factor=weights, n_rows=n_rows,
-            n_jobs=self.n_jobs, weigh=weigh, totals=summary.counts.totals,
-        )  # fmt: skip
-        alone = np.ones(len(tree.coders), dtype=bool) if self.calibration == "columns" else None
-        given = (alone, summary.counts.totals, n_rows, self.n_jobs)
-        return calibrate_node(judge, pooled, without, *given)
 
     def _check_parameters(self) -> None:
         for name in ("alpha", "min_error_reduction", "min_node_size"):

@@ -1,4 +1,4 @@
-"""What every classifier of the library shares: reading rows and answering for them."""
+"""What all classifiers share: fitting as a template, and answering for rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,32 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unnaive.answer import Answer, Decision, Evidence
 from unnaive.bayes import Scorer
-from unnaive.counts import CountTable
+from unnaive.bayes.calibration import HeldOut
+from unnaive.bayes.estimate import check_class_weight, class_factor
+from unnaive.common.checks import check_word
+from unnaive.counts import CountTable, Summary
+from unnaive.counts.gather import gather
 from unnaive.counts.summary import refuse_new
 from unnaive.encode import Labels
 from unnaive.encode.labels import known_groups, label_groups, read_target, refuse_strange_labels
-from unnaive.estimator import TableEstimator
+from unnaive.estimator import TableEstimator, reports_progress
+from unnaive.models._seeding import draw_seed
+from unnaive.models.held_out import (
+    CROSS_FIT_ROWS,
+    CalibrationRows,
+    calibrate_answer,
+    calibration_rows,
+    cross_fit,
+    leave_one_out,
+    score_rows,
+)
 from unnaive.table import Block, Source, open_table, scan_of
 from unnaive.table.answers import Tabular
 from unnaive.table.reading import read_weight
+from unnaive.table.source import MemorySource
 from unnaive.table.writing import write_parquet
+
+MAX_FACTORS = 512  # columns; more share one factor
 
 
 def _if_supported(name: str) -> Callable[[Any], Any]:
@@ -42,6 +59,28 @@ def count_labelled(source: Source, labels: Labels) -> int:
         return block.n_rows
 
     return source.reduce(look, int.__add__, "looking at classes")
+
+
+class FirstPass(NamedTuple):
+    """What the first pass over a table leaves to a model.
+
+    Attributes
+    ----------
+    source : Source
+        The rows, for further passes; None where there are only sums.
+    summary : Summary
+    class_factor : array of shape (classes,)
+        What ``class_weight`` multiplies the weights of the classes' rows by.
+    seed : int
+        Of all random choices of the fit.
+    n_jobs : int or None
+    """
+
+    source: Any
+    summary: Summary
+    class_factor: NDArray[np.float64]
+    seed: int
+    n_jobs: int | None
 
 
 class ScorerAttributes:
@@ -76,6 +115,105 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     _gives_advice = True
     _adds_up: bool = True  # whether evidence will be one bar per column, as far as known before fit
     _one_baseline: bool = True  # whether the evidence of all rows is added to the same baseline
+
+    class_weight: Any = None
+    calibration: Any = "none"
+
+    @reports_progress
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : table of shape (n_samples, n_features), path or `scan`
+            A pandas, polars or pyarrow table, an array, or a list of rows; or what `unnaive.scan`
+            reads: files, DuckDB, polars, Dask and Spark.
+        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
+            Labels of any type, none missing.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        self._check_parameters()
+        fitted = self._unfitted(progress=True)
+        source, summary = fitted._read(X, y, sample_weight)
+        fitted._fit_answer(fitted._first_pass(source, summary))
+        self._take_fitted(fitted)
+        return self
+
+    def _first_pass(self, source: Any, summary: Summary, seed: int | None = None) -> FirstPass:
+        """Return what `_fit_node` learns from; the seed is drawn where none is given."""
+        classes = summary.labels.classes
+        check_class_weight(self.class_weight, classes)
+        factor = class_factor(self.class_weight, classes, summary.counts.totals)
+        if seed is None:
+            seed = draw_seed(getattr(self, "random_state", 0))
+        return FirstPass(source, summary, factor, seed, self.n_jobs)
+
+    def _fit_answer(self, first: FirstPass) -> None:
+        """Learn the answer, and calibrate it."""
+        node = self._fit_node(first)
+        if self._calibration_method(node) != "none":
+            node = self._calibrate_node(node, first)
+        self._set_answer(Answer(first.summary.schema, first.summary.labels.classes, node))
+
+    def _fit_node(self, first: FirstPass) -> Node:
+        """Learn the answer node from the rows, before calibration; set all other attributes."""
+        raise NotImplementedError
+
+    def _calibration_method(self, node: Node) -> str:  # noqa: ARG002
+        """Return how a node is calibrated: "none", "slope", "columns" or "values"."""
+        return str(self.calibration)
+
+    def _calibrate_node(self, node: Node, first: FirstPass, *, seen: bool = True) -> Node:
+        """Return the node, calibrated by held-out evidence of rows; new rows are not ``seen``."""
+        method, n_terms = self._calibration_method(node), 1 + len(first.summary.schema)
+        by_column = method != "slope" and n_terms <= min(MAX_FACTORS, first.summary.n_rows)
+        if not by_column:
+            method = "slope"
+        n_numbers = len(first.summary.labels) * (n_terms if by_column else 1)
+        rows = calibration_rows(first, n_numbers)
+        if seen:
+            held_out = self._held_out(node, first, rows, by_column)
+        else:
+            scores = score_rows(node, rows.block, by_column, self.n_jobs)
+            held_out = HeldOut(scores, rows.y, rows.sample_weight, rows.block)
+        return calibrate_answer(node, held_out, method)
+
+    def _held_out(
+        self, node: Node, first: FirstPass, rows: CalibrationRows, by_column: bool
+    ) -> HeldOut:
+        """Return held-out evidence of the calibration rows.
+
+        Inner folds, unless the rows are many and the model can leave them out of its counts.
+        """
+        if first.summary.n_rows >= CROSS_FIT_ROWS:
+            without = self._leave_one_out(node)
+            if without is not None:
+                return leave_one_out(node, without, rows, by_column=by_column, n_jobs=self.n_jobs)
+        return cross_fit(self, first, rows, by_column=by_column)
+
+    def _leave_one_out(self, node: Node) -> Node | None:  # noqa: ARG002
+        """Return the evidence of a node for a row of each class that was not counted, if known."""
+        return None
+
+    def _fit_rows(self, first: FirstPass, rows: CalibrationRows) -> Node:
+        """Return the node that the same model learns from other rows at the driver."""
+        model, source = self._unfitted(), MemorySource(rows.block)
+        limit = {"grid_limit": self.grid_limit, "n_jobs": self.n_jobs}
+        summary = gather(source, model._wanted, **limit).announce(first.summary.labels)
+        return model._fit_node(model._first_pass(source, summary, first.seed))
+
+    def _take_fitted(self, fitted: Self) -> None:
+        """Replace what an earlier fit has learned by what another model has."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        learned = (item for item in vars(fitted).items() if item[0].endswith("_"))
+        self.__dict__.update(learned, _about=fitted._about)
 
     def _check_learned(self) -> None:
         super()._check_learned()
@@ -149,8 +287,8 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
     def _set_decision(self, decision: Decision | None) -> None:
         self.answer_ = self.answer_.decided(decision)
 
-    def _learn_answer(self, answer: Answer) -> None:
-        """Keep what was learned."""
+    def _set_answer(self, answer: Answer) -> None:
+        """Store the fitted answer."""
         self.answer_, self.classes_ = answer, answer.classes
         self._remember(answer.schema)
 
@@ -344,6 +482,11 @@ class TableClassifier(ClassifierMixin, TableEstimator):  # type: ignore[misc]
         right, recognized, total = sums.tolist()
         refuse_strange_labels(recognized, Labels(answer.classes), ["other labels"] if scan else y)
         return float(right / total)
+
+
+def check_calibration(model: Any, *more: str) -> None:
+    """Raise if the parameter ``calibration`` names no method."""
+    check_word(model, "calibration", "none", "slope", *more)
 
 
 def leaves_answer(estimator: Any) -> bool:
