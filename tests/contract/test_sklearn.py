@@ -52,7 +52,7 @@ def test_every_public_estimator_is_in_the_registry():
 
 def test_only_random_estimators_are_excused_and_only_from_weight_equivalence():
     for name, checks in EXCUSED.items():
-        # C4.5 draws halves of the rows for its calibration, by their numbers.
+        # C4.5 draws inner folds for its calibration.
         assert hasattr(getattr(unnaive, name)(), "random_state") or name == "C45Classifier"
         assert all(c.startswith("check_sample_weight_equivalence") for c in checks)
 

@@ -93,13 +93,15 @@ def cross_fit(
 
     Of tables above 10,000 rows one half is scored by a model of the other.
     """
-    n_rows, cross = len(rows.y), first.summary.n_rows < CROSS_FIT_ROWS
+    summary = first.summary
+    n_rows, cross = len(rows.y), summary.n_rows < CROSS_FIT_ROWS
     n_folds = N_FOLDS if cross else 2
     folds = np.empty(n_rows, dtype=np.intp)
     order = np.lexsort((row_bits(first.seed, rows.block.row_ids), rows.y))
     folds[order] = np.arange(n_rows) % n_folds
     folds[(np.bincount(rows.y) == 1)[rows.y]] = n_folds  # the only row of a class judges nothing
-    parts, places = [], []
+    shape = (0, 1 + len(summary.schema)) if by_column else (0,)
+    parts, places = [np.empty((*shape, len(summary.labels)))], [np.empty(0, dtype=np.intp)]
     for k in range(n_folds if cross else 1):
         test = np.flatnonzero(folds == k)
         if len(test):
