@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from unnaive.answer import Answer, Decision, Evidence
+from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer
 from unnaive.bayes.calibration import HeldOut
 from unnaive.bayes.estimate import check_class_weight, class_factor

@@ -15,6 +15,7 @@ from unnaive.counts.coded import CodedRows, check_same_counts, count_rows, row_c
 from unnaive.discretize import Coarse, RuledEstimator
 from unnaive.encode import Labels
 from unnaive.models._seeding import draw_seed
+from unnaive.models.base import TableClassifier
 from unnaive.table import Block, Source
 from unnaive.table.records import Records, keep_records
 
