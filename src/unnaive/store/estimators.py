@@ -249,7 +249,7 @@ class EstimatorData(PlainData):
 STORED = EstimatorData(
     *(Column, Schema, Labels, Bins, Categories, Grid),
     *(CountTable, Moments, Wanted, Summary, PeriodCounts, Scale, Densities),
-    *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer, Calibration),
+    *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer),
     *(Answer, Decision, Edit, EditLayer, EvidenceTable, Vote, GatedMixture, Shape, Folded),
     *(Calibrated, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About),
 )
