@@ -66,7 +66,7 @@ class Calibration:
     slope: float
     intercept: NDArray[np.float64]
     columns: NDArray[np.float64] | None = None
-    values: list[NDArray[np.float64]] | None = None
+    values: tuple[NDArray[np.float64], ...] | None = None
 
 
 def fit_calibration(
@@ -161,7 +161,7 @@ class _Problem:
 
     def fit_values(
         self, scores: NDArray[np.float64], slots: Slots, shift: NDArray[np.float64]
-    ) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
+    ) -> tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]]:
         """Return the offsets of each column, slots x classes, and the intercepts."""
         n_classes, ends = len(self.base), np.cumsum(slots.sizes)
         rows, columns = np.nonzero(slots.codes >= 0)
@@ -179,7 +179,7 @@ class _Problem:
             shift,
             (None, None),
         )
-        return np.split(solution.reshape(-1, n_classes), ends[:-1]), shift
+        return tuple(np.split(solution.reshape(-1, n_classes), ends[:-1])), shift
 
     def _minimize(
         self,

@@ -36,6 +36,7 @@ from unnaive.answer import (
 from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.mixture import Shape
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
+from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import MOST
 from unnaive.counts import CountTable, Moments, Summary, Wanted
@@ -249,7 +250,7 @@ class EstimatorData(PlainData):
 STORED = EstimatorData(
     *(Column, Schema, Labels, Bins, Categories, Grid),
     *(CountTable, Moments, Wanted, Summary, PeriodCounts, Scale, Densities),
-    *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer),
+    *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer, Calibration),
     *(Answer, Decision, Edit, EditLayer, EvidenceTable, Vote, GatedMixture, Shape, Folded),
     *(Calibrated, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About),
 )
