@@ -19,14 +19,13 @@ from unnaive import (
 from unnaive.answer import (
     Answer,
     BayesTree,
-    Calibrated,
     ClassForest,
     ClassTree,
+    Ensemble,
     EvidenceTable,
     Folded,
     GatedMixture,
-    Pool,
-    Vote,
+    NaiveBayesStack,
 )
 from unnaive.answer.mixture import Shape
 from unnaive.bayes import GaussianTerm, Scorer, TableTerm
@@ -114,29 +113,31 @@ def expression(rng: np.random.Generator, n: int, depth: int = 2) -> Any:
         scorer = table(rng, n, dense=True)
         return EvidenceTable(replace(scorer, pairs=pairs(rng, n)))
     if kind in (1, 2):
-        members = int(rng.integers(1, 5))
-        cast = str(rng.choice(["probabilities", "winner"]))
-        join = str(rng.choice(["mean", "softmax"]))
-        weights = rng.uniform(0.2, 2.0, members)
-        return Vote(weights, cast, join, "bag", table(rng, n * members))
+        names = tuple(f"bag {k}" for k in range(rng.integers(1, 5)))
+        stack = NaiveBayesStack(table(rng, n * len(names)))
+        return ensemble(rng, (stack,), names, n)
     if kind == 3:
         shape = Shape.of(tuple(rng.integers(1, 4, rng.integers(1, 3)).tolist()), n)
         return GatedMixture(shape, table(rng, shape.n_units), counts(shape.n_units))
     if kind == 4:
         return trees(n)[rng.integers(0, 4)]
-    if kind == 5:
+    if kind in (5, 6):
         members = tuple(expression(rng, n, 0) for _ in range(rng.integers(1, 4)))
-        names, join = tuple(f"model {k}" for k in range(len(members))), "arithmetic"
-        intercept = np.zeros(n)
-        if rng.random() < 0.6:
-            intercept, join = rng.normal(size=n), "geometric"
-        return Pool(members, names, rng.uniform(0.2, 1.5, len(members)), intercept, join)
-    if kind == 6:
-        intercept = rng.normal(size=n)
-        return Calibrated(expression(rng, n, depth - 1), float(rng.uniform(0.2, 2.0)), intercept)
+        if kind == 6:  # a calibration
+            members = (expression(rng, n, depth - 1),)
+        return ensemble(rng, members, tuple(f"model {k}" for k in range(len(members))), n)
     owner = np.sort(np.concatenate([np.arange(n), rng.integers(0, n, rng.integers(0, 4))]))
     method = str(rng.choice(["sum", "max"]))
     return Folded(owner.astype(np.intp), method, expression(rng, len(owner), depth - 1))
+
+
+def ensemble(rng: np.random.Generator, members: Any, names: tuple[str, ...], n: int) -> Ensemble:
+    """Members combined in a random way."""
+    weights, intercept = rng.uniform(0.2, 2.0, len(names)), rng.normal(size=n)
+    output = str(rng.choice(["probability", "log_probability", "vote"]))
+    if output == "log_probability" or rng.random() < 0.5:
+        return Ensemble(members, names, weights, intercept, output, "softmax")
+    return Ensemble(members, names, weights, np.zeros(n), output, "mean")
 
 
 def answer(seed: int) -> Answer:
@@ -158,11 +159,9 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
             return np.array([own.sum() for own in classes])
         best = np.array([own.max() for own in classes])
         return best / best.sum()
-    if isinstance(root, Pool):
-        return _pool(root, row)
-    if isinstance(root, Calibrated):
-        least = np.maximum(spoken(root.inner, row), 2.0**-52)
-        return softmax(root.slope * np.log(least) + root.intercept)
+    if isinstance(root, Ensemble):
+        total = _total(root, row)
+        return softmax(total) if root.combine == "softmax" else total / root.weights.sum()
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
     if isinstance(root, (BayesTree, EvidenceTable)):
         return softmax(_scores(root, row))
@@ -171,24 +170,32 @@ def spoken(root: Any, row: pd.DataFrame) -> np.ndarray:
     if isinstance(root, ClassTree):
         return _class_shares(root, block, 0, 1.0)
     scores = root.scorer.joint(block)[0]
-    if isinstance(root, Vote):
-        return _vote(root, scores)
     return _mixture(root, scores)
 
 
-def _pool(root: Pool, row: pd.DataFrame) -> np.ndarray:
-    said = [spoken(member, row) for member in root.members]
-    if root.join == "arithmetic":
-        return sum(w * p for w, p in zip(root.weights, said, strict=True)) / root.weights.sum()
-    total = root.intercept.copy()
-    for weight, p, member in zip(root.weights, said, root.members, strict=True):
-        scores = _scores(member, row)  # such logarithms are not cut off
-        total += weight * (np.log(np.maximum(p, 2.0**-52)) if scores is None else scores)
-    return softmax(total)
+def _total(root: Ensemble, row: pd.DataFrame) -> np.ndarray:
+    """The weighted sum of what members give, and the intercept."""
+    total, stack = root.intercept.copy(), root.members[0]
+    if isinstance(stack, NaiveBayesStack):
+        block = open_table(C45Classifier(), row, fitted=columns()[0]).block
+        scores = np.split(stack.scorer.joint(block)[0], len(root.names))
+        said = [softmax(each) for each in scores]
+    else:
+        said = [spoken(member, row) for member in root.members]
+        scores = [_scores(member, row) for member in root.members]
+    for weight, p, logs in zip(root.weights, said, scores, strict=True):
+        if root.member_output == "vote":
+            p = np.arange(len(p)) == p.argmax()  # noqa: PLW2901
+        elif root.member_output == "log_probability":  # some have no least value
+            p = np.log(np.maximum(p, 2.0**-52)) if logs is None else logs  # noqa: PLW2901
+        total += weight * p
+    return total
 
 
 def _scores(root: Any, row: pd.DataFrame) -> np.ndarray | None:
-    """Joint log probabilities of one row, of nodes that add them up."""
+    """Scores of one row, of nodes whose scores are never minus infinity."""
+    if isinstance(root, Ensemble):
+        return _total(root, row) if root.has_column_terms else None
     block = open_table(C45Classifier(), row, fitted=columns()[0]).block
     if isinstance(root, BayesTree):
         return root.scorer(int(root.apply(block)[0])).joint(block)[0]
@@ -221,14 +228,6 @@ def _forest(root: ClassForest, block: Any) -> np.ndarray:
         after += int(root.n_entries[start:end].sum())
     raised = mean**root.power * np.exp(0.0 if root.intercept is None else root.intercept)
     return raised / raised.sum()
-
-
-def _vote(root: Vote, scores: np.ndarray) -> np.ndarray:
-    total = np.zeros(root.n_outputs)
-    for weight, own in zip(root.weights, np.split(scores, len(root.weights)), strict=True):
-        cast = softmax(own) if root.cast == "probabilities" else own == own.max()
-        total += weight * cast
-    return total / root.weights.sum() if root.join == "mean" else softmax(total)
 
 
 def _mixture(root: GatedMixture, scores: np.ndarray) -> np.ndarray:

@@ -115,8 +115,7 @@ def test_pages_are_made_of_any_answer(seed):
     template, data = contents.template(), contents.data()
     assert template["can_try"]
     assert data["answer"]["kind"] in {
-        "table", "vote", "mixture", "folded", "calibrated", "bayes_tree", "class_tree", "forest",
-        "pool",
+        "table", "ensemble", "mixture", "folded", "bayes_tree", "class_tree", "forest",
     }  # fmt: skip
     assert template["model"]["what"]
 

@@ -23,7 +23,7 @@ from unnaive import (
     evidence_of,
     explain_rows,
 )
-from unnaive.answer import Pool
+from unnaive.answer import Ensemble
 from unnaive.choose.pooling import DOUBT, weigh_logs, weigh_shares
 from unnaive.cli.running import run
 from unnaive.explain.model import BY_ROW
@@ -165,7 +165,7 @@ def test_a_pool_is_explained_saved_and_exported(combine):
     X, y = mixed_table(240)
     pool = PooledClassifier(MEMBERS, combine=combine, cv=3, random_state=0).fit(X, y)
     root, p = pool.answer_.root, pool.predict_proba(X[:20])
-    assert isinstance(root, Pool)
+    assert isinstance(root, Ensemble)
     assert set(root.names) == {n for n, w in zip(pool.names_, pool.weights_, strict=True) if w}
     why = pool.evidence(X[:20])
     if combine == "geometric":
@@ -216,7 +216,7 @@ def test_auto_takes_the_pool_where_it_has_the_least_held_out_loss():
     assert f"# chosen: {why}" in repr(auto)
     assert "chosen" not in repr(clone(auto))
     assert f"Chosen among others: {why}" in unnaive.report(auto, X[:40], y[:40]).html
-    assert isinstance(auto.answer_.root, Pool)
+    assert isinstance(auto.answer_.root, Ensemble)
     single = AutoClassifier(models=["gaussian", "forest"], cv=3, pool=False, random_state=0).fit(
         X, y
     )

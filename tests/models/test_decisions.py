@@ -219,8 +219,6 @@ def test_a_pipeline_is_explained_by_what_its_last_step_sees_and_says_why_it_is_n
         to_sql(model, "t")
     with pytest.raises(ModelFileError, match="fit the NaiveBayesClassifier on the columns"):
         save(model, io.BytesIO())
-    with pytest.raises(TypeError, match="cannot be cross-validated by report"):
-        report(model, table, TWO, cv=2)
 
 
 def test_an_auto_classifier_that_also_tried_other_libraries_says_how_to_save_it():

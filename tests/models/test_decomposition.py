@@ -32,7 +32,7 @@ from unnaive import (
     NBTreeClassifier,
     scan,
 )
-from unnaive.answer import Calibrated
+from unnaive.answer import Ensemble
 from unnaive.models.decompose.choose import choose_numbers
 
 
@@ -358,7 +358,7 @@ def test_any_model_inside_is_calibrated_by_halves_of_the_rows(inner, tmp_path):
     X, y = mixed_table(200, classes=2)
     model = ClassDecompositionClassifier(inner, random_state=0)
     found = clone(model).fit(X, y)
-    assert isinstance(found.answer_.root, Calibrated)
+    assert isinstance(found.answer_.root, Ensemble)
     assert 0.01 <= found.calibration_.slope < 3
     shares = [np.mean(y == label) for label in found.classes_]
     np.testing.assert_allclose(found.predict_proba(X).mean(axis=0), shares, rtol=0.01)

@@ -5,25 +5,24 @@ from unnaive.answer.decision import Decision
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.forest import ClassForest
 from unnaive.answer.mixture import GatedMixture
-from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, Pool, Vote
+from unnaive.answer.nodes import Ensemble, EvidenceTable, Folded, Foreign, NaiveBayesStack
 from unnaive.answer.scorecard import Scorecard, scorecard
 from unnaive.answer.trees import BayesTree, ClassTree, KernelTree
 
 __all__ = [
     "Answer",
     "BayesTree",
-    "Calibrated",
     "ClassForest",
     "ClassTree",
     "Decision",
+    "Ensemble",
     "Evidence",
     "EvidenceTable",
     "Folded",
     "Foreign",
     "GatedMixture",
     "KernelTree",
-    "Pool",
+    "NaiveBayesStack",
     "Scorecard",
-    "Vote",
     "scorecard",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unnaive.answer.decision import Decision, make_decision
 from unnaive.answer.edits import Edit, edit_table
 from unnaive.answer.evidence import Evidence
-from unnaive.answer.nodes import Calibrated, EvidenceTable, Folded, Foreign, Node, Pool
+from unnaive.answer.nodes import Ensemble, EvidenceTable, Folded, Foreign, Node
 from unnaive.answer.trees import BayesTree, ClassTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
@@ -36,8 +36,8 @@ class Answer:
         The columns that rows are read by.
     classes : array of shape (n_classes,)
     root : node
-        The expression: `EvidenceTable`, `Vote`, `GatedMixture`, `Pool`, a tree, a forest, or
-        `Foreign`, inside of any number of `Folded` and `Calibrated`.
+        The expression: `EvidenceTable`, `GatedMixture`, a tree, a forest, an `Ensemble` or
+        `Foreign`, inside of any number of `Folded` and of `Ensemble` with one member.
     decision : Decision or None
         How a class is chosen by the probabilities of a row; None is the most probable one.
 
@@ -94,17 +94,16 @@ class Answer:
             raise TypeError(f"evidence of a {type(self.root).__name__} cannot be edited.")
         return replace(self, root=edit_table(self.root, self.schema, self.classes, edits))
 
-    def nodes(self) -> Iterator[Node]:
-        """The expression from the outside in."""
-        node = self.root
-        yield node
-        while isinstance(node, Folded | Calibrated):
-            node = node.inner
+    def walk(self) -> Iterator[Node]:
+        """Iterate over nested nodes, outermost first, to the one that reads columns or members."""
+        node: Node | None = self.root
+        while node is not None:
             yield node
+            node = inner_node(node)
 
     def find(self, kind: type[T]) -> T | None:
         """The outermost node of a kind, if there is one."""
-        return next((node for node in self.nodes() if isinstance(node, kind)), None)
+        return next((node for node in self.walk() if isinstance(node, kind)), None)
 
     @property
     def pairs(self) -> tuple[PairTerm, ...]:
@@ -113,28 +112,20 @@ class Answer:
         return core.scorer.pairs if isinstance(core, EvidenceTable) else ()
 
     @property
-    def extra_bars(self) -> list[tuple[int, int] | str]:
-        """What has evidence beside the columns: pairs of them, members of a pool by name."""
-        core = self.core
-        if isinstance(core, Pool):
-            return core.extra_bars
-        return [(pair.first, pair.second) for pair in self.pairs]
-
-    @property
     def tree(self) -> BayesTree | ClassTree | None:
         """The tree in it, if there is one."""
         return self.find(BayesTree) or self.find(ClassTree)
 
     @property
     def core(self) -> Node:
-        """The innermost node, which reads the columns."""
-        return list(self.nodes())[-1]
+        """The innermost node, which reads the columns or joins several members."""
+        return list(self.walk())[-1]
 
     @property
     def labels(self) -> NDArray[Any]:
         """What the core predicts: the classes, or (class, cluster) pairs."""
         labels = self.classes
-        for node in self.nodes():
+        for node in self.walk():
             if isinstance(node, Folded):
                 labels = as_objects(node.pairs(labels))
         return labels
@@ -172,3 +163,12 @@ class Answer:
     def evidence(self, block: Block, n_jobs: int | None = None) -> Evidence:
         """Evidence for the prediction of each row."""
         return self.root.evidence(block, self.classes, n_jobs)
+
+
+def inner_node(node: Node) -> Node | None:
+    """Return the node whose classes or probabilities a node changes; None for other nodes."""
+    if isinstance(node, Folded):
+        return node.inner
+    if isinstance(node, Ensemble) and len(node.members) == 1 and node.stack is None:
+        return node.members[0]
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +63,6 @@ class ClassForest(Node):
     intercept : array of shape (classes,) or None
         Logarithms of the factors of the classes; None where there are none.
     """
-
-    has_column_terms: ClassVar = True
 
     coders: tuple[CoarseCoder, ...]
     start: NDArray[np.int64]
@@ -132,6 +130,10 @@ class ClassForest(Node):
     @property
     def n_outputs(self) -> int:
         return self.prior.size
+
+    @property
+    def has_column_terms(self) -> bool:
+        return True
 
     @property
     def n_trees(self) -> int:

@@ -26,7 +26,7 @@ from unnaive.answer.evidence import (
 from unnaive.bayes import Scorer, TableTerm, scoring
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.evidence import mean_strength, weigh
-from unnaive.bayes.scoring import LEAST_LOG, LEAST_SHARE, PairTerm
+from unnaive.bayes.scoring import LEAST_LOG, PairTerm
 from unnaive.bayes.values import (
     density_shares,
     logs_at,
@@ -44,7 +44,7 @@ from unnaive.table import Block, Schema
 from unnaive.table.codes import as_objects
 
 T = TypeVar("T")
-Cast: TypeAlias = Literal["probabilities", "winner"]
+MemberOutput: TypeAlias = Literal["probability", "log_probability", "vote"]
 LARGEST = float(np.finfo(np.float32).max)
 ROWS = 1 << 14  # rows that all members of a vote or a mixture score at a time
 
@@ -54,7 +54,6 @@ class Node(ABC):
 
     __slots__ = ()
     is_additive: ClassVar[bool] = False  # whether scores are a baseline plus terms of columns
-    has_column_terms: ClassVar[bool] = False  # and whether the baseline is the same for all rows
 
     @property
     @abstractmethod
@@ -64,6 +63,16 @@ class Node(ABC):
     @abstractmethod
     def check_columns(self, schema: Schema) -> None:
         """Check that the columns are those of a schema."""
+
+    @property
+    def has_column_terms(self) -> bool:
+        """Whether columns have evidence by which a baseline changes that all rows share."""
+        return False
+
+    @property
+    def has_bounded_scores(self) -> bool:
+        """Whether scores are weighted and added as they are; others are limited from below."""
+        return self.is_additive
 
     def scores(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return log probabilities up to a constant of the row: rows x outputs."""
@@ -83,7 +92,7 @@ class Node(ABC):
 
     def bounded_scores(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
         """Return scores that may be weighted and added: without minus infinity."""
-        if self.is_additive:
+        if self.has_bounded_scores:
             return self.scores(block, n_jobs)
         return np.maximum(self.predict_log_proba(block, n_jobs), LEAST_LOG)
 
@@ -112,7 +121,10 @@ class Node(ABC):
     def calibrated(self, calibration: Calibration) -> Node:
         """Return this node with calibrated scores."""
         assert calibration.columns is None, "only evidence that adds up has columns"
-        return Calibrated(self, calibration.slope, calibration.intercept)
+        slope = np.array([calibration.slope])
+        return Ensemble(
+            (self,), ("model",), slope, calibration.intercept, "log_probability", "softmax"
+        )
 
 
 def log(probable: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -167,7 +179,6 @@ class EvidenceTable(Node):
     """
 
     is_additive: ClassVar = True
-    has_column_terms: ClassVar = True
 
     scorer: Scorer
     counts: CountTable | None = None
@@ -193,6 +204,10 @@ class EvidenceTable(Node):
     @property
     def n_outputs(self) -> int:
         return len(self.scorer.log_prior)
+
+    @property
+    def has_column_terms(self) -> bool:
+        return True
 
     @property
     def boosted(self) -> bool:
@@ -310,289 +325,228 @@ def _pair_shares(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Vote(Node):
-    """Several naive Bayes models of the same columns that answer together.
+class NaiveBayesStack(Node):
+    """Several naive Bayes models of the same columns, scored together; a member of an `Ensemble`.
 
     Attributes
     ----------
-    weights : array of shape (members,)
-    cast : {"probabilities", "winner"}
-        The vote of a member: its probabilities, or 1 for its most probable class.
-    join : {"mean", "softmax"}
-        The weighted mean of the votes, or the softmax of their weighted sum: votes are then on the
-        log scale, as in AdaBoost.
-    member : {"bag", "round"}
-        Name of a member.
     scorer : Scorer
-        Of all members: their classes end to end.
+        Of all models: their classes end to end.
     counts : CountTable or None
         Weight of the training rows by class.
     """
 
-    weights: NDArray[np.float64]
-    cast: Cast
-    join: Literal["mean", "softmax"]
-    member: Literal["bag", "round"]
     scorer: Scorer
     counts: CountTable | None = None
 
-    def check(self) -> None:
-        """Check that there is one weight for each member."""
-        expect(self.weights.size, "a vote has no members.")
-        check_values("weights", self.weights, (self.weights.size,))
-        matching = self.weights.size * self.n_outputs == len(self.scorer.log_prior)
-        expect(matching, "members of a vote have different classes.")
-        if self.join == "mean":
-            positive = (self.weights >= 0).all() and self.weights.sum() > 0
-            expect(positive, "weights of a mean must be 0 or more, and not all 0.")
-        check_counts(self.counts, self.scorer, self.n_outputs)
-
     @property
     def n_outputs(self) -> int:
-        return len(self.scorer.log_prior) // self.weights.size
-
-    @property
-    def shares(self) -> NDArray[np.float64]:
-        """What each member counts: of a mean, weights that sum to 1."""
-        return self.weights / self.weights.sum() if self.join == "mean" else self.weights
+        return len(self.scorer.log_prior)
 
     def check_columns(self, schema: Schema) -> None:
-        self.scorer.check_columns(schema, len(self.scorer.log_prior))
-
-    def votes(self, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weighted votes, rows x members x classes; ``joint`` (all scores) is overwritten."""
-        shape = (len(joint), self.weights.size, self.n_outputs)
-        votes = cast_votes(self.cast, joint.reshape(-1, self.n_outputs)).reshape(shape)
-        votes *= self.weights[:, None]
-        return votes / self.weights.sum() if self.join == "mean" else votes
-
-    def _add_votes(self, block: Block, n_jobs: int | None) -> NDArray[np.float64]:
-        def add(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-            votes, out = self.votes(scores), np.zeros((len(scores), self.n_outputs))
-            for k in range(votes.shape[1]):  # in the order of the members
-                out += votes[:, k]
-            return out
-
-        return np.concatenate(in_chunks(block, self.scorer, add, n_jobs))
+        self.scorer.check_columns(schema, self.n_outputs)
 
     def scores(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        total = self._add_votes(block, n_jobs)
-        return total if self.join == "softmax" else log(total)
-
-    def predict_proba(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        total = self._add_votes(block, n_jobs)
-        return total if self.join == "mean" else scoring.probabilities(total, n_jobs)
-
-    def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-        n, outputs = self.weights.size, self.n_outputs
-        both = scorer_evidence(self.scorer, block, classes, n_jobs)
-        votes = self.votes(both.total())
-        units = [slice(k * outputs, (k + 1) * outputs) for k in range(n)]
-        members = [select_outputs(both, unit, classes) for unit in units]
-        link: Link = "softmax" if self.join == "softmax" else "identity"
-        names = [f"{self.member} {k}" for k in range(n)]
-        return member_evidence(votes, names, classes, link, members, self.shares)
-
-    def feature_importances(self, schema: Schema) -> NDArray[np.float64]:
-        n = self.n_outputs
-        shares = np.abs(self.weights) / max(np.abs(self.weights).sum(), 1e-300)
-        members = [self.scorer.select(np.arange(k * n, (k + 1) * n)) for k in range(len(shares))]
-        each = [scorer_importances(scorer, self.counts, schema) for scorer in members]
-        return np.asarray(shares @ np.array(each))
+        return self.scorer.joint(block, n_jobs)
 
     def class_prior(self) -> NDArray[np.float64] | None:
         return None if self.counts is None else normalized_totals(self.counts.totals)
 
 
-def cast_votes(cast: Cast, joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The vote of a model: probabilities, or 1 for its best class; ``joint`` is overwritten."""
-    if cast == "probabilities":
-        return scoring.probabilities(joint)
-    votes: NDArray[np.float64] = np.eye(joint.shape[1])[joint.argmax(axis=1)]
-    return votes
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Calibrated(Node):
-    """Another answer's probabilities p, calibrated: p**slope times a factor for each class, made to
-    sum to 1.
-
-    A calibrated table of evidence is a table of evidence, and so is each of a tree: `calibrated`
-    makes this node of other answers alone.
-
-    Attributes
-    ----------
-    inner : node
-    slope : float
-        Above 0.
-    intercept : array of shape (classes,)
-        Logarithms of the factors.
-    """
-
-    inner: Node
-    slope: float
-    intercept: NDArray[np.float64]
-
-    def check(self) -> None:
-        """Check that there is an intercept for each class."""
-        check_positive("slope", self.slope)
-        check_values("intercept", self.intercept, (self.inner.n_outputs,))
-
-    @property
-    def n_outputs(self) -> int:
-        return len(self.intercept)
-
-    def check_columns(self, schema: Schema) -> None:
-        self.inner.check_columns(schema)
-
-    def scores(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        return self.apply(self.inner.predict_proba(block, n_jobs))
-
-    def apply(self, probable: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return calibrated scores, given probabilities by the inner node: rows x classes."""
-        logs = np.log(np.maximum(probable, LEAST_SHARE))
-        return self.slope * logs + self.intercept
-
-    def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-        one = Pool((self.inner,), ("model",), np.array([self.slope]), self.intercept, "geometric")
-        return one.evidence(block, classes, n_jobs)
-
-    def feature_importances(self, schema: Schema) -> NDArray[np.float64]:
-        return self.slope * self.inner.feature_importances(schema)
-
-    def class_prior(self) -> NDArray[np.float64] | None:
-        return self.inner.class_prior()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pool(Node):
-    """Several answers about the same columns and classes, joined by weight.
+class Ensemble(Node):
+    """A weighted combination of members: bags, rounds that vote, pools, and calibration.
 
     Attributes
     ----------
     members : tuple of nodes
+        Or one `NaiveBayesStack`, which holds all of them.
     names : tuple of str
-        What each member is called.
+        The name of each member.
     weights : array of shape (members,)
-        0 or more. Those of a sum of logarithms need not sum to 1: more makes the pool surer.
     intercept : array of shape (classes,)
-        Added to a sum of logarithms; 0 for a mean of probabilities.
-    join : {"geometric", "arithmetic"}
-        The softmax of the weighted sum of log probabilities, or the weighted mean of probabilities.
+        Added to a weighted sum; 0 for a mean.
+    member_output : {"probability", "log_probability", "vote"}
+        What is combined: probabilities, their logarithms up to a constant of the row, or 1 for the
+        most probable class.
+    combine : {"mean", "softmax"}
+        The weighted mean, or the softmax of the weighted sum and the intercept. One member and
+        ``"softmax"`` of log probabilities is a calibration: the weight is its slope.
     """
 
     members: tuple[Node, ...]
     names: tuple[str, ...]
     weights: NDArray[np.float64]
     intercept: NDArray[np.float64]
-    join: Literal["geometric", "arithmetic"]
+    member_output: MemberOutput
+    combine: Literal["mean", "softmax"]
 
     def check(self) -> None:
         """Check that all members are about the same classes, and have weights."""
-        expect(self.members, "a pool has no members.")
-        n = len(self.members)
-        expect(len(self.names) == n, f"a pool of {n} members has {len(self.names)} names.")
-        check_values("weights", self.weights, (n,), 0.0)
-        check_values("intercept", self.intercept, (self.members[0].n_outputs,))
-        same = {member.n_outputs for member in self.members} == {self.n_outputs}
-        expect(same, "members of a pool have different classes.")
-        if self.join == "arithmetic":
-            expect(self.weights.sum() > 0, "weights of a mean are all 0.")
-            expect(not self.intercept.any(), "a mean of probabilities has an intercept.")
+        n, stack = len(self.names), self.stack
+        expect(n, "an ensemble has no members.")
+        logs = self.member_output == "log_probability"
+        check_values("weights", self.weights, (n,), 0.0 if logs else -FINITE)
+        check_values("intercept", self.intercept, (self.n_outputs,))
+        if stack is None:
+            expect(len(self.members) == n, f"{len(self.members)} members have {n} names.")
+            outputs = {member.n_outputs for member in self.members}
+            expect(outputs == {self.n_outputs}, "members of an ensemble have different classes.")
+        else:
+            same = stack.n_outputs == n * self.n_outputs
+            expect(same, "members of an ensemble have different classes.")
+            check_counts(stack.counts, stack.scorer, self.n_outputs)
+        if self.combine == "mean":
+            positive = (self.weights >= 0).all() and self.weights.sum() > 0
+            expect(positive, "weights of a mean must be 0 or more, and not all 0.")
+            expect(not self.intercept.any(), "a mean has an intercept.")
+            expect(not logs, "a mean of log probabilities is no answer.")
 
     @property
     def n_outputs(self) -> int:
         return self.intercept.size
 
+    @property
+    def stack(self) -> NaiveBayesStack | None:
+        """The one member that holds all models."""
+        first = self.members[0]
+        return first if isinstance(first, NaiveBayesStack) and len(self.members) == 1 else None
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The factor of each member: of a mean, weights that sum to 1."""
+        return self.weights / self.weights.sum() if self.combine == "mean" else self.weights
+
+    @property
+    def has_bounded_scores(self) -> bool:
+        return self.has_column_terms
+
+    @property
+    def has_column_terms(self) -> bool:
+        """Whether any member has; another member is then one more term."""
+        softmax_of_logs = self.combine == "softmax" and self.member_output == "log_probability"
+        return softmax_of_logs and any(member.has_column_terms for member in self.members)
+
     def check_columns(self, schema: Schema) -> None:
         for member in self.members:
             member.check_columns(schema)
 
-    @property
-    def shares(self) -> NDArray[np.float64]:
-        """Weights that sum to 1, of a mean; all 0 where no member counts."""
-        return self.weights / (self.weights.sum() or 1.0)
-
-    @property
-    def itemized(self) -> list[bool]:
-        """Which members have evidence of single columns and a baseline that is the same for all
-        rows; another member is one bar.
-        """
-        return [self.join == "geometric" and m.has_column_terms for m in self.members]
-
-    @property
-    def extra_bars(self) -> list[tuple[int, int] | str]:
-        """What has a bar after the columns: pairs of columns, then members by name."""
-        if self.join == "arithmetic":
-            return ["mean of the members"]
-        bars: list[tuple[int, int] | str] = []
-        for member, itemized in zip(self.members, self.itemized, strict=True):
-            if itemized and isinstance(member, EvidenceTable):
-                bars += [(pair.first, pair.second) for pair in member.scorer.pairs]
-        bars = list(dict.fromkeys(bars))
-        return bars + [n for n, listed in zip(self.names, self.itemized, strict=True) if not listed]
-
     def scores(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        if self.join == "arithmetic":
-            return log(self.predict_proba(block, n_jobs))
-        out = np.tile(self.intercept, (block.n_rows, 1))
-        for member, weight in zip(self.members, self.weights.tolist(), strict=True):
-            out += weight * member.bounded_scores(block, n_jobs)
-        return out
+        total = self._total(block, n_jobs)
+        return total if self.combine == "softmax" else log(total)
 
     def predict_proba(self, block: Block, n_jobs: int | None = None) -> NDArray[np.float64]:
-        if self.join == "geometric":
-            return scoring.probabilities(self.scores(block, n_jobs), n_jobs)
-        out = np.zeros((block.n_rows, self.n_outputs))
-        for member, share in zip(self.members, self.shares.tolist(), strict=True):
-            out += share * member.predict_proba(block, n_jobs)
-        return np.minimum(out, 1.0)  # shares may add up to a little more
+        total = self._total(block, n_jobs)
+        if self.combine == "softmax":
+            return scoring.probabilities(total, n_jobs)
+        return np.minimum(total, 1.0)  # shares may add up to a little more
+
+    def _total(self, block: Block, n_jobs: int | None) -> NDArray[np.float64]:
+        """Return the weighted sum of what the members give, in their order: rows x classes."""
+        stack, shares = self.stack, self.shares.tolist()
+        if stack is None:
+            out = np.tile(self.intercept, (block.n_rows, 1))
+            for member, share in zip(self.members, shares, strict=True):
+                out += share * self._output(member, block, n_jobs)
+            return out
+
+        def add(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+            total, each = np.tile(self.intercept, (len(scores), 1)), self._outputs(scores)
+            for k, share in enumerate(shares):
+                total += share * each[:, k]
+            return total
+
+        return np.concatenate(in_chunks(block, stack.scorer, add, n_jobs))
+
+    def _output(self, member: Node, block: Block, n_jobs: int | None) -> NDArray[np.float64]:
+        """Return what one member gives: rows x classes."""
+        if self.member_output == "probability":
+            return member.predict_proba(block, n_jobs)
+        if self.member_output == "log_probability":
+            return member.bounded_scores(block, n_jobs)
+        votes: NDArray[np.float64] = np.eye(self.n_outputs)[member.predict_index(block, n_jobs)]
+        return votes
+
+    def _outputs(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what all models of the stack give: rows x members x classes; ``scores`` is used
+        up.
+        """
+        flat = scores.reshape(-1, self.n_outputs)
+        each = outputs_of_scores(self.member_output, flat)
+        return each.reshape(len(scores), len(self.names), self.n_outputs)
 
     def evidence(self, block: Block, classes: NDArray[Any], n_jobs: int | None = None) -> Evidence:
-        """Return the contributions of the columns and pairs of members that have them, weighted and
-        added, and of every other member; where no member has them, and of a mean of probabilities,
-        the contributions of the members.
-        """
-        arithmetic = self.join == "arithmetic"
-        if arithmetic or not any(self.itemized):
-            weights = self.shares if arithmetic else self.weights
-            answers = [
-                (m.predict_proba if arithmetic else m.bounded_scores)(block, n_jobs)
-                for m in self.members
-            ]
-            bars = weights[:, None] * np.stack(answers, axis=1)
+        """Return the contributions of the members, or of columns where members have them."""
+        baseline, stack = np.tile(self.intercept, (block.n_rows, 1)), self.stack
+        if self.has_column_terms:
+            return self._column_evidence(block, classes, baseline, n_jobs)
+        if stack is None:
+            each = [self._output(member, block, n_jobs) for member in self.members]
+            values = np.stack(each, axis=1)
             members = [member.evidence(block, classes, n_jobs) for member in self.members]
-            link: Link = "identity" if arithmetic else "softmax"
-            baseline = np.tile(self.intercept, (block.n_rows, 1))
-            return member_evidence(bars, self.names, classes, link, members, weights, baseline)
-        names, extra = block.schema.names, self.extra_bars
-        n = len(names)
-        bars = np.zeros((block.n_rows, n + len(extra), self.n_outputs))
-        baseline = np.tile(self.intercept, (block.n_rows, 1))
-        for member, name, weight, itemized in zip(
-            self.members, self.names, self.weights.tolist(), self.itemized, strict=True
+        else:
+            both, n = scorer_evidence(stack.scorer, block, classes, n_jobs), self.n_outputs
+            values = self._outputs(both.total())
+            units = [slice(k * n, (k + 1) * n) for k in range(len(self.names))]
+            members = [select_outputs(both, unit, classes) for unit in units]
+        link: Link = "softmax" if self.combine == "softmax" else "identity"
+        shares = self.shares
+        values *= shares[:, None]
+        return member_evidence(values, self.names, classes, link, members, shares, baseline)
+
+    def _column_evidence(
+        self,
+        block: Block,
+        classes: NDArray[Any],
+        baseline: NDArray[np.float64],
+        n_jobs: int | None,
+    ) -> Evidence:
+        """Return the weighted contributions of columns and pairs, and of members without these."""
+        n, extra = len(block.schema), dict[Any, NDArray[np.float64]]()
+        columns = np.zeros((block.n_rows, n, self.n_outputs))
+        for member, name, weight in zip(
+            self.members, self.names, self.weights.tolist(), strict=True
         ):
-            if not itemized:
-                bars[:, n + extra.index(name)] += weight * member.bounded_scores(block, n_jobs)
-                continue
-            part = member.evidence(block, classes, n_jobs)
-            baseline += weight * part.baseline
-            bars[:, :n] += weight * part.contributions[:, :n]
-            pairs = member.scorer.pairs if isinstance(member, EvidenceTable) else ()
-            for k, pair in enumerate(pairs, n):
-                at = n + extra.index((pair.first, pair.second))
-                bars[:, at] += weight * part.contributions[:, k]
-        more = [bar if isinstance(bar, str) else (names[bar[0]], names[bar[1]]) for bar in extra]
-        return Evidence(baseline, bars, [*names, *more], classes)
+            if not member.has_column_terms:
+                more = {name: member.bounded_scores(block, n_jobs)}
+            else:
+                part = member.evidence(block, classes, n_jobs)
+                baseline += weight * part.baseline
+                columns += weight * part.contributions[:, :n]
+                rest = np.moveaxis(part.contributions[:, n:], 1, 0)
+                more = dict(zip(part.terms[n:], rest, strict=True))
+            for term, values in more.items():
+                extra[term] = extra.get(term, np.zeros(values.shape)) + weight * values
+        terms = [*block.schema.names, *extra]
+        contributions = [columns, *(values[:, None] for values in extra.values())]
+        return Evidence(baseline, np.concatenate(contributions, axis=1), terms, classes)
 
     def feature_importances(self, schema: Schema) -> NDArray[np.float64]:
-        return np.asarray(
-            self.shares @ np.array([m.feature_importances(schema) for m in self.members])
-        )
+        """Return the mean of those of the members, by weight."""
+        shares, n, stack = np.abs(self.weights), self.n_outputs, self.stack
+        if stack is None:
+            each = [member.feature_importances(schema) for member in self.members]
+        else:
+            units = [np.arange(k * n, (k + 1) * n) for k in range(len(shares))]
+            scorers = [stack.scorer.select(unit) for unit in units]
+            each = [scorer_importances(scorer, stack.counts, schema) for scorer in scorers]
+        return np.asarray(shares / max(shares.sum(), 1e-300) @ np.array(each))
 
     def class_prior(self) -> NDArray[np.float64] | None:
-        """Those of the first member that knows them: all learned from the same rows."""
+        """Return that of the first member that knows it: all learned from the same rows."""
         return next((s for s in (m.class_prior() for m in self.members) if s is not None), None)
+
+
+def outputs_of_scores(
+    member_output: MemberOutput, scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what a model with these scores (rows x classes, used up) gives an ensemble."""
+    if member_output == "probability":
+        return scoring.probabilities(scores)
+    if member_output == "log_probability":
+        return scores
+    votes: NDArray[np.float64] = np.eye(scores.shape[1])[scores.argmax(axis=1)]
+    return votes
 
 
 # Classes of clusters, other libraries -----------------------------------------------------------

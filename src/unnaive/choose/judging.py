@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from unnaive.answer import Pool
+from unnaive.answer import Ensemble
 from unnaive.bayes.quality import Quality, QualitySums
 from unnaive.choose.pooled import PooledClassifier
 from unnaive.choose.pooling import Weights, equal_weights, pooled_logs, pooled_loss, weigh_logs
@@ -76,7 +76,7 @@ def fit_pool(pool: Result, results: Sequence[Result], rows: LabelledRows) -> Poo
 def refit_pool(pool: PooledClassifier, rows: LabelledRows) -> PooledClassifier:
     """A fitted pool whose members learn again from other rows, and keep their weights."""
     root = pool.answer_.root
-    assert isinstance(root, Pool)
+    assert isinstance(root, Ensemble)
     model: PooledClassifier = clone(pool)
     weights = Weights(pool.weights_, root.intercept)
     return _fit_members(model, pool.names_, weights, pool.held_out_loss_, rows)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from unnaive.answer import Answer, Foreign, Pool
+from unnaive.answer import Answer, Ensemble, Foreign
+from unnaive.answer.nodes import MemberOutput
 from unnaive.bayes.quality import NAN
 from unnaive.choose.family import make_model, name_estimators
 from unnaive.choose.pooling import (
@@ -37,6 +38,12 @@ from unnaive.models._seeding import seeded
 from unnaive.models.base import TableClassifier, leaves_answer
 from unnaive.table import Schema, scan_of
 from unnaive.table.schema import join_schemas
+
+# What an ensemble combines, and how, by the parameter `combine`.
+COMBINE: dict[str, tuple[MemberOutput, Literal["mean", "softmax"]]] = {
+    "geometric": ("log_probability", "softmax"),
+    "arithmetic": ("probability", "mean"),
+}
 
 
 @register()
@@ -72,7 +79,7 @@ class PooledClassifier(TableClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     answer_ : Answer
-        A `Pool` of the members' answers, as plain data; see the guide on answers.
+        An `Ensemble` of the members' answers, as plain data; see the guide on answers.
     names_ : list of str
         What the members are called.
     weights_ : array of shape (n_members,)
@@ -260,7 +267,8 @@ class PooledClassifier(TableClassifier):
         kept = kept if len(kept) else np.array([0])
         kept_names = tuple(self.names_[k] for k in kept)
         members = tuple(fitted[name].answer_.root for name in kept_names)
-        root = Pool(members, kept_names, weights.members[kept], weights.intercept, self.combine)
+        how = (weights.members[kept], weights.intercept, *COMBINE[self.combine])
+        root = Ensemble(members, kept_names, *how)
         schemas = [member.answer_.schema for member in fitted.values()]
         self._set_answer(Answer(join_schemas(schemas), rows.labels.classes, root))
         return self
@@ -281,7 +289,7 @@ class PooledClassifier(TableClassifier):
     def _check_learned(self) -> None:
         super()._check_learned()
         root = self.answer_.root
-        expect(isinstance(root, Pool), "the answer is no pool.")
+        expect(isinstance(root, Ensemble), "the answer is no pool.")
         n = len(self.names_)
         check_values("weights_", self.weights_, (n,), 0.0)
         expect(set(getattr(root, "names", ())) <= set(self.names_), "the pool has other members.")

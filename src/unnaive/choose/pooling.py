@@ -34,7 +34,7 @@ def equal_weights(n: int, n_classes: int) -> Weights:
 
 def take_member_logs(node: Node, p: NDArray[np.float64]) -> None:
     """Probabilities of rows by a member to what a pool adds up for them (IN and OUT)."""
-    least = np.exp(LEAST_SUM if node.is_additive else LEAST_LOG)
+    least = np.exp(LEAST_SUM if node.has_bounded_scores else LEAST_LOG)
     for part in stretches(len(p)):
         p[part] = np.log(np.maximum(p[part], least))
 

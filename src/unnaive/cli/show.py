@@ -29,7 +29,7 @@ def show(
 
     [bold]Example:[/] unnaive show loans.unv --columns 5
     """
-    from unnaive.answer import Pool
+    from unnaive.answer import Ensemble
     from unnaive.cli.models import load_model
     from unnaive.explain.model import BY_ROW
     from unnaive.explain.trees import export_text
@@ -59,7 +59,9 @@ def show(
     for line in members_of(fitted):
         say(line)
     parts = find_evidence(fitted)
-    if fitted.answer_.find(Pool) is not None or any(BY_ROW in part.reasons() for part in parts):
+    core = fitted.answer_.core
+    pooled = isinstance(core, Ensemble) and core.stack is None
+    if pooled or any(BY_ROW in part.reasons() for part in parts):
         say(f"columns by importance: {importance_words(fitted, columns)}")
     for evidence in parts:
         heads, rows, title = evidence_rows(evidence, columns)
@@ -76,13 +78,12 @@ def show(
 
 def members_of(model: Any) -> Iterator[str]:
     """The members of a pool with their weights, those that count most first; what was left out."""
-    from unnaive.answer import Pool
+    from unnaive.answer import Ensemble
 
     pool = model.answer_.core
-    if not isinstance(pool, Pool):
+    if not isinstance(pool, Ensemble) or pool.stack is not None:
         return
-    weights = pool.shares if pool.join == "arithmetic" else pool.weights
-    members = sorted(zip(weights.tolist(), pool.names, strict=True), key=lambda both: -both[0])
+    members = sorted(zip(pool.shares.tolist(), pool.names, strict=True), key=lambda both: -both[0])
     some = ", ".join(f"{printable(name)} {weight:.2f}" for weight, name in members[:20])
     more = f" and {len(members) - 20} more" if len(members) > 20 else ""
     yield f"{counted(len(members), 'member')} by weight: {some}{more}"

@@ -17,11 +17,10 @@ from unnaive.answer import (
     BayesTree,
     ClassForest,
     ClassTree,
+    Ensemble,
     EvidenceTable,
     Foreign,
     GatedMixture,
-    Pool,
-    Vote,
 )
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.evidence import mean_strength, weigh
@@ -213,21 +212,27 @@ def _factors(node: EvidenceTable | BayesTree) -> NDArray[np.float64] | float:
 
 
 @parts_of.register
-def _(node: Vote, labels: NDArray[Any]) -> Parts:
-    """Members, then their mean evidence as a summary."""
-    n, n_classes, role = node.weights.size, node.n_outputs, node.member
-    names = (*(f"{role} {k}" for k in range(n)), "all together")
-    weight = np.nan if node.counts is None else float(node.counts.totals.sum())
+def _(node: Ensemble, labels: NDArray[Any]) -> Parts:
+    return _pool_parts(node, labels) if node.stack is None else _stack_parts(node, labels)
+
+
+def _stack_parts(node: Ensemble, labels: NDArray[Any]) -> Parts:
+    """Return the members, then their mean evidence as a summary."""
+    stack, n, n_classes = node.stack, len(node.names), node.n_outputs
+    assert stack is not None
+    names, counts, every = (*node.names, "all together"), stack.counts, stack.scorer
+    weight = np.nan if counts is None else float(counts.totals.sum())
+    role: Role = "bag" if names[0].startswith("bag") else "round"
 
     def scorer(k: int) -> Scorer:
-        return node.scorer.select(np.arange(k * n_classes, (k + 1) * n_classes))
+        return every.select(np.arange(k * n_classes, (k + 1) * n_classes))
 
     def part(k: int) -> Part:
         if k < n:
-            return Part(names[k], role, labels, scorer(k), node.counts, weight, False)
-        shares = node.shares / node.shares.sum()
+            return Part(names[k], role, labels, scorer(k), counts, weight, False)
+        shares = node.weights / node.weights.sum()
         mean = add_scorers([scorer(i) for i in range(n)], shares.tolist())
-        return Part(names[k], "summary", labels, mean, node.counts, weight, False)
+        return Part(names[k], "summary", labels, mean, counts, weight, False)
 
     return Parts(names, cache(part), n)
 
@@ -278,9 +283,8 @@ def _(node: ClassForest, labels: NDArray[Any]) -> Parts:
     return Parts((part.name,), lambda _: part)
 
 
-@parts_of.register
-def _(node: Pool, labels: NDArray[Any]) -> Parts:
-    """The pool as a whole, then members whose evidence is by value, the heaviest shown first."""
+def _pool_parts(node: Ensemble, labels: NDArray[Any]) -> Parts:
+    """Return the pool as a whole, then members with evidence by value, the heaviest first."""
     order = np.argsort(-node.weights, kind="stable").tolist()
     tables = [m for m in order if isinstance(node.members[m], EvidenceTable)]
     names = ("pool", *(node.names[m] for m in tables))

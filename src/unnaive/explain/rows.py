@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, Evidence, Pool
-from unnaive.bayes import Scorer, TableTerm
+from unnaive.answer import Answer, Ensemble, Evidence
+from unnaive.bayes import TableTerm
 from unnaive.common.facts import Columns, Facts, join_columns
 from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
@@ -35,6 +35,7 @@ from unnaive.table.kept import KeptBlock
 from unnaive.table.storage import taken
 
 CELLS = 1 << 22  # numbers of evidence that are held at a time
+FIRST = 64  # rows that are explained at once, whatever they hold
 Coder: TypeAlias = Bins | Categories | None
 Texts: TypeAlias = tuple[NDArray[np.intp], list[str]]  # which text each row has, and the texts
 
@@ -232,11 +233,15 @@ def explain_rows(
 
 def chunks(answer: Answer, block: KeptBlock) -> Iterator[tuple[slice, KeptBlock]]:
     """Yield the rows of a block in chunks whose evidence fits in memory."""
-    scorer = getattr(answer.core, "scorer", None)  # of all members of a vote
-    outputs = len(scorer.log_prior) if isinstance(scorer, Scorer) else answer.core.n_outputs
-    size = max(1, CELLS // ((len(block.schema) + len(answer.extra_bars)) * outputs))
+    size = FIRST
+    if block.n_rows > FIRST:
+        size = max(1, CELLS // _count_numbers(answer.evidence(block.slice(0, 1))))
     for start in range(0, block.n_rows, size):
         yield slice(start, start + size), block.slice(start, start + size)
+
+
+def _count_numbers(why: Evidence) -> int:
+    return why.contributions.size + sum(map(_count_numbers, why.members))
 
 
 def feature_names(schema: Schema, names: Sequence[Any]) -> tuple[str, ...]:
@@ -522,7 +527,7 @@ def strongest(
 
 def _coders(answer: Answer) -> list[Coder]:
     """Return how the columns are numbered by the model, or by its main component."""
-    if isinstance(answer.core, Pool):
+    if isinstance(answer.core, Ensemble) and answer.core.stack is None:
         return [None] * len(answer.schema)
     parts = parts_of(answer.core, answer.labels)
     terms = parts.part(parts.main).scorer.terms

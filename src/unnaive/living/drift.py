@@ -349,14 +349,14 @@ def _of_summary(summary: Summary) -> _Counted:
 
 def _of_answer(answer: Answer) -> _Counted | None:
     """Return the counts of the columns by class, of a tree those of its root; None without them."""
-    core: Any = answer.core
+    core: Any = getattr(answer.core, "stack", None) or answer.core
     if hasattr(core, "node_counts"):
         coders, counts = core.coders, core.node_counts(0)
     elif getattr(core, "counts", None) is not None:
         coders, counts = [getattr(term, "coder", None) for term in core.scorer.terms], core.counts
     else:
         return None
-    for node in answer.nodes():
+    for node in answer.walk():
         if isinstance(node, Folded):
             if counts.n_groups != len(node.owner):
                 return None

@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, Vote
+from unnaive.answer import Answer, Ensemble, NaiveBayesStack
 from unnaive.answer.calibrated import calibrated
-from unnaive.answer.nodes import Cast, Node
+from unnaive.answer.nodes import MemberOutput, Node
 from unnaive.bayes import Scorer, Smoothing
 from unnaive.bayes.calibrate import fit_visited
 from unnaive.bayes.scoring import stack_scorers
@@ -216,7 +216,7 @@ max_categories, grid_limit :
         # Of fewer rows all say how probable classes are: naive Bayes may be too sure for its bags.
         draw = RowDraw.of_large(n_rows, *totals) if calibrates else None
         judge = BagJudge(
-            bags, seeds[fair], start.n_classes, self.max_samples, self._cast, calibrates,
+            bags, seeds[fair], start.n_classes, self.max_samples, self._member_output, calibrates,
             records.storage, self.n_jobs, None if self.oob_score else draw,
         )  # fmt: skip
         weights = records.advance(judge, operator.add, "judging")
@@ -234,16 +234,19 @@ max_categories, grid_limit :
     def _bag(self, table: CountTable, start: Start) -> Scorer:
         return start.scorer(table, Smoothing(self.alpha, self.missing), self.prior_alpha)
 
-    def _vote(self, tables: list[CountTable], start: Start) -> Vote:
+    def _vote(self, tables: list[CountTable], start: Start) -> Ensemble:
         """All bags, given their counts."""
         self.bag_weights_ = np.array([table.totals.sum() for table in tables])
         scorer = stack_scorers([self._bag(table, start) for table in tables])
         every = np.ones(len(tables))
-        return Vote(every, self._cast, "mean", "bag", scorer, start.coarse.counts)
+        names = tuple(f"bag {k}" for k in range(len(tables)))
+        members = (NaiveBayesStack(scorer, start.coarse.counts),)
+        no_shift = np.zeros(start.n_classes)
+        return Ensemble(members, names, every, no_shift, self._member_output, "mean")
 
     @property
-    def _cast(self) -> Cast:
-        return "probabilities" if self.voting == "soft" else "winner"
+    def _member_output(self) -> MemberOutput:
+        return "probability" if self.voting == "soft" else "vote"
 
     def _calibrate(
         self,

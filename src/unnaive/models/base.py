@@ -93,14 +93,14 @@ class ScorerAttributes:
     def scorer_(self) -> Scorer:
         """The evidence of every value."""
         core: Any = self.answer_.core
-        scorer: Scorer = core.scorer
+        scorer: Scorer = (getattr(core, "stack", None) or core).scorer
         return scorer
 
     @property
     def counts_(self) -> CountTable:
         """Weight of the training rows by class, in the slots of the coders."""
         core: Any = self.answer_.core
-        counts: CountTable = core.counts
+        counts: CountTable = (getattr(core, "stack", None) or core).counts
         return counts
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, EvidenceTable, Vote
+from unnaive.answer import Answer, Ensemble, EvidenceTable, NaiveBayesStack
 from unnaive.answer.calibrated import calibrated
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Scorer, Smoothing
@@ -294,11 +294,13 @@ max_categories, grid_limit :
         scorers = [one.scorer for one in rounds]
         if self.algorithm == "real":
             return EvidenceTable(add_rounds(scorers, votes, prior), counts, math.fsum(votes))
-        stacked = stack_scorers(scorers)
+        members = (NaiveBayesStack(stack_scorers(scorers), counts),)
+        names = tuple(f"round {k}" for k in range(len(votes)))
+        no_shift = np.zeros(start.n_classes)
         if self.algorithm == "probability":
-            return Vote(np.array(votes), "probabilities", "mean", "round", stacked, counts)
+            return Ensemble(members, names, np.array(votes), no_shift, "probability", "mean")
         weights = np.array(votes) / vote_divisor(self.algorithm, start.n_classes)
-        return Vote(weights, "winner", "softmax", "round", stacked, counts)
+        return Ensemble(members, names, weights, no_shift, "vote", "softmax")
 
     def _calibrate(
         self,

@@ -15,7 +15,7 @@ from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, Calibrated, Decision, Folded
+from unnaive.answer import Answer, Decision, Ensemble, Folded
 from unnaive.answer.nodes import Node
 from unnaive.bayes.calibration import Calibration
 from unnaive.common.advice import silence
@@ -299,8 +299,8 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         trained = getattr(self.estimator_, "classes_", np.empty(0))
         expect(np.array_equal(trained, np.arange(len(pairs))), "the estimator has other pairs.")
         answer = self.answer_  # put together of what a file holds, which is checked piece by piece
-        for node in answer.nodes():
-            if isinstance(node, Folded | Calibrated):
+        for node in answer.walk():
+            if isinstance(node, Folded | Ensemble):
                 node.check()
         answer.check()
         expect(self.fold_ in ("sum", "max"), f"fold_ is {self.fold_!r}.")
@@ -360,7 +360,7 @@ class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type
         root: Node = Folded(self.owner_, self.fold_, inner.root, self.cluster_weight_)
         calibration: Calibration | None = getattr(self, "calibration_", None)
         if calibration is not None:
-            root = Calibrated(root, calibration.slope, calibration.intercept)
+            root = root.calibrated(calibration)
         return Answer(inner.schema, self.classes_, root, self.decision_)
 
     def _set_decision(self, decision: Decision | None) -> None:

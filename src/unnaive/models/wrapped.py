@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from unnaive.answer import Answer, Pool
+from unnaive.answer import Answer, Ensemble
 from unnaive.common.sklearn_private import positive_label
 from unnaive.estimator.registry import estimators
 from unnaive.table import Schema
@@ -153,7 +153,8 @@ def _in_bagging(model: Any) -> Inside:
     names = tuple(f"member {k}" for k in range(len(members)))
     weights = np.full(len(members), 1.0 / len(members))
     roots = tuple(member.answer_.root for member in members)
-    root = Pool(roots, names, weights, np.zeros(len(model.classes_)), "arithmetic")
+    no_shift = np.zeros(len(model.classes_))
+    root = Ensemble(roots, names, weights, no_shift, "probability", "mean")
     pooled = [(name, clone(member)) for name, member in zip(names, members, strict=True)]
     pool = estimators()["PooledClassifier"](pooled, weights="equal", n_jobs=members[0].n_jobs)
     pool.names_, pool.weights_, pool.held_out_loss_ = list(names), weights, math.nan

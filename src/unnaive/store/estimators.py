@@ -22,16 +22,15 @@ from sklearn.model_selection import (
 from unnaive.answer import (
     Answer,
     BayesTree,
-    Calibrated,
     ClassForest,
     ClassTree,
     Decision,
+    Ensemble,
     EvidenceTable,
     Folded,
     GatedMixture,
     KernelTree,
-    Pool,
-    Vote,
+    NaiveBayesStack,
 )
 from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.mixture import Shape
@@ -251,6 +250,6 @@ STORED = EstimatorData(
     *(Column, Schema, Labels, Bins, Categories, Grid),
     *(CountTable, Moments, Wanted, Summary, PeriodCounts, Scale, Densities),
     *(TableTerm, GaussianTerm, KernelTerm, PairTerm, Scorer, Calibration),
-    *(Answer, Decision, Edit, EditLayer, EvidenceTable, Vote, GatedMixture, Shape, Folded),
-    *(Calibrated, BayesTree, KernelTree, ClassTree, ClassForest, Pool, About),
+    *(Answer, Decision, Edit, EditLayer, EvidenceTable, NaiveBayesStack, GatedMixture, Shape),
+    *(Ensemble, Folded, BayesTree, KernelTree, ClassTree, ClassForest, About),
 )

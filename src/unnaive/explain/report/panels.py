@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from unnaive.answer import Answer, ClassTree, Folded, Foreign, Pool, Scorecard, scorecard
+from unnaive.answer import Answer, ClassTree, Ensemble, Folded, Foreign, Scorecard, scorecard
 from unnaive.common.sklearn_private import safe_indexing
 from unnaive.common.wording import counted
 from unnaive.encode import Bins, Categories
@@ -127,8 +127,9 @@ class Panels:
     def _titles(self) -> dict[int, str]:
         """Titles of the nodes of a tree, and of the members of a pool."""
         core = self.answer.core
-        if isinstance(core, Pool) and self.reading is not None and core.join == "geometric":
-            weights = dict(zip(core.names, core.weights.tolist(), strict=True))
+        pooled = isinstance(core, Ensemble) and core.stack is None
+        if isinstance(core, Ensemble) and pooled and self.reading is not None:
+            weights = dict(zip(core.names, core.shares.tolist(), strict=True))
             named = enumerate(self.reading.parts.names)
             return {k: f"{n}, weight {weights[n]:.2f} in the pool" for k, n in named if k}
         return {
@@ -273,7 +274,7 @@ class Panels:
 def _owner(answer: Answer) -> NDArray[np.intp] | None:
     """Class number of each label; None where labels are the classes."""
     owner = None
-    for node in answer.nodes():
+    for node in answer.walk():
         if isinstance(node, Folded):
             owner = node.owner if owner is None else owner[node.owner]
     return owner

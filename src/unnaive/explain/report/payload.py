@@ -13,19 +13,17 @@ import numpy as np
 
 from unnaive.answer import (
     BayesTree,
-    Calibrated,
     ClassForest,
     ClassTree,
+    Ensemble,
     EvidenceTable,
     Folded,
     GatedMixture,
     KernelTree,
-    Pool,
-    Vote,
 )
 from unnaive.answer.trees import Tree
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
-from unnaive.bayes.scoring import LEAST_SHARE, PairTerm
+from unnaive.bayes.scoring import PairTerm
 from unnaive.encode import Bins, Categories
 from unnaive.encode.coding import slots_in
 from unnaive.explain.report.arrays import pack
@@ -52,12 +50,12 @@ def _(node: Tree | ClassForest) -> Coders:
 
 
 @coders_of.register
-def _(node: Folded | Calibrated) -> Coders:
+def _(node: Folded) -> Coders:
     return coders_of(node.inner)
 
 
 @coders_of.register
-def _(node: Pool) -> Coders:
+def _(node: Ensemble) -> Coders:
     """Of each column, the numbering of the member that tells most values apart."""
     by_member = [coders_of(member) for member in node.members]
     return [
@@ -67,20 +65,25 @@ def _(node: Pool) -> Coders:
 
 
 @scorer_payload.register
-def _(node: Pool) -> Payload:
-    """Members, each with its own numbering of the columns."""
-    shown = coders_of(node)
-    return {
-        "kind": "pool",
-        "join": node.join,
-        "weights": pack(node.shares if node.join == "arithmetic" else node.weights),
+def _(node: Ensemble) -> Payload:
+    """Members, each with its own numbering of the columns; or one scorer of all of them."""
+    payload: Payload = {
+        "kind": "ensemble",
+        "output": node.member_output,
+        "combine": node.combine,
+        "bounded": node.has_bounded_scores,
+        "weights": pack(node.shares),
         "intercept": pack(node.intercept),
-        "members": [scorer_payload(member) for member in node.members],
-        "columns": [
-            [_own_slots(*both) for both in zip(coders_of(member), shown, strict=True)]
-            for member in node.members
-        ],
     }
+    if node.stack is not None:
+        return {**payload, "scorer": _scorer(node.stack.scorer)}
+    shown = coders_of(node)
+    payload["members"] = [scorer_payload(member) for member in node.members]
+    payload["columns"] = [
+        [_own_slots(*both) for both in zip(coders_of(member), shown, strict=True)]
+        for member in node.members
+    ]
+    return payload
 
 
 def _own_slots(member: Bins | Categories | None, shown: Bins | Categories | None) -> Payload:
@@ -98,17 +101,6 @@ def _(node: EvidenceTable) -> Payload:
 
 
 @scorer_payload.register
-def _(node: Vote) -> Payload:
-    return {
-        "kind": "vote",
-        "weights": pack(node.weights),
-        "cast": node.cast,
-        "join": node.join,
-        "scorer": _scorer(node.scorer),
-    }
-
-
-@scorer_payload.register
 def _(node: GatedMixture) -> Payload:
     return {
         "kind": "mixture",
@@ -123,17 +115,6 @@ def _(node: GatedMixture) -> Payload:
 def _(node: Folded) -> Payload:
     inner = scorer_payload(node.inner)
     return {"kind": "folded", "owner": node.owner.tolist(), "method": node.method, "inner": inner}
-
-
-@scorer_payload.register
-def _(node: Calibrated) -> Payload:
-    return {
-        "kind": "calibrated",
-        "slope": node.slope,
-        "intercept": pack(node.intercept),
-        "least": LEAST_SHARE,
-        "inner": scorer_payload(node.inner),
-    }
 
 
 def _scorer(scorer: Scorer) -> Payload:

@@ -10,16 +10,14 @@ import numpy as np
 
 from unnaive.answer import (
     Answer,
-    Calibrated,
     ClassForest,
     ClassTree,
+    Ensemble,
     EvidenceTable,
     Folded,
     Foreign,
     GatedMixture,
-    Pool,
     Scorecard,
-    Vote,
 )
 from unnaive.answer.trees import BayesTree, Tree
 from unnaive.common.wording import counted, shortened
@@ -97,13 +95,6 @@ def _calibrated_words(what: str, node: EvidenceTable | BayesTree) -> str:
 
 
 @describe.register
-def _(node: Vote) -> str:
-    members = counted(node.weights.size, node.member)
-    does = "average their probabilities" if node.cast == "probabilities" else "vote"
-    return f"An ensemble of naive Bayes: {members} that {does}."
-
-
-@describe.register
 def _(node: GatedMixture) -> str:
     layers = "-".join(map(str, node.shape.layers))
     experts = counted(node.shape.n_experts, "expert")
@@ -120,12 +111,21 @@ def _(node: Tree) -> str:
 
 
 @describe.register
-def _(node: Pool) -> str:
-    what = "log probabilities" if node.join == "geometric" else "probabilities"
-    weights = node.weights if node.join == "geometric" else node.shares
-    named = ", ".join(f"{n} {w:.2f}" for n, w in zip(node.names, weights, strict=True))
+def _(node: Ensemble) -> str:
+    probable = node.member_output == "probability"
+    if node.stack is not None:
+        does = "average their probabilities" if probable else "vote"
+        return f"An ensemble of naive Bayes: {_count_members(node)} that {does}."
+    if len(node.members) == 1:
+        return f"{describe(node.members[0])} Its probabilities are calibrated."
+    what = "log probabilities" if node.member_output == "log_probability" else "probabilities"
+    named = ", ".join(f"{n} {w:.2f}" for n, w in zip(node.names, node.shares, strict=True))
     members = counted(len(node.members), "model")
     return f"A pool of {members}, whose {what} add up by weight ({named})."
+
+
+def _count_members(node: Ensemble) -> str:
+    return counted(len(node.names), node.names[0].split()[0])
 
 
 @describe.register
@@ -139,11 +139,6 @@ def _(node: ClassForest) -> str:
 def _(node: Folded) -> str:
     clusters = counted(len(node.owner), "cluster")
     return f"Classes are split into {clusters}, which are then predicted. {describe(node.inner)}"
-
-
-@describe.register
-def _(node: Calibrated) -> str:
-    return f"{describe(node.inner)} Its probabilities are calibrated."
 
 
 @describe.register
@@ -176,7 +171,7 @@ def try_words(answer: Answer) -> str:
         why = "the probabilities of clusters are summed"
     elif isinstance(tree, ClassTree) or isinstance(answer.core, ClassForest):
         why = "a tree tests one value after another"
-    elif isinstance(answer.core, Pool):
+    elif isinstance(answer.core, Ensemble) and answer.core.stack is None:
         why = "several models are pooled"
     elif answer.pairs:
         why = "pairs of attributes have evidence of their own"
@@ -194,10 +189,14 @@ def members_words(node: Any) -> str:  # noqa: ARG001
 
 
 @members_words.register
-def _(node: Vote) -> str:
-    if node.join == "softmax":
-        return f"Vote of each {node.member}: its class and weight"
-    return f"Share of each {node.member} in the probabilities"
+def _(node: Ensemble) -> str:
+    if node.stack is None:
+        words = members_words(node.members[0]) if len(node.members) == 1 else ""
+        return f"{words} (before calibration)" if words else ""
+    member = node.names[0].split()[0]
+    if node.combine == "softmax":
+        return f"Vote of each {member}: its class and weight"
+    return f"Share of each {member} in the probabilities"
 
 
 @members_words.register
@@ -210,21 +209,14 @@ def _(node: Folded) -> str:  # noqa: ARG001
     return "Probability of each cluster"
 
 
-@members_words.register
-def _(node: Calibrated) -> str:
-    words = members_words(node.inner)
-    return f"{words} (before calibration)" if words else ""
-
-
 def members(answer: Answer) -> list[str]:
     """Names of the parts whose votes or shares make the answer."""
-    node = answer.root
-    while isinstance(node, Calibrated):
-        node = node.inner
+    calibrated = (n for n in answer.walk() if not isinstance(n, Ensemble) or len(n.names) > 1)
+    node = next(calibrated, answer.core)
     if isinstance(node, Folded):
         return list(label_names(as_objects(node.pairs(answer.classes))))
-    if isinstance(node, Vote):
-        return [f"{node.member} {k}" for k in range(node.weights.size)]
+    if isinstance(node, Ensemble) and node.stack is not None:
+        return list(node.names)
     if isinstance(node, GatedMixture):
         return [f"expert {e}" for e in range(node.shape.n_experts)]
     return []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer.nodes import Cast, cast_votes
+from unnaive.answer.nodes import MemberOutput, outputs_of_scores
 from unnaive.bayes import Scorer
 from unnaive.bayes.base_rates import find_heard
 from unnaive.bayes.calibration import Calibration
@@ -98,7 +98,7 @@ class BagJudge:
     seeds: NDArray[np.uint64]
     n_classes: int
     mean: float
-    cast: Cast
+    member_output: MemberOutput
     all_too: bool
     storage: Storage
     n_jobs: int | None
@@ -115,7 +115,7 @@ class BagJudge:
             everyone.scores[:] = 0.0
         judged.scores[:] = out_of_bag(
             rows, self.bags, self.seeds, self.n_classes, self.mean,
-            partial(cast_votes, self.cast), self.n_jobs,
+            partial(outputs_of_scores, self.member_output), self.n_jobs,
             None if everyone is None else everyone.scores,
         )  # fmt: skip
         return BagVotes(judged, everyone), drawn

@@ -17,21 +17,19 @@ from sqlglot import exp
 from unnaive.answer import (
     Answer,
     BayesTree,
-    Calibrated,
     ClassForest,
     ClassTree,
     Decision,
+    Ensemble,
     EvidenceTable,
     Folded,
     Foreign,
     GatedMixture,
-    Pool,
     Scorecard,
-    Vote,
 )
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.kernels import FARTHEST
-from unnaive.bayes.scoring import LEAST_LOG, LEAST_SHARE
+from unnaive.bayes.scoring import LEAST_LOG
 from unnaive.models.wrapped import look_inside
 from unnaive.store.sql.builder import (
     Dialect,
@@ -100,76 +98,61 @@ def _(node: ClassForest, columns: Columns) -> list[str]:
 
 
 @probabilities.register
-def _(node: Pool, columns: Columns) -> list[str]:
-    """What members say, times their weights, added in their order."""
-    double, n = columns.dialect.double, node.n_outputs
-    geometric = node.join == "geometric"
-    weights = (node.weights if geometric else node.shares).tolist()
+def _(node: Ensemble, columns: Columns) -> list[str]:
+    total = _total(node, columns)
+    return total if node.combine == "mean" else shares(columns, [total])[0]
+
+
+def _total(node: Ensemble, columns: Columns) -> list[str]:
+    """The intercept and what members give, times their weights, added in their order."""
+    double, weights = columns.dialect.double, node.shares.tolist()
     totals: list[exp.Expr] = [double(start) for start in node.intercept]
-    for member, weight in zip(node.members, weights, strict=True):
-        said = _pooled(member, columns, geometric)
-        step = columns.statement.step("pool")
-        totals = [
-            ref(step.define("t", add_up([totals[c], _times(ref(said[c]), weight, double)])))
-            for c in range(n)
-        ]
-    names = [str(total.name) for total in totals]
-    return shares(columns, [names])[0] if geometric else names
+    at_once = 1 if node.stack is None else max(1, AT_ONCE // node.n_outputs)
+    for first in range(0, len(weights), at_once):
+        some = slice(first, first + at_once)
+        given = list(zip(_outputs(node, some, columns), weights[some], strict=True))
+        step = columns.statement.step("members")
+        for c, total in enumerate(totals):
+            parts = [_times(values[c], weight, double) for values, weight in given]
+            totals[c] = ref(step.define("t", add_up([total, *parts])))
+    return [str(total.name) for total in totals]
 
 
-def _pooled(node: Any, columns: Columns, geometric: bool) -> list[str]:
-    """What a member of a pool adds: joint log probabilities, or logarithms of probabilities."""
-    if geometric and isinstance(node, EvidenceTable):
-        return score(columns, node.scorer)
-    if geometric and isinstance(node, BayesTree):
-        return score_tree(columns, node)
-    said = probabilities(node, columns)
-    return logs(columns, said, LEAST_LOG) if geometric else said
-
-
-@probabilities.register
-def _(node: Vote, columns: Columns) -> list[str]:
-    """Members some at a time, their votes added in order."""
-    n, members, double = node.n_outputs, node.weights.size, columns.dialect.double
-    whole_weight = double(float(node.weights.sum()))
-    at_once = max(1, AT_ONCE // n)
-    totals: list[list[exp.Expr]] = [[] for _ in range(n)]
-    for first in range(0, members, at_once):
-        last = min(first + at_once, members)
-        scores = score(columns, node.scorer, slice(first * n, last * n))
+def _outputs(node: Ensemble, some: slice, columns: Columns) -> list[list[exp.Expr]]:
+    """What some members of an ensemble give, a value for each class."""
+    n, kind = node.n_outputs, node.member_output
+    if node.stack is None:
+        (member,) = node.members[some]
+        if kind == "log_probability":
+            return [[ref(s) for s in _bounded_scores(member, columns)]]
+        models = [probabilities(member, columns)]
+    else:
+        scores = score(columns, node.stack.scorer, slice(some.start * n, some.stop * n))
         models = [scores[k : k + n] for k in range(0, len(scores), n)]
-        weights = node.weights[first:last].tolist()
-        votes: list[list[exp.Expr]]
-        if node.cast == "probabilities":
-            votes = [
-                [_times(ref(p), weight, double) for p in member]
-                for member, weight in zip(shares(columns, models), weights, strict=True)
-            ]
-        else:
-            votes = [
-                [case([(whole(c), double(weight))], double(0.0), ref(won)) for c in range(n)]
-                for won, weight in zip(winners(columns, models), weights, strict=True)
-            ]
-        if node.join == "mean":
-            votes = [[op(v, "/", whole_weight.copy()) for v in member] for member in votes]
-        totals = _add(columns, totals, votes)
-    names = [str(total[0].name) for total in totals]
-    return names if node.join == "mean" else shares(columns, [names])[0]
+        if kind == "probability":
+            models = shares(columns, models)
+    if kind != "vote":
+        return [[ref(p) for p in model] for model in models]
+    double = columns.dialect.double
+    return [
+        [case([(op(ref(won), "=", whole(c)), double(1.0))], double(0.0)) for c in range(n)]
+        for won in winners(columns, models)
+    ]
+
+
+def _bounded_scores(node: Any, columns: Columns) -> list[str]:
+    """Log probabilities up to a constant of the row, none of them minus infinity."""
+    if isinstance(node, EvidenceTable):
+        return score(columns, node.scorer)
+    if isinstance(node, BayesTree):
+        return score_tree(columns, node)
+    if isinstance(node, Ensemble) and node.has_bounded_scores:
+        return _total(node, columns)
+    return logs(columns, probabilities(node, columns), LEAST_LOG)
 
 
 def _times(value: exp.Expr, weight: float, double: Any) -> exp.Expr:
     return value if weight == 1.0 else op(value, "*", double(weight))
-
-
-def _add(
-    columns: Columns, totals: list[list[exp.Expr]], parts: Sequence[Sequence[exp.Expr]]
-) -> list[list[exp.Expr]]:
-    """Totals with the votes of some more members."""
-    step = columns.statement.step("votes")
-    return [
-        [ref(step.define("t", add_up([*total, *(votes[c] for votes in parts)])))]
-        for c, total in enumerate(totals)
-    ]
 
 
 @probabilities.register
@@ -216,12 +199,6 @@ def _(node: Folded, columns: Columns) -> list[str]:
         ]
     best = [step.define("e", dialect.greatest(parts)) for parts in class_pairs]
     return normalized(columns, [best])[0]
-
-
-@probabilities.register
-def _(node: Calibrated, columns: Columns) -> list[str]:
-    inner = probabilities(node.inner, columns)
-    return _calibrate(columns, inner, node.slope, node.intercept, LEAST_SHARE)
 
 
 def _calibrate(

@@ -249,27 +249,39 @@ U.NODES = {
     };
   },
 
-  // Members that each number the columns in their own way, joined by weight: the sum of their log
-  // probabilities, or the mean of their probabilities.
-  pool(data, columns, classes) {
+  // Members, or models that one scorer scores, combined by weight: the mean of their probabilities or
+  // votes, or the softmax of a weighted sum. One member is a calibration: its parts stay what they are.
+  ensemble(data, columns, classes) {
     const weights = U.array(data.weights), intercept = U.array(data.intercept), least = -52 * Math.LN2;
-    const members = data.members.map((member, k) => {
+    const softmax = data.combine === "softmax";
+    const vote = (scores) => Float64Array.from(scores, (_, c) => Number(c === U.best(scores)));
+    const scorer = data.scorer && U.scorer(data.scorer, columns), ofScores = { probability: U.softmax, vote, log_probability: (scores) => scores }[data.output];
+    const nodes = scorer ? [] : data.members.map((member, k) => {
       const memberColumns = data.columns[k].map((one, j) => ({ ...columns[j], cuts: one.cuts && U.array(one.cuts) }));
-      const slots = data.columns[k].map((one) => one.slots && U.array(one.slots));
-      const inner = U.node(member, memberColumns, classes);
-      const logs = inner.joint || ((row) => inner.proba(row).map((part) => Math.max(Math.log(part), least)));
-      const say = data.join === "geometric" ? logs : inner.proba;
-      return (row) => say(row.map((value, j) => (slots[j] ? slots[j][Math.min(value, slots[j].length - 1)] : value)));
+      return U.node(member, memberColumns, classes);
     });
+    const outputs = nodes.map((inner, k) => {
+      const slots = data.columns[k].map((one) => one.slots && U.array(one.slots));
+      const logs = inner.joint || ((row) => inner.proba(row).map((part) => Math.max(Math.log(part), least)));
+      const output = { probability: inner.proba, vote: (row) => vote(inner.proba(row)), log_probability: logs }[data.output];
+      return (row) => output(row.map((value, j) => (slots[j] ? slots[j][Math.min(value, slots[j].length - 1)] : value)));
+    });
+    const all = (row) => {
+      if (!scorer) return outputs.map((output) => output(Array.from(row)));
+      const joint = scorer.joint(row);
+      return Array.from(weights, (_, k) => ofScores(joint.subarray(k * classes, (k + 1) * classes)));
+    };
+    const members = (row) => all(row).map((given, k) => Float64Array.from(given, (part) => part * weights[k]));
+    const total = (row) => U.total([intercept, ...members(row)], classes);
+    const [inner] = nodes.length === 1 ? nodes : [{}], { routing, arrive, ends } = inner;
     return {
-      proba(row) {
-        const values = Array.from(row), out = Float64Array.from(intercept);
-        members.forEach((say, k) => {
-          const said = say(values);
-          for (let c = 0; c < classes; c++) out[c] += weights[k] * said[c];
-        });
-        return data.join === "geometric" ? U.softmax(out) : out;
-      },
+      inner: inner.proba && inner,
+      routing,
+      arrive,
+      ends,
+      members: scorer ? members : inner.members,
+      joint: data.bounded ? total : undefined,
+      proba: (row) => (softmax ? U.softmax(total(row)) : total(row)),
     };
   },
 
@@ -304,24 +316,6 @@ U.NODES = {
     };
   },
 
-  // Members that vote with their probabilities or their best classes, by weight; the softmax of
-  // votes on the log scale are probabilities.
-  vote(data, columns, classes) {
-    const scorer = U.scorer(data.scorer, columns), weights = U.array(data.weights);
-    const mean = data.join === "mean", total = U.sum(weights);
-    const members = (row) => {
-      const joint = scorer.joint(row);
-      return Array.from(weights, (weight, k) => {
-        const scores = joint.subarray(k * classes, (k + 1) * classes);
-        const cast = data.cast === "probabilities" ? U.softmax(scores)
-          : Float64Array.from(scores, (_, c) => Number(c === U.best(scores)));
-        return cast.map((part) => (mean ? part * weight / total : part * weight));
-      });
-    };
-    const votes = (row) => U.total(members(row), classes);
-    return { members, proba: (row) => (mean ? votes(row) : U.softmax(votes(row))) };
-  },
-
   // Gates divide a row among experts; an expert's share is its responsibility.
   mixture(data, columns, classes) {
     const scorer = U.scorer(data.scorer, columns), gates = data.first.length;
@@ -340,21 +334,6 @@ U.NODES = {
       });
     };
     return { members, proba: (row) => U.total(members(row), classes) };
-  },
-
-  // Probabilities of another node, calibrated: its members, path and leaves stay what they are.
-  calibrated(data, columns, classes) {
-    const inner = U.node(data.inner, columns, classes), intercept = U.array(data.intercept);
-    const { routing, arrive, ends, members } = inner;
-    return {
-      inner,
-      routing,
-      arrive,
-      ends,
-      members,
-      proba: (row) => U.softmax(Float64Array.from(inner.proba(row), (p, c) =>
-        data.slope * Math.log(Math.max(p, data.least)) + intercept[c])),
-    };
   },
 
   // Clusters folded to their classes: the sum, or the best one.
