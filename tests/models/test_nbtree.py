@@ -19,7 +19,7 @@ from helpers import (
     mixed_table,
 )
 from unnaive import NaiveBayesClassifier, NBTreeClassifier, export_text
-from unnaive.models.tree.folded_rows import exact_weights
+from unnaive.models.coded import exact_weights
 
 
 def twin_of(model, X, y, weights, folds):
@@ -209,34 +209,6 @@ def test_bad_parameters_are_named(parameters, words):
 @pytest.mark.parametrize("discretize", ["node", "global"])
 def test_order_and_repetition_do_not_matter_given_the_same_folds(seed, discretize):
     assert_order_and_repetition_do_not_matter(NBTreeClassifier(discretize=discretize), seed)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_both_ways_to_cut_parts_agree_with_cutting_each_alone(seed):
-    from unnaive.discretize import part_kernels
-
-    rng = np.random.default_rng(seed)
-    n, n_parts, n_classes = 400, 3, 4
-    groups = rng.integers(0, n_classes, n)
-    codes = (rng.integers(0, 12, n) + 3 * groups).astype(np.uint16)
-    part, weight = rng.integers(-1, n_parts, n), rng.integers(1, 3, n).astype(float)
-    found = []
-    for ordered in (True, False):
-        slots, n_values = np.zeros(n, np.uint16), np.zeros(n_parts, np.intp)
-        given = (part, n_parts, groups, weight, n_classes, slots, n_values)
-        if ordered:
-            part_kernels.discretize_parts(np.argsort(codes, kind="stable"), codes, *given)
-        else:
-            part_kernels.discretize_parts_by_table(codes, int(codes.max()), *given)
-        found.append((slots, n_values))
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    np.testing.assert_array_equal(found[0][1], found[1][1])
-    for p in range(n_parts):
-        own = (part == p) & (codes > 0)
-        cuts = reference.mdl_cuts(codes[own].astype(float), groups[own], weight[own])
-        expected = np.searchsorted(cuts, codes[own], side="left") + 1
-        np.testing.assert_array_equal(found[0][0][own], expected)
-        assert found[0][1][p] == len(cuts) + 1
 
 
 def test_class_weights_reach_the_tree_and_its_global_cuts():

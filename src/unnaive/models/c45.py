@@ -13,6 +13,7 @@ from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
 from unnaive.estimator import reports_progress
 from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
+from unnaive.models.nbtree import TreeClassifier
 from unnaive.models.tree.c45 import C45Rules, report_growing
 from unnaive.models.tree.c45_left_out import (
     CodedTrees,
@@ -21,7 +22,6 @@ from unnaive.models.tree.c45_left_out import (
     slope_without_one,
     smooth_to_parents,
 )
-from unnaive.models.tree.classifier import TreeClassifier
 from unnaive.table import Source
 
 

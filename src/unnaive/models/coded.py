@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.counts import Summary
+from unnaive.counts.coded import check_same_rows
 from unnaive.counts.summary import row_factor
+from unnaive.discretize.coarse import group_rare
+from unnaive.encode import Categories, Grid
 from unnaive.encode.coding import AnyCoder, coder_sizes, column_slots
 from unnaive.encode.draws import draw_uniform
 from unnaive.encode.labels import groups_of
@@ -91,9 +94,25 @@ def read_coded_table(
             return table
         return table.take(np.flatnonzero(draw_uniform(seed, block.row_ids) < share))
 
-    if share >= 1:
-        return join(source, code, summary.n_rows)
-    return join_records(keep(source, code), source.storage)
+    if share < 1:
+        return join_records(keep(source, code), source.storage)
+    table = join(source, code, summary.n_rows)
+    if source.may_change:
+        check_same_rows(summary, coders, factor, table.codes, table.y, table.weight)
+    return table
+
+
+def group_rare_categories(
+    summary: Summary, class_factor: NDArray[np.float64], max_categories: int | None
+) -> list[Grid | Categories | None]:
+    """Return the fine coders of the columns, rare categories grouped."""
+    counts = summary.counts.scale_groups(class_factor)
+    return [
+        group_rare(coder, counts.values(j), max_categories)[0]
+        if isinstance(coder, Categories)
+        else coder
+        for j, coder in enumerate(summary.coders)
+    ]
 
 
 def exact_weights(weight: NDArray[np.float64], total: float) -> NDArray[np.float64]:
