@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Files whose functions are compiled, and the machine code that the installed sources come with.
+# Files with kernels, and the folder of the machine code that ships with the package.
 KERNELS := $(shell grep -rlE '@kernel|numba' src --include='*.py')
 MACHINE_CODE := src/unnaive/machine_code
 
@@ -34,7 +34,7 @@ $(VENV)/.docs: pyproject.toml
 # What has not changed is not compiled again.
 define compile
 	@echo "compiling kernels, once; a minute or two on two cores"
-	@$(BIN)/python -m unnaive.warm --into $(MACHINE_CODE) > /dev/null || \
+	@$(BIN)/python -m unnaive.build_kernels --into $(MACHINE_CODE) > /dev/null || \
 		echo "that failed: kernels are compiled when they are first used"
 	@touch $@
 endef
@@ -80,7 +80,7 @@ fuzz: $(VENV)/.test  ## load wrong model files: make fuzz [FILES=100000]
 	PYTHONPATH=tests $(BIN)/python -m fuzz --files $(or $(FILES),100000)
 
 bounds: $(VENV)/.test  ## the tests with every index of every kernel checked; much slower
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=.numba_cache/bounds SCIPY_ARRAY_API=1 \
+	NUMBA_BOUNDSCHECK=1 SCIPY_ARRAY_API=1 \
 		$(BIN)/python -m pytest -n 2 --dist worksteal $(TESTS)
 
 wheel: $(VENV)/.test  ## a wheel with machine code, in dist/: make wheel [PROCESSOR=x86-64-v3]
@@ -94,5 +94,5 @@ papers: $(VENV)/.test  ## the papers' experiments: make papers [DATA=folder], wi
 	$(BIN)/unnaive-papers all --jobs 2 $(if $(DATA),--data $(DATA),--quick)
 
 clean:
-	rm -rf $(VENV) $(MACHINE_CODE) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist .numba_cache docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
+	rm -rf $(VENV) $(MACHINE_CODE) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache build dist docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,19 +1,13 @@
-"""Where tests keep compiled kernels, and which examples they look at."""
+"""The order of tests, and which examples they look at."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from hypothesis import settings
 
-HERE = Path(__file__).parent
+from spark_session import spark  # noqa: F401
+
 FIRST = ("test_dask.py", "test_memory.py")  # which mostly wait, or take long
 
-# By the kernels' stamps, so that after a change only what it touches is compiled again.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(HERE / ".numba_cache" / "tests"))
-
-from hypothesis import settings  # noqa: E402
-
-from spark_session import spark  # noqa: E402, F401
 
 # The same examples each time, so that a change fails by its own fault alone; to look for new ones:
 # pytest --hypothesis-profile=search

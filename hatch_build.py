@@ -21,7 +21,7 @@ LONGEST = 3600  # seconds
 
 
 class MachineCodeHook(BuildHookInterface):
-    """Runs ``python -m unnaive.warm --into`` the folder that goes into the wheel."""
+    """Run ``python -m unnaive.build_kernels --into`` the folder that goes into the wheel."""
 
     PLUGIN_NAME = "custom"
 
@@ -43,7 +43,7 @@ class MachineCodeHook(BuildHookInterface):
         return os.environ.get("UNNAIVE_MACHINE_CODE", "")
 
     def _compile(self) -> bool:
-        command = [sys.executable, "-m", "unnaive.warm", "--into", FOLDER]
+        command = [sys.executable, "-m", "unnaive.build_kernels", "--into", FOLDER]
         if self._processor:
             command += ["--processor", self._processor]
         path = str(Path(self.root, "src")), os.environ.get("PYTHONPATH", "")  # pip's is there

@@ -6,7 +6,7 @@ import pandas  # noqa: F401
 import pyarrow  # noqa: F401
 from pyspark.daemon import manager
 
-import unnaive.common.jit  # noqa: F401  and Numba with it
+import unnaive.common.kernels  # noqa: F401  and Numba with it
 from unnaive import *  # noqa: F403
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def test_a_wheel_holds_machine_code_and_is_for_one_platform(hook, commands, monk
         "infer_tag": True,
     }
     ((command, environment),) = commands
-    assert command[1:] == ["-m", "unnaive.warm", "--into", "src/unnaive/machine_code"]
+    assert command[1:] == ["-m", "unnaive.build_kernels", "--into", "src/unnaive/machine_code"]
     assert environment["PYTHONPATH"].endswith("of-the-build")
     assert hook.dependencies() == ["numba", "numpy"]
 

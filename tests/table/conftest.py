@@ -9,7 +9,7 @@ WORKERS_HAVE = [
     "distributed",
     "dask.dataframe",
     "pyarrow.parquet",
-    "unnaive.common.jit",
+    "unnaive.common.kernels",
     "unnaive.models.boosted",
     "unnaive.table.dask_records",
 ]

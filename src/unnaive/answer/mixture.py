@@ -21,7 +21,7 @@ from unnaive.answer.nodes import (
 from unnaive.bayes import Scorer
 from unnaive.bayes.kernels import log_sum
 from unnaive.common.checks import MOST, expect
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.counts import CountTable
 from unnaive.table import Block, Schema
 from unnaive.table.codes import as_objects

@@ -18,7 +18,7 @@ from unnaive.bayes.calibrate import (
 )
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import LEAST_SHARE
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 # Rows in which a class is so many nats behind the best count for it as one row of their mean: there
 # its probability moves as its intercept does. Farther ones have nothing to add.

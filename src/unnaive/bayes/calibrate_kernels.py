@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 # Evidence that is farther behind the best class's than this says no more.
 FARTHEST = 500.0

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unnaive.bayes.calibrate import SHIFT_RIDGE
 from unnaive.bayes.scoring import LEAST_SHARE, Scorer, TableTerm
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 # Weight, in rows, of evidence as it is, for every column: shifts of many columns add up. Of
 # 1/4, 1/2 and 1 the least log loss within the training rows of 38 data sets; a weight of 8 for any

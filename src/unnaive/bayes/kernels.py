@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.density.kernels import look_up
-from unnaive.encode.instructions import bits_float, float_bits
+from unnaive.encode.intrinsics import bits_float, float_bits
 
 # Stands for log 0: so low that the class with the fewest impossible values wins, and finite, so
 # that scores add up.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import JUDGED, add_cells, compare_classes
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 
 @kernel

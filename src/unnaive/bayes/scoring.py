@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from unnaive.bayes import kernels
 from unnaive.bayes.calibration import Calibration
 from unnaive.common.checks import FINITE, check_values, expect
-from unnaive.common.compile import read_only
+from unnaive.common.kernels import read_only
 from unnaive.common.threads import in_threads
 from unnaive.density import Densities
 from unnaive.encode import Bins, Categories

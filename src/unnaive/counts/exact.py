@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
-from unnaive.encode.instructions import fused_multiply_add, square_128
+from unnaive.common.kernels import kernel
+from unnaive.encode.intrinsics import fused_multiply_add, square_128
 
 UNIT_BITS = 1088  # 34 limbs below one: the smallest float is 2**-1074
 LIMBS = 69  # up to 2**1024, and room for sums of 2**60 terms

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.encode.kernels import INFINITE, SIGN
 
 # No number has these bits, and no missing one is left with them.

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 _NEGLIGIBLE = 1e-5  # of the floor: rows so far away that they add no more are left out

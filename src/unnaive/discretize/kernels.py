@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 _RUN = 32  # cells whose cuts are bounded together
 _BOUNDED_CLASSES = 4  # a bound looks at 2**classes corners

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import check_ascending
-from unnaive.common.compile import read_only
+from unnaive.common.kernels import read_only
 from unnaive.encode import kernels
 from unnaive.table import Column
 from unnaive.table.codes import code_dtype

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.common.checks import MOST
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.table.storage import Storage, stretches
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)

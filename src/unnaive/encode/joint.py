@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.common.threads import in_threads
 from unnaive.encode.categories import Categories
 from unnaive.encode.coding import AnyCoder, column_slots

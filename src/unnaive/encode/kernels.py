@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
-from unnaive.encode.instructions import bit_count, bit_length
+from unnaive.common.kernels import kernel
+from unnaive.encode.intrinsics import bit_count, bit_length
 
 SIGN = np.uint64(1 << 63)
 ZERO = np.uint64(0)

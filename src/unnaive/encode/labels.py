@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from unnaive.common.checks import expect
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.encode.categories import sort_values
 from unnaive.table.codes import RawCodes, as_objects, beyond_time, code_dtype, is_missing
 from unnaive.table.columns import FAMILY_OF_KIND

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import ABSENT, fill_logs, log_share
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.density.kernels import fill_cell_logs
 from unnaive.discretize.kernels import boundaries, mdl_cuts, threshold_cell
-from unnaive.encode.instructions import add_rows
+from unnaive.encode.intrinsics import add_rows
 
 LANES = 4  # classes that `add_rows` adds together
 _DENSE = 4  # so many times more codes than rows, and the codes of the rows are sorted instead

@@ -17,7 +17,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import read_only
+from unnaive.common.kernels import read_only
 from unnaive.table.codes import (
     Native,
     as_objects,

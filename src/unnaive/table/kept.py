@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import read_only
+from unnaive.common.kernels import read_only
 from unnaive.table.codes import RawCodes, code_dtype
 from unnaive.table.schema import Schema
 from unnaive.table.source import Block, cut_target

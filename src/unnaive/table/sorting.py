@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 if TYPE_CHECKING:
     from unnaive.table.storage import Storage

@@ -17,7 +17,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import read_only
+from unnaive.common.kernels import read_only
 from unnaive.table.codes import Native, RawCodes, order_of, read_categorical
 from unnaive.table.columns import read_numeric
 from unnaive.table.passes import CODING, COUNTING, Hook, WorkerHook

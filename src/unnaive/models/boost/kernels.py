@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.bayes.kernels import exponential, log_sum
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.models.boost.state import Rows, Rule, Terms
 from unnaive.models.boost.step_kernels import step_column, step_pair
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.models.boost.state import Rule
 
 NO_CUT = -1

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.mixture import Net
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 
 PADDING = 8  # units are laid out in multiples of this, for vector instructions
 BERNOULLI = -1.0  # stands for sigma where experts are as likely as the share they give

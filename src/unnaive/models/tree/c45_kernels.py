@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.counts.coded import GRAIN  # of fractions of rows: multiples of it add exactly
 from unnaive.discretize.kernels import x_log_x
 from unnaive.models.tree.gain_kernels import (

@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from unnaive.answer.trees import ClassTree
 from unnaive.bayes.scoring import LEAST_SHARE
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.models._calibration import take_logs
 from unnaive.models._halves import (

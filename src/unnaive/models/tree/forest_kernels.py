@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.tree_kernels import WORD
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.encode.draws import bits_at
 from unnaive.models.tree.forest_cut_kernels import NodeRows, best_cut, make_room, rank_values
 

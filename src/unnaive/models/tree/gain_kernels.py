@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.discretize.kernels import TIE, x_log_x
 
 EPSILON = 1e-3  # C4.5's slack when it compares gains and weights

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.common.compile import kernel
+from unnaive.common.kernels import kernel
 from unnaive.discretize.kernels import x_log_x
 from unnaive.models.tree.c45_kernels import Nodes, Table, edges_of, send, shares, sides, weigh
 from unnaive.models.tree.gain_kernels import EPSILON
