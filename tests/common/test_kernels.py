@@ -143,7 +143,9 @@ def test_a_full_disk_is_no_error(run, monkeypatch):
     assert "No space left on device" in warning
 
 
-def test_literal_numbers_do_not_compile_a_kernel_again():
+def test_literal_numbers_do_not_compile_a_kernel_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "cache_folder", lambda: tmp_path)
+
     @kernel
     def shifted(x, by):
         return x + by
