@@ -16,11 +16,11 @@ from unnaive.bayes import Scorer, Smoothing, TableTerm
 from unnaive.bayes.build import build_scorer
 from unnaive.bayes.estimate import log_prior
 from unnaive.common.checks import check_number
+from unnaive.common.registry import register
 from unnaive.counts import CountTable, Summary
 from unnaive.discretize import RuledEstimator
 from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import AdditiveEstimator
-from unnaive.estimator.registry import register
 from unnaive.models import TableClassifier
 
 

@@ -17,7 +17,7 @@ import unnaive
 from explained import ROWS, X, Y
 from unnaive import explain_rows, importance_of, quality_of, what_if
 from unnaive.cli.running import run
-from unnaive.estimator import registry
+from unnaive.common import registry
 
 FILE = Path(__file__).parents[1] / "examples" / "own_model.py"
 
@@ -25,9 +25,8 @@ FILE = Path(__file__).parents[1] / "examples" / "own_model.py"
 @pytest.fixture
 def own(monkeypatch):
     """The class, registered for one test."""
-    registry.family()  # all of the library's are registered before it
     monkeypatch.setattr(registry, "_members", dict(registry._members))
-    monkeypatch.setattr(registry, "_classes", dict(registry._classes))
+    monkeypatch.setattr(registry, "_sources", dict(registry._sources))
     spec = importlib.util.spec_from_file_location("own_model", FILE)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "own_model", module)
@@ -91,14 +90,14 @@ def test_it_passes_the_checks_of_scikit_learn(own):
 
 def test_the_command_finds_it_by_its_entry_point(own, tmp_path, monkeypatch, capfd):
     """Forgotten again and installed in a folder: as in a new process, but for its imports."""
-    del sys.modules["own_model"], registry._members["complement"], registry._classes[own.__name__]
+    del sys.modules["own_model"], registry._members["complement"], registry._sources[own.__name__]
     shutil.copy(FILE, tmp_path / "own_model.py")
     facts = tmp_path / "own_model-1.0.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: own-model\nVersion: 1.0\n")
     (facts / "entry_points.txt").write_text("[unnaive.models]\ncomplement = own_model\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "_load", registry._load.__wrapped__)
+    monkeypatch.setattr(registry, "_load_plugins", registry._load_plugins.__wrapped__)
     monkeypatch.chdir(tmp_path)
     X.assign(label=Y).to_csv("rows.csv", index=False)
     for words in (

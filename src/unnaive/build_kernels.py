@@ -48,7 +48,7 @@ def tables() -> Iterator[tuple[Any, NDArray[Any], NDArray[np.float64] | None]]:
 
 def makers() -> dict[str, Callable[[], Any]]:
     """Return what makes each registered model, by its name."""
-    from unnaive.estimator.registry import estimators, family
+    from unnaive.common.registry import estimators, family
 
     made: dict[str, Callable[[], Any]] = {name: member.make for name, member in family().items()}
     listed = {member.estimator for member in family().values()}

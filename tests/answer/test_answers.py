@@ -15,8 +15,8 @@ from expressions import X, answer, spoken
 from unnaive.answer import Answer
 from unnaive.bayes import GaussianTerm, Scorer
 from unnaive.bayes.scoring import add_scorers, stack_scorers
+from unnaive.common.registry import register
 from unnaive.counts import Wanted
-from unnaive.estimator.registry import register
 from unnaive.explain.report.panels import Panels
 from unnaive.models import TableClassifier
 from unnaive.table import open_table

@@ -32,8 +32,8 @@ from unnaive import AutoClassifier, C45Classifier, NaiveBayesClassifier, compare
 from unnaive.choose import make_model
 from unnaive.choose.comparison import MEASURES
 from unnaive.choose.spread import differ, spread
+from unnaive.common.registry import family
 from unnaive.encode.draws import deal_folds
-from unnaive.estimator.registry import family
 
 CHEAP = ["nb", "gaussian", "c45"]
 

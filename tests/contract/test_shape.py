@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import unnaive
-from unnaive.estimator.registry import estimators
+from unnaive.common.registry import estimators
 
 SOURCE = Path(unnaive.__file__).parent
 TREES = {

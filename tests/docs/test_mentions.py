@@ -13,7 +13,7 @@ import typer
 
 import unnaive
 from unnaive.cli.app import app
-from unnaive.estimator.registry import family
+from unnaive.common.registry import family
 from unnaive_papers.cli import app as papers
 
 ROOT = Path(__file__).parents[2]

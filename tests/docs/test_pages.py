@@ -12,8 +12,8 @@ import matplotlib as mpl
 import pytest
 from matplotlib import pyplot as plt
 
+from unnaive.common import registry
 from unnaive.datasets import load_german_credit
-from unnaive.estimator import registry
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -41,8 +41,7 @@ def run(tmp_path, monkeypatch):
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(ROOT / "examples")
-    registry.family()  # all of the library's are registered, before a page adds its own
-    for registered in ("_members", "_classes"):  # what a page registers is forgotten after it
+    for registered in ("_members", "_sources"):  # what a page registers is forgotten after it
         monkeypatch.setattr(registry, registered, dict(getattr(registry, registered)))
     X, y = load_german_credit()
     known: dict[str, Any] = {

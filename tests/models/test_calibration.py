@@ -34,7 +34,7 @@ from unnaive.bayes.calibration import (
     Slots,
     fit_calibration,
 )
-from unnaive.estimator.registry import family
+from unnaive.common.registry import family
 
 FAMILY = family()
 MODELS = [

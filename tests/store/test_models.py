@@ -39,7 +39,7 @@ from unnaive import (
     merge,
 )
 from unnaive.answer import Foreign
-from unnaive.estimator.registry import estimators
+from unnaive.common.registry import estimators
 from unnaive.store import ModelFileError
 from unnaive.store.estimators import STORED, is_learned, learned_hints
 

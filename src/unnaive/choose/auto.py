@@ -15,12 +15,10 @@ from unnaive.common.wording import counted, listed, printable
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
 from unnaive.estimator.about import About, target_name
-from unnaive.estimator.registry import register
 from unnaive.models.base import TableClassifier
 from unnaive.table import Schema, scan_of
 
 
-@register()
 class AutoClassifier(TableClassifier):
     """The best classifier for a table by cross-validation, fitted on all its rows.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unnaive.estimator.registry import family
+from unnaive.common.registry import family
 from unnaive.models._seeding import seeded
 
 

@@ -32,7 +32,6 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import check_folds
 from unnaive.estimator import Progress, reports_progress
 from unnaive.estimator.about import About, target_name
-from unnaive.estimator.registry import register
 from unnaive.models import RandomForestClassifier, UnnaiveBayesClassifier
 from unnaive.models._seeding import seeded
 from unnaive.models.base import TableClassifier, leaves_answer
@@ -46,7 +45,6 @@ COMBINE: dict[str, tuple[MemberOutput, Literal["mean", "softmax"]]] = {
 }
 
 
-@register()
 class PooledClassifier(TableClassifier):
     """Several classifiers, each fitted on all rows, whose log probabilities are added by weight.
 

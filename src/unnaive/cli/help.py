@@ -1,19 +1,10 @@
-"""What ``--help`` shows: options without the names of Python types, and the models.
-
-Models are imported by no help page, because that takes seconds: their names and summaries are read
-from the ``@register`` lines of the source. With models of other packages, all are imported.
-"""
+"""What ``--help`` shows: options without the names of Python types, and the models."""
 
 from __future__ import annotations
 
-import ast
-from importlib.metadata import entry_points
-from importlib.resources import files
 from typing import Any
 
 import typer
-
-ENTRY_POINTS = "unnaive.models"  # group of other packages' models, as in `estimator/registry.py`
 
 
 class _PlainTypes:
@@ -53,29 +44,7 @@ class ModelCommand(Command):
 
 
 def model_summaries() -> dict[str, str]:
-    """The models by short name with what each is, from the cheapest to the dearest."""
-    if entry_points(group=ENTRY_POINTS):
-        from unnaive.estimator.registry import family
+    """Return the models by short name with what each is, from the cheapest."""
+    from unnaive.common.registry import family
 
-        return {member.name: member.summary for member in family().values()}
-    lines = [
-        line
-        for file in files("unnaive").joinpath("models").iterdir()
-        if file.name.endswith(".py")
-        for statement in ast.parse(file.read_text(encoding="utf-8")).body
-        if isinstance(statement, ast.ClassDef)
-        for line in map(_registration, statement.decorator_list)
-        if line is not None
-    ]
-    return {name: summary for _, name, summary in sorted(lines)}
-
-
-def _registration(decorator: ast.expr) -> tuple[int, str, str] | None:
-    """Cost, name and summary of ``@register(name, summary, cost=...)``."""
-    if not (isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "register"):
-        return None
-    values = [ast.literal_eval(argument) for argument in decorator.args]
-    if not values:
-        return None
-    given = {word.arg: word.value for word in decorator.keywords}
-    return ast.literal_eval(given["cost"]), values[0], values[1]
+    return {member.name: member.summary for member in family().values()}

@@ -17,7 +17,7 @@ BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, 
 def make_estimator(name: str, settings: Sequence[str], seed: int, jobs: int | None) -> Any:
     """The model of a short name, with the parameters of ``--set name=value``."""
     from unnaive.choose import AutoClassifier, PooledClassifier, make_model
-    from unnaive.estimator.registry import family
+    from unnaive.common.registry import family
 
     names = [*family(), "pool", "auto"]
     if name not in names:

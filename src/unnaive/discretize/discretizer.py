@@ -19,13 +19,11 @@ from unnaive.discretize.rules import RULES
 from unnaive.encode import GRID_LIMIT, Bins
 from unnaive.encode.coding import check_coders
 from unnaive.estimator import AdditiveEstimator, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.table import Block, Column, Schema, scan_of
 
 ROWS = 1 << 15  # rows transformed at a time: few enough to stay in cache
 
 
-@register()
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, RuledEstimator, AdditiveEstimator):  # type: ignore[misc]
     """Cut numeric columns into intervals, with or without looking at the classes.
 

@@ -17,7 +17,6 @@ from unnaive.common.wording import counted
 from unnaive.counts import Summary
 from unnaive.counts.periods import PeriodCounts, count_periods
 from unnaive.estimator.about import About
-from unnaive.estimator.registry import register
 from unnaive.living.drift import DriftOverTime, drift
 from unnaive.living.periods import (
     UNITS,
@@ -38,7 +37,6 @@ from unnaive.table.source import MemorySource
 __all__ = ["Timeline"]
 
 
-@register()
 class Timeline(BaseEstimator):  # type: ignore[misc]
     """Counts of rows by period and class, and the model of any window of periods.
 

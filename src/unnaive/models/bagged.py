@@ -24,7 +24,6 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
 from unnaive.models._judged_rows import (
     CALIBRATING,
@@ -49,7 +48,6 @@ from unnaive.models.ensemble.left_out import match_base_rates, weigh_drawn
 from unnaive.table.records import Records
 
 
-@register("bagged", "Naive Bayes models of bootstrap draws that vote.", cost=40)
 class BaggedNaiveBayesClassifier(OutOfBag, ScorerAttributes, EnsembleClassifier):
     """Naive Bayes on several random draws of the rows, which then answer together.
 

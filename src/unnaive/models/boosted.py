@@ -40,7 +40,6 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import AnyCoder
 from unnaive.encode.draws import branch_seeds, draw_uniform
 from unnaive.estimator import Progress, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
 from unnaive.models._row_draw import RowDraw
 from unnaive.models.base import ScorerAttributes
@@ -60,7 +59,6 @@ LOSS_GRAIN = 2.0**-30
 MAX_MEAN = 16.0  # of weights whose rounding still tells them apart, or 1 / MAX_MEAN
 
 
-@register("boosted", "Rounds of naive Bayes, each on the rows the last misjudged.", cost=30)
 class BoostedNaiveBayesClassifier(ScorerAttributes, EnsembleClassifier):
     """AdaBoost over naive Bayes: rows that are misjudged weigh more in the next round.
 

@@ -11,7 +11,6 @@ from unnaive.counts.coded import check_same_rows
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT, Categories, Grid, Labels
 from unnaive.estimator import reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
 from unnaive.models.nbtree import TreeClassifier
 from unnaive.models.tree.c45 import C45Rules, report_growing
@@ -25,7 +24,6 @@ from unnaive.models.tree.c45_left_out import (
 from unnaive.table import Source
 
 
-@register("c45", "C4.5: a pruned tree of classes.", cost=60)
 class C45Classifier(TreeClassifier):
     """A decision tree of classes: the yardstick of the papers.
 

@@ -25,7 +25,6 @@ from unnaive.counts import Summary, Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
 from unnaive.models._seeding import seeded
 from unnaive.models.base import TableClassifier
@@ -45,7 +44,6 @@ from unnaive.table.storage import join
 SMALL_VARIANCE = 0.03  # var_smoothing of the default estimator: clusters are narrower than classes
 
 
-@register("decomposition", "Classes learned as clusters, then folded back.", cost=100)
 class ClassDecompositionClassifier(MetaEstimatorMixin, TableClassifier):  # type: ignore[misc]
     """A classifier that learns each class as several clusters.
 

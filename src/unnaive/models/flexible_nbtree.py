@@ -20,7 +20,6 @@ from unnaive.density.measure import delta
 from unnaive.density.widths import check_bandwidth, choose_widths
 from unnaive.discretize.kernels import cuts_between
 from unnaive.encode import GRID_LIMIT, Grid
-from unnaive.estimator.registry import register
 from unnaive.models import _nbtree_kernels as kernels
 from unnaive.models.nbtree import (
     CrossValidatedTree,
@@ -38,7 +37,6 @@ from unnaive.models.nbtree import (
 FINE = 8  # cells in the narrowest width, where a node has more cells than that needs
 
 
-@register("flexible", "A tree with a kernel naive Bayes at every leaf.", cost=90)
 class FlexibleNBTreeClassifier(CrossValidatedTree):
     """A decision tree whose leaves are kernel naive Bayes classifiers.
 

@@ -18,7 +18,6 @@ from unnaive.counts import Wanted
 from unnaive.encode import GRID_LIMIT
 from unnaive.encode.draws import branch_seeds
 from unnaive.estimator import Progress, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._out_of_bag import (
     OUT_OF_BAG,
     OutOfBag,
@@ -47,7 +46,6 @@ USUAL_ALPHA = 0.1  # where nothing is out of bag
 SHAPE_BINS = 2  # intervals of pairs of columns, which a forest does not have
 
 
-@register("forest", "Random forest: randomised trees that vote.", cost=65)
 class RandomForestClassifier(OutOfBag, TableClassifier):
     """Many randomised trees, each grown on its own draw of the rows, whose mean is the answer.
 

@@ -21,7 +21,6 @@ from unnaive.encode.coding import check_coders
 from unnaive.encode.draws import branch_seed
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import Progress, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._calibration import check_calibration
 from unnaive.models.base import count_labelled
 from unnaive.models.ensemble.base import EnsembleClassifier, Start
@@ -52,7 +51,6 @@ def _has_layers(model: HierarchicalMixtureClassifier) -> bool:
 UNTRIED = float("-inf")  # accuracy of architectures that come after a callback has asked to stop
 
 
-@register("mixture", "Gates that share rows among naive Bayes experts.", cost=70)
 class HierarchicalMixtureClassifier(EnsembleClassifier):
     """A hierarchy of naive Bayes gates that share rows out among naive Bayes experts.
 

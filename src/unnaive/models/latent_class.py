@@ -18,7 +18,6 @@ from unnaive.counts import Wanted
 from unnaive.discretize.coarse import coarsen
 from unnaive.encode import GRID_LIMIT, Categories
 from unnaive.estimator import Progress, TableEstimator, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._em import (
     EMData,
     EMOptions,
@@ -34,7 +33,6 @@ from unnaive.models._seeding import draw_seed
 from unnaive.table import Block, Schema, scan_of
 
 
-@register()
 class LatentClassClusterer(ClusterMixin, TableEstimator):  # type: ignore[misc]
     """Clusters of a table with numbers, categories and missing values in any mix.
 

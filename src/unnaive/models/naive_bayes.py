@@ -26,14 +26,10 @@ from unnaive.encode import GRID_LIMIT
 from unnaive.encode.coding import check_coders
 from unnaive.encode.labels import label_groups, read_target
 from unnaive.estimator import AdditiveEstimator, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models.base import FirstPass, ScorerAttributes, TableClassifier, check_calibration
 from unnaive.table import Schema
 
 
-@register("nb", "Naive Bayes: one table of evidence from one pass of counting.", cost=10)
-@register("gaussian", "Naive Bayes with normal densities.", cost=20, numeric="gaussian")
-@register("kernel", "Naive Bayes with kernel densities.", cost=50, numeric="kernel")
 class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, AdditiveEstimator):
     """Naive Bayes for tables with numbers, categories and missing values in any mix.
 

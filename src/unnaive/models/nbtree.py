@@ -33,7 +33,6 @@ from unnaive.encode import GRID_LIMIT, Bins, Categories, Grid
 from unnaive.encode.coding import coder_sizes
 from unnaive.encode.draws import assign_folds
 from unnaive.estimator import Progress
-from unnaive.estimator.registry import register
 from unnaive.models import _nbtree_kernels as kernels
 from unnaive.models.base import FirstPass, TableClassifier, check_calibration
 from unnaive.models.coded import (
@@ -202,7 +201,6 @@ class CrossValidatedTree(TreeClassifier):
         check_calibration(self, "columns")
 
 
-@register("nbtree", "A tree with a naive Bayes at every leaf.", cost=80)
 class NBTreeClassifier(CrossValidatedTree):
     """A decision tree that splits a table where naive Bayes is then more often right.
 

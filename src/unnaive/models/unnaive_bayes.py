@@ -14,7 +14,6 @@ from unnaive.counts import Summary, Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT
 from unnaive.estimator import Progress, reports_progress
-from unnaive.estimator.registry import register
 from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
 from unnaive.models._seeding import draw_seed
 from unnaive.models.base import ScorerAttributes, TableClassifier
@@ -34,9 +33,6 @@ from unnaive.table import Schema, Source
 LEAST_FOLDS = 8  # a bag holds out at most one row in so many
 
 
-@register(
-    "unnaive", "Evidence of columns and pairs of columns, learned together by boosting.", cost=75
-)
 class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
     """Naive Bayes that is not naive: evidence of columns and pairs of columns, learned together.
 

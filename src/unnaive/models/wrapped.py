@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, Ensemble
+from unnaive.common.registry import find_estimator
 from unnaive.common.sklearn_private import positive_label
-from unnaive.estimator.registry import estimators
 from unnaive.table import Schema
 from unnaive.table.schema import join_schemas
 
@@ -156,7 +156,7 @@ def _in_bagging(model: Any) -> Inside:
     no_shift = np.zeros(len(model.classes_))
     root = Ensemble(roots, names, weights, no_shift, "probability", "mean")
     pooled = [(name, clone(member)) for name, member in zip(names, members, strict=True)]
-    pool = estimators()["PooledClassifier"](pooled, weights="equal", n_jobs=members[0].n_jobs)
+    pool = find_estimator("PooledClassifier")(pooled, weights="equal", n_jobs=members[0].n_jobs)
     pool.names_, pool.weights_, pool.held_out_loss_ = list(names), weights, math.nan
     pool._set_answer(Answer(schema, model.classes_, root))
     return Inside(pool)

@@ -38,12 +38,12 @@ from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import MOST
+from unnaive.common.registry import find_estimator
 from unnaive.counts import CountTable, Moments, Summary, Wanted
 from unnaive.counts.periods import PeriodCounts
 from unnaive.density import Densities, Scale
 from unnaive.encode import Bins, Categories, Grid, Labels
 from unnaive.estimator.about import About
-from unnaive.estimator.registry import estimators
 from unnaive.store.plain import CLASS, ArrayWriter, ModelFileError, PlainData, checked
 from unnaive.table import Column, Schema
 
@@ -123,21 +123,16 @@ class EstimatorData(PlainData):
         super().__init__(*classes)
         self._hints: dict[str, dict[str, Any]] = {}
 
-    @property
-    def estimators(self) -> dict[str, Any]:
-        """The estimators that are registered, by the names of their classes."""
-        return estimators()
-
     def hints(self, name: str) -> dict[str, Any]:
         """What an estimator declares to learn; looking it up takes a while."""
         if name not in self._hints:
-            self._hints[name] = learned_hints(self.estimators[name])
+            self._hints[name] = learned_hints(find_estimator(name))
         return self._hints[name]
 
     def _pack_object(self, value: Any, hint: type, where: str) -> dict[str, Any]:
         if not issubclass(hint, BaseEstimator):
             return super()._pack_object(value, hint, where)
-        cls = self.estimators.get(type(value).__name__)
+        cls = find_estimator(type(value).__name__)
         if type(value) is not cls:
             kind = f"{type(value).__module__}.{type(value).__qualname__}"
             raise ModelFileError(
@@ -195,7 +190,7 @@ class EstimatorData(PlainData):
             return super()._unpack_object(node, hint, where)
         if not isinstance(node, dict) or node.keys() != set(PARTS):
             raise ModelFileError(f"{where} is not an estimator.")
-        cls = self.estimators.get(node[CLASS]) if isinstance(node[CLASS], str) else None
+        cls = find_estimator(node[CLASS]) if isinstance(node[CLASS], str) else None
         if cls is None or not issubclass(cls, hint):
             raise ModelFileError(
                 f"{where} is {node[CLASS]!r:.40}, not an estimator that is known here."

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from unnaive import NaiveBayesClassifier, PooledClassifier
 from unnaive.choose import make_model
+from unnaive.common.registry import family
 from unnaive.datasets import make_loans
-from unnaive.estimator.registry import family
 from unnaive_papers import weka
 from unnaive_papers.comparison.peers import PEERS
 from unnaive_papers.comparison.tuned import evaluate_tuned
