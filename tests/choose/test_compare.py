@@ -28,12 +28,23 @@ from sklearn.model_selection import (
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers import mixed_table
-from unnaive import AutoClassifier, C45Classifier, NaiveBayesClassifier, compare, load, save
+from unnaive import (
+    AutoClassifier,
+    C45Classifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    compare,
+    load,
+    save,
+    scan,
+)
 from unnaive.choose import make_model
-from unnaive.choose.comparison import MEASURES
-from unnaive.choose.spread import differ, spread
-from unnaive.common.registry import family
+from unnaive.choose.comparison import MEASURES, differ, spread
+from unnaive.choose.pooled import refit_pool
 from unnaive.encode.draws import deal_folds
+from unnaive.encode.sampling import sample_rows
+from unnaive.common.registry import family
+from unnaive.table import arrow, open_table
 
 CHEAP = ["nb", "gaussian", "c45"]
 
@@ -52,7 +63,7 @@ watch = Watch()
 
 @pytest.fixture
 def told_time(monkeypatch):
-    monkeypatch.setattr(sys.modules["unnaive.choose.running"], "time", watch)
+    monkeypatch.setattr(sys.modules["unnaive.choose.compare"], "time", watch)
     return watch
 
 
@@ -506,3 +517,72 @@ def test_the_test_of_differences_is_nadeau_and_bengios():
     assert differ([0.5, 0.6], [0.7, 0.8], 0.25)
     assert not differ([0.5], [0.9], 0.25)
     assert np.isnan(spread([0.5]))
+
+
+# Rows that are read from elsewhere -----------------------------------------------------------
+
+
+@pytest.fixture
+def rows_of_files(tmp_path, monkeypatch):
+    """A table with weights of 0 to 2, and a folder of its rows, shuffled, with their numbers."""
+    monkeypatch.setattr(arrow, "MOST_ROWS", 40)
+    monkeypatch.setattr(arrow, "LEAST_ROWS", 40)
+    X, y = mixed_table(150, classes=2)
+    weight = np.random.default_rng(0).integers(0, 3, 150)
+    whole = X.assign(y=y, w=weight, number=np.arange(150)).sample(frac=1, random_state=0)
+    for k in range(2):
+        whole[75 * k : 75 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet", index=False)
+    return X, y, weight, scan(tmp_path, "y", weight="w", columns=list(X), row_id="number")
+
+
+@pytest.mark.parametrize("model", [AutoClassifier, PooledClassifier])
+def test_files_are_compared_and_pooled_as_their_rows_in_memory_are(model, rows_of_files):
+    X, y, weight, files = rows_of_files
+    ready = [(np.arange(50, 150), np.arange(50)), (np.arange(100), np.arange(100, 150))]
+    options = {"models": ["nb", "c45"]} if model is AutoClassifier else {"estimators": ["nb"]}
+    for cv in (2, StratifiedKFold(2, shuffle=True, random_state=0), ready):
+        found = model(cv=cv, random_state=0, **options)
+        memory, own = clone(found).fit(X, y, weight), clone(found).fit(files)
+        np.testing.assert_allclose(own.predict_proba(X), memory.predict_proba(X), 0, 1e-9)
+    assert own.target_name == "y"
+    if model is AutoClassifier:
+        assert own.comparison_.n_rows == np.count_nonzero(weight)
+
+
+def test_of_many_rows_a_sample_is_compared_and_the_best_learns_from_all(rows_of_files, monkeypatch):
+    monkeypatch.setattr("unnaive.encode.sampling.LEAST_OF_CLASS", 5)
+    X, y, weight, files = rows_of_files
+    n = np.count_nonzero(weight)
+    result = compare(files, models=["nb"], cv=2, max_rows=60, random_state=0)
+    assert 2 <= result.n_rows < n == result.n_rows_of_scan
+    assert f"{result.n_rows} rows of {n}" in result.title
+    whole = NaiveBayesClassifier().fit(X, y, weight)
+    np.testing.assert_allclose(result.best_.predict_proba(X), whole.predict_proba(X), 0, 1e-9)
+    pool = PooledClassifier(["nb"], cv=2, max_rows=60, random_state=0).fit(files)
+    block = pool._open(X).block
+    np.testing.assert_allclose(
+        pool.answer_.root.members[0].predict_proba(block), whole.predict_proba(X), 0, 1e-9
+    )
+    again = refit_pool(pool, files)
+    np.testing.assert_allclose(again.predict_proba(X), pool.predict_proba(X), 0, 1e-9)
+    with pytest.raises(TypeError, match="'DummyClassifier'.*raise max_rows"):
+        compare(files, models=[], estimators=DummyClassifier(), cv=2, max_rows=60)
+    with pytest.raises(ValueError, match="positions needs all .* rows in memory"):
+        compare(files, models=["nb"], cv=[(np.arange(9), np.arange(9, 19))], max_rows=60)
+    with pytest.raises(ValueError, match="name the column with the labels"):
+        PooledClassifier(["nb"]).fit(files.data)
+
+
+def test_a_sample_has_every_class_and_its_rows_their_own_labels(tmp_path, monkeypatch):
+    monkeypatch.setattr("unnaive.encode.sampling.LEAST_OF_CLASS", 20)
+    y = np.where(np.arange(20_000) < 20, "rare", np.where(np.arange(20_000) % 2, "a", "b"))
+    table = pd.DataFrame({"x": np.arange(20_000), "text": np.char.add("t", y), "y": y})
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    source = open_table(BaseEstimator(), scan(tmp_path / "rows.csv", "y"))
+    sample = sample_rows(source, 1000, 0)
+    assert 850 < len(sample.y) < 1200
+    assert sample.n_rows == 20_000
+    assert (sample.y == "rare").sum() == 20
+    assert (sample.X["x"].to_numpy() == sample.row_ids).all()
+    assert (sample.y == y[sample.row_ids]).all()
+    assert sample.X["text"].to_pylist() == [f"t{label}" for label in sample.y]

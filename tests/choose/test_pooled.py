@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
@@ -24,7 +24,7 @@ from unnaive import (
     explain_rows,
 )
 from unnaive.answer import Ensemble
-from unnaive.choose.pooling import DOUBT, weigh_logs, weigh_shares
+from unnaive.choose.pooled import DOUBT, weigh_logs
 from unnaive.cli.running import run
 from unnaive.explain.model import BY_ROW
 
@@ -69,20 +69,6 @@ def test_weights_have_the_least_penalized_log_loss(seed):
             assert penalized_loss(other, logs, groups, weight) >= best - 1e-4
 
 
-def test_weights_of_a_mean_have_the_least_log_loss_among_means():
-    logs, groups, weight = random_logs(0)
-    found = weigh_shares(logs, groups, weight).members
-
-    def loss(free):
-        shares = np.exp(free) / np.exp(free).sum()
-        said = shares @ np.exp(logs[:, np.arange(len(groups)), groups])
-        return -(weight @ np.log(said)) - DOUBT / 3 * np.log(shares).sum()
-
-    best = minimize(loss, np.zeros(3), tol=1e-12).x
-    np.testing.assert_allclose(found, np.exp(best) / np.exp(best).sum(), atol=1e-4)
-    assert found.sum() == pytest.approx(1.0, abs=1e-5)
-
-
 def test_weight_is_repetition_and_a_member_that_knows_nothing_is_left_out():
     logs, groups, weight = random_logs(1, rows=400)
     logs[1] = -logs[0] - np.log(np.exp(-logs[0]).sum(axis=1, keepdims=True))  # the opposite
@@ -94,18 +80,14 @@ def test_weight_is_repetition_and_a_member_that_knows_nothing_is_left_out():
     assert once.members[0] > 0.5
 
 
-@pytest.mark.parametrize("combine", ["geometric", "arithmetic"])
-def test_a_pool_is_the_weighted_sum_of_its_members(combine):
+def test_a_pool_is_the_weighted_sum_of_its_members():
     X, y = mixed_table(200)
     seeds = [("nb", NaiveBayesClassifier()), ("c45", C45Classifier(alpha=0.0))]
-    pool = PooledClassifier(seeds, weights=[0.7, 0.9], combine=combine).fit(X, y)
+    pool = PooledClassifier(seeds, weights=[0.7, 0.9]).fit(X, y)
     said = [model.fit(X, y).predict_proba(X) for _, model in seeds]
-    if combine == "geometric":
-        logs = [np.log(said[0]), np.log(np.maximum(said[1], 2.0**-52))]
-        expected = np.exp(0.7 * logs[0] + 0.9 * logs[1])
-        expected /= expected.sum(axis=1, keepdims=True)
-    else:
-        expected = (0.7 * said[0] + 0.9 * said[1]) / 1.6
+    logs = [np.log(said[0]), np.log(np.maximum(said[1], 2.0**-52))]
+    expected = np.exp(0.7 * logs[0] + 0.9 * logs[1])
+    expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(pool.predict_proba(X), expected, atol=1e-9)
 
 
@@ -160,17 +142,15 @@ def test_rows_that_weights_are_fitted_on_were_not_learned_from():
     assert abs(pool.held_out_loss_ - np.log(2)) < 0.03
 
 
-@pytest.mark.parametrize("combine", ["geometric", "arithmetic"])
-def test_a_pool_is_explained_saved_and_exported(combine):
+def test_a_pool_is_explained_saved_and_exported():
     X, y = mixed_table(240)
-    pool = PooledClassifier(MEMBERS, combine=combine, cv=3, random_state=0).fit(X, y)
+    pool = PooledClassifier(MEMBERS, cv=3, random_state=0).fit(X, y)
     root, p = pool.answer_.root, pool.predict_proba(X[:20])
     assert isinstance(root, Ensemble)
     assert set(root.names) == {n for n, w in zip(pool.names_, pool.weights_, strict=True) if w}
     why = pool.evidence(X[:20])
-    if combine == "geometric":
-        assert why.terms[:6] == list(X.columns)
-        assert set(why.terms[6:]) <= {"c45"}
+    assert why.terms[:6] == list(X.columns)
+    assert set(why.terms[6:]) <= {"c45"}
     np.testing.assert_allclose(why.probabilities(), p, atol=1e-9)
     file = io.BytesIO()
     unnaive.save(pool, file)
@@ -233,8 +213,9 @@ def test_a_time_budget_keeps_time_for_the_pool(monkeypatch):
             now[0] += 1.0
             return super().fit(X, y, sample_weight)
 
-    monkeypatch.setattr("unnaive.choose.running.time.perf_counter", lambda: now[0])
-    monkeypatch.setattr("unnaive.choose.running._estimate_costs", lambda c, *_: dict.fromkeys(c, 0))
+    module = sys.modules["unnaive.choose.compare"]
+    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(module, "_estimate_costs", lambda c, *_: dict.fromkeys(c, 0))
     X, y = mixed_table(60)
     three = {name: Slow(alpha=k + 1.0) for k, name in enumerate("abc")}
     given = {"models": [], "estimators": three, "cv": 2, "random_state": 0}

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from unnaive.answer import Answer, Decision
 from unnaive.choose.compare import compare
 from unnaive.choose.comparison import MEASURES, Comparison
+from unnaive.choose.rows import MAX_ROWS
 from unnaive.common.wording import counted, listed, printable
 from unnaive.counts import Wanted
 from unnaive.estimator import reports_progress
@@ -23,8 +24,7 @@ class AutoClassifier(TableClassifier):
     """The best classifier for a table by cross-validation, fitted on all its rows.
 
     One of them is the pool of the others, if ``pool``. Fitting is :func:`unnaive.compare` followed
-    by fitting the best; predictions are the best's. Rows need not be in memory: the choice is the
-    same.
+    by fitting the best; predictions are the best's.
 
     Parameters
     ----------
@@ -50,6 +50,9 @@ class AutoClassifier(TableClassifier):
         Which columns are categories, for this library's models; as in `NaiveBayesClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of all models where they have none.
+    max_rows : int, default=1_000_000
+        Of more rows that are not in memory, a random sample of about that size is compared. The
+        best model is fitted on all rows.
     n_jobs : int or None, default=None
         Threads of each model; the choice never depends on it.
 
@@ -109,6 +112,7 @@ class AutoClassifier(TableClassifier):
         readable: bool = False,
         categorical_features: Any = "from_dtype",
         random_state: Any = None,
+        max_rows: int = MAX_ROWS,
         n_jobs: int | None = None,
     ) -> None:
         self.models = models
@@ -120,6 +124,7 @@ class AutoClassifier(TableClassifier):
         self.readable = readable
         self.categorical_features = categorical_features
         self.random_state = random_state
+        self.max_rows = max_rows
         self.n_jobs = n_jobs
 
     def _wanted(self, schema: Schema) -> Wanted:  # noqa: ARG002
@@ -154,6 +159,7 @@ class AutoClassifier(TableClassifier):
             categorical_features=self.categorical_features,
             sample_weight=sample_weight,
             random_state=self.random_state,
+            max_rows=self.max_rows,
             n_jobs=self.n_jobs,
         )
         self._about = About(target_name(y, scan_of(X, y, sample_weight)))

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
-from unnaive.choose.reading import Split
-from unnaive.choose.running import Result
-from unnaive.choose.spread import LEVEL, differ, spread
+from unnaive.bayes.quality import NAN, Quality
+from unnaive.choose.rows import Split
 from unnaive.common.facts import align
 from unnaive.common.wording import counted, printable, size_words, span_words
 from unnaive.table import Schema
@@ -34,6 +34,57 @@ ALWAYS = 5
 HIGHER_IS_BETTER = frozenset(MEASURES) - {"log_loss", "brier", "calibration_error"}
 ALIASES = {"auc": "roc_auc", "ap": "average_precision", "ks": "kolmogorov_smirnov"}
 SAME = "="  # marks what does not differ from the best
+LEVEL = 0.05  # of the test of differences
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one estimator.
+
+    Attributes
+    ----------
+    name : str
+    estimator : estimator
+        As it was compared, not fitted.
+    quality : Quality or None
+        Over all held-out rows; areas under curves are means over folds. Without ``predict_proba``,
+        only accuracy and F1 are known, others NaN.
+    folds : tuple of Quality
+        Of each fold.
+    as_good : bool
+        Whether it is the best, or does not differ from it by the criterion (a paired t-test over
+        folds, corrected for training rows that folds share, at 5 %).
+    size : int or None
+        Bytes of the pickled model of the first fold.
+    problem : str
+        Why there is no quality: an error, or the time budget; empty if there is one.
+    left_out : bool
+        Whether the time budget is the reason.
+    pooled : bool
+        Whether it is the pool of the other results.
+    fit_seconds, predict_seconds : float
+        Of the median fold: the first may have compiled kernels.
+    held_out : array of shape (rows, classes) or None
+        Of models of this library, what they would add to a pool for rows that were held out; NaN
+        for others.
+    """
+
+    name: str
+    estimator: Any = field(compare=False)
+    quality: Quality | None = None
+    folds: tuple[Quality, ...] = ()
+    as_good: bool = False
+    size: int | None = None
+    problem: str = ""
+    left_out: bool = False
+    pooled: bool = False
+    fit_seconds: float = field(default=NAN, compare=False)
+    predict_seconds: float = field(default=NAN, compare=False)
+    held_out: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+
+    def figures(self, name: str) -> list[float]:
+        """A measure of each fold."""
+        return [getattr(fold, name) for fold in self.folds]
 
 
 def rank(results: Sequence[Result], criterion: str) -> list[Result]:
@@ -75,6 +126,8 @@ class Comparison:
         a dict of columns where pandas is not installed.
     criterion : str
     n_folds, n_repeats, n_rows : int
+    n_rows_of_scan : int or None
+        How many rows there are, where the ``n_rows`` compared are a sample of them.
     classes : array of shape (n_classes,)
 
     See Also
@@ -92,6 +145,7 @@ class Comparison:
     schema: Schema
     backend: str | None = None
     n_repeats: int = 1
+    n_rows_of_scan: int | None = None
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The table as a dict of columns: numbers as they are, times in seconds, size in bytes.
@@ -129,8 +183,9 @@ class Comparison:
     def title(self) -> str:
         """Size of the table, and how models were compared."""
         times = f", {self.n_repeats} times" if self.n_repeats > 1 else ""
+        whole = "" if self.n_rows_of_scan is None else f" of {self.n_rows_of_scan:,}"
         return (
-            f"{counted(self.n_rows, 'row')}, {counted(len(self.schema), 'column')}, "
+            f"{counted(self.n_rows, 'row')}{whole}, {counted(len(self.schema), 'column')}, "
             f"{counted(len(self.classes), 'class', 'classes')}; {self.n_folds}-fold "
             f"cross-validation{times}, sorted by {MEASURES[self.criterion]}"
         )
@@ -259,3 +314,28 @@ def time_words(seconds: float) -> str:
     if seconds < 1:
         return f"{1e3 * seconds:.0f} ms"
     return f"{seconds:.3g} s" if seconds < 999.5 else span_words(seconds)
+
+
+def spread(figures: Sequence[float]) -> float:
+    """Return the standard deviation over folds; NaN of one fold."""
+    values = [value for value in figures if value == value]
+    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+
+
+def differ(first: Sequence[float], second: Sequence[float], test_to_train: float) -> bool:
+    """Return whether figures of the same folds differ by a corrected paired t-test.
+
+    Folds share training rows, so their variance is too small by the ratio of test to training
+    rows, which is added to it (C. Nadeau and Y. Bengio. Inference for the Generalization Error.
+    Machine Learning 52, 2003).
+    """
+    gaps = np.asarray(first) - np.asarray(second)
+    gaps = gaps[~np.isnan(gaps)]
+    n = len(gaps)
+    if n < 2:
+        return False
+    mean, variance = float(gaps.mean()), float(gaps.var(ddof=1))
+    if variance <= (1e-12 * abs(mean)) ** 2:
+        return mean != 0.0
+    t = abs(mean) / math.sqrt((1.0 / n + test_to_train) * variance)
+    return 2.0 * float(stdtr(n - 1, -t)) < LEVEL

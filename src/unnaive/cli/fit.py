@@ -118,15 +118,13 @@ def learn(
 
 def fit_again(comparison: Comparison, rows: TrainingRows, bar: Any) -> Any:
     """The best model of a sample, fitted on all rows; members of a pool keep their weights."""
-    from unnaive.choose.judging import refit_pool
-    from unnaive.choose.scanned import read_scan
+    from unnaive.choose.pooled import refit_pool
 
     best = next(r for r in comparison.results if r.name == comparison.best_name_)
     if not best.pooled:
         return fit_best(best.estimator, rows, bar)
     bar("fitting the members of the pool")
-    pool = comparison.best_
-    return refit_pool(pool, read_scan(rows.scan, pool.categorical_features, pool.n_jobs))
+    return refit_pool(comparison.best_, rows.scan)
 
 
 def fit_best(model: Any, rows: TrainingRows, bar: Any) -> Any:
