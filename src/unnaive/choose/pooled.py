@@ -336,8 +336,14 @@ class PooledClassifier(TableClassifier):
         kept = kept if len(kept) else np.array([0])
         kept_names = tuple(self.names_[k] for k in kept)
         members = tuple(fitted[name].answer_.root for name in kept_names)
-        how = (weights.members[kept], weights.intercept, "log_probability", "softmax")
-        root = Ensemble(members, kept_names, *how)
+        root = Ensemble(
+            members,
+            kept_names,
+            weights.members[kept],
+            weights.intercept,
+            "log_probability",
+            "softmax",
+        )
         schemas = [member.answer_.schema for member in fitted.values()]
         self._set_answer(Answer(join_schemas(schemas), np.asarray(first.classes_), root))
         return self
