@@ -41,9 +41,9 @@ from unnaive import (
 from unnaive.choose import make_model
 from unnaive.choose.comparison import MEASURES, differ, spread
 from unnaive.choose.pooled import refit_pool
+from unnaive.common.registry import family
 from unnaive.encode.draws import deal_folds
 from unnaive.encode.sampling import sample_rows
-from unnaive.common.registry import family
 from unnaive.table import arrow, open_table
 
 CHEAP = ["nb", "gaussian", "c45"]
