@@ -6,6 +6,7 @@ rows. All start from the calibration rows of a table, which are at the driver.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from unnaive.answer.nodes import EvidenceTable, Node
 from unnaive.bayes.calibration import HeldOut, Slots, fit_calibration
 from unnaive.bayes.scoring import LEAST_SHARE, TableTerm
+from unnaive.common.checks import check_values
 from unnaive.counts.summary import row_factor
 from unnaive.encode.coding import column_slots
 from unnaive.encode.draws import draw_uniform, row_bits
@@ -30,7 +32,8 @@ MAX_ROWS, MIN_ROWS, MIN_CLASS_ROWS = 1 << 16, 1 << 13, 1 << 8
 MAX_NUMBERS = 1 << 24  # of evidence, which bound the memory that calibration takes
 CROSS_FIT_ROWS = 10_000  # tables below are calibrated by inner folds
 N_FOLDS = 3
-ROWS = 1 << 13  # rows scored at a time
+UNJUDGED = 0.05  # share of rows in every bag that is worth a warning
+OUT_OF_BAG = frozenset({"oob_score_", "oob_decision_function_"})
 
 
 class CalibrationRows(NamedTuple):
@@ -135,6 +138,41 @@ def out_of_bag(
     judged = ~np.isnan(proba[:, 0])
     logs = np.log(np.maximum(proba[judged], LEAST_SHARE))
     return HeldOut(logs, y[judged], sample_weight[judged])
+
+
+class OutOfBagMixin:
+    """A classifier with the parameter ``oob_score``."""
+
+    oob_score_: float
+    oob_decision_function_: NDArray[np.float64]
+    classes_: NDArray[Any]
+
+    def _set_oob(
+        self, proba: NDArray[np.float64], y: NDArray[Any], weight: NDArray[np.float64]
+    ) -> None:
+        """Store the out-of-bag probabilities of all rows, and their accuracy."""
+        judged = ~np.isnan(proba[:, 0])
+        correct, whole = proba[judged].argmax(axis=1) == y[judged], float(weight[judged].sum())
+        self.oob_decision_function_ = proba
+        self.oob_score_ = float(weight[judged] @ correct) / whole if whole else np.nan
+
+    def _check_oob(self) -> None:
+        """Check what a file holds."""
+        if hasattr(self, "oob_decision_function_"):
+            proba, n = self.oob_decision_function_, len(self.classes_)
+            check_values("oob_decision_function_", proba, (len(proba), n), 0.0, nan=True)
+
+
+def warn_of_unjudged(proba: NDArray[np.float64], where: str, stacklevel: int) -> None:
+    """Warn if many rows have no out-of-bag probabilities, because they are ``where``."""
+    n_rows, unjudged = len(proba), int(np.isnan(proba[:, 0]).sum())
+    if unjudged > UNJUDGED * n_rows:
+        warnings.warn(
+            f"{unjudged} of {n_rows} rows are {where}, so that nothing judges them; raise "
+            "n_estimators.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def score_rows(

@@ -150,6 +150,8 @@ class CrossValidatedTree(TreeClassifier):
         return 2 if self.calibration == "none" else 3
 
     def _fit_node(self, first: FirstPass) -> Node:
+        if hasattr(self.cv, "__next__"):  # an iterator would be empty in inner folds
+            self.cv = list(self.cv)
         tree = self._grow(first)
         return tree if self.calibration == "none" else pool_priors(tree)
 

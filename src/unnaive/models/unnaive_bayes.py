@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.answer import Answer, EvidenceTable
-from unnaive.bayes.estimate import check_class_weight, class_factor, log_prior
+from unnaive.answer import EvidenceTable
+from unnaive.answer.nodes import Node
+from unnaive.bayes.estimate import log_prior
 from unnaive.common.checks import FINITE, check_number, check_values, check_word, expect
-from unnaive.counts import Summary, Wanted
+from unnaive.counts import Wanted
 from unnaive.counts.summary import row_factor
 from unnaive.encode import GRID_LIMIT
-from unnaive.estimator import Progress, reports_progress
-from unnaive.models._out_of_bag import OUT_OF_BAG, OutOfBag, out_of_bag_accuracy
-from unnaive.models._seeding import draw_seed
-from unnaive.models.base import ScorerAttributes, TableClassifier
+from unnaive.estimator import Progress
+from unnaive.models.base import FirstPass, ScorerAttributes, TableClassifier
 from unnaive.models.boost.coding import (
     MOST_PAIR_SLOTS,
     Numbering,
@@ -28,12 +27,13 @@ from unnaive.models.boost.judge import held_out_shares
 from unnaive.models.boost.learn import Learned, learn
 from unnaive.models.boost.options import read_directions, read_interactions
 from unnaive.models.boost.rounds import Booster, Stopping, make_terms, step_rule
-from unnaive.table import Schema, Source
+from unnaive.models.held_out import OUT_OF_BAG, OutOfBagMixin
+from unnaive.table import Schema
 
 LEAST_FOLDS = 8  # a bag holds out at most one row in so many
 
 
-class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
+class UnnaiveBayesClassifier(OutOfBagMixin, ScorerAttributes, TableClassifier):
     """Naive Bayes that is not naive: evidence of columns and pairs of columns, learned together.
 
     The log odds of a class are its prior, plus the evidence of every column's value, plus that of
@@ -209,51 +209,29 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
 
     # Learning -------------------------------------------------------------------------------
 
-    @reports_progress
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the evidence.
-
-        Parameters
-        ----------
-        X : table of shape (n_samples, n_features), path or `scan`
-        y : array-like of shape (n_samples,), or the name of a column where X is not in memory
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        source, summary = self._read(X, y, sample_weight)
-        check_class_weight(self.class_weight, summary.labels.classes)
-        classes, totals = summary.labels.classes, summary.counts.totals
-        factor = row_factor(summary, class_factor(self.class_weight, classes, totals))
-        pair_bins = self._pair_bins(float((totals * factor).sum()))
+    def _fit_node(self, first: FirstPass) -> Node:
+        summary = first.summary
+        factor = row_factor(summary, first.class_factor)
+        pair_bins = self._pair_bins(float((summary.counts.totals * factor).sum()))
         numbering = number_columns(summary, factor, self.max_bins, pair_bins, self.max_categories)
-        learned = self._learn(source, summary, numbering, factor)
+        learned = self._learn(first, numbering, factor)
         scorer = learned.scorer(numbering, summary.schema)
         self.pairs_ = list(learned.evidence.pairs)
         self.validation_loss_ = np.array([*learned.losses[0], *learned.losses[1]])
         # All rounds are added up in one table, each with its full vote.
-        errors = learned.standard_errors(summary.schema, len(classes))
-        root = EvidenceTable(scorer, numbering.counts, discriminative=True, errors=errors)
-        self._set_answer(Answer(summary.schema, classes, root))
-        return self
+        errors = learned.standard_errors(summary.schema, len(summary.labels))
+        return EvidenceTable(scorer, numbering.counts, discriminative=True, errors=errors)
 
     def _learn(
-        self,
-        source: Source,
-        summary: Summary,
-        numbering: Numbering,
-        factor: NDArray[np.float64],
+        self, first: FirstPass, numbering: Numbering, factor: NDArray[np.float64]
     ) -> Learned:
+        source, summary, _, seed, _ = first
         classes = summary.labels.classes
         directions = read_directions(self.monotonic_cst, summary.schema, len(classes))
         interactions = read_interactions(
             self.interactions, summary.schema, numbering.varying, directions
         )
         n_folds = max(self.n_bags, LEAST_FOLDS) if self.early_stopping else 0
-        seed = draw_seed(self.random_state)
         if self.oob_score and summary.n_rows > self.max_rows:
             raise ValueError(
                 f"oob_score=True needs max_rows of at least the number of rows: there are "
@@ -277,7 +255,6 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         )  # fmt: skip
         stopping = Stopping(self.early_stopping, self.max_rounds, self.n_iter_no_change, self.tol)
         alone = make_terms(numbering, numbering.varying, [], directions)
-        self._drop_out_of_bag()
         rule = step_rule(stripes.heaviest, self.learning_rate, self.missing)
         booster = Booster(
             stripes,
@@ -296,13 +273,13 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         return learned
 
     def _judge(self, shares: NDArray[np.float64], stripes: Stripes) -> None:
-        """Keep what bags say of the rows that they hold out."""
+        """Store the probabilities of rows by the bag that holds each out."""
         groups = np.concatenate([rows.groups for rows in stripes.rows])
         weight = np.concatenate([rows.weight for rows in stripes.rows])
         weight = weight if len(weight) else np.ones(len(groups))
-        in_order = shares[stripes.order] if len(stripes.order) else shares
-        self.oob_score_ = out_of_bag_accuracy(in_order, groups, weight)
-        self.oob_decision_function_ = shares
+        if len(stripes.order):  # back to the order of the table
+            groups[stripes.order], weight[stripes.order] = groups.copy(), weight.copy()
+        self._set_oob(shares, groups, weight)
 
     def _n_tasks(self) -> int | None:
         return 1
@@ -338,4 +315,4 @@ class UnnaiveBayesClassifier(OutOfBag, ScorerAttributes, TableClassifier):
         expect(self.pairs_ == pairs, "pairs_ do not match the evidence of answer_.")
         loss = self.validation_loss_
         check_values("validation_loss_", loss, (loss.size,), -FINITE, FINITE)
-        self._check_out_of_bag()
+        self._check_oob()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import Visit
+from unnaive.bayes.calibration import HeldOut
 from unnaive.counts import CountTable, Summary
 from unnaive.counts.coded import check_same_rows, weigh_classes
 from unnaive.discretize import CoarseCoder
@@ -192,10 +192,10 @@ class Stripes:
             total += part
         return total
 
-    def judge(
+    def scored(
         self, terms: Terms, tables: NDArray[np.float64], prior: NDArray[np.float64], n_classes: int
-    ) -> Visit:
-        """The rows with their scores by tables of evidence, as a calibration visits them."""
+    ) -> HeldOut:
+        """Return the rows with their scores by tables of evidence."""
         n_rows, room = sum(len(rows.groups) for rows in self.rows), self.storage
         scores = room.zeros((n_rows, n_classes), np.float64)
         groups, weight = room.empty(n_rows, np.uint16), room.empty(n_rows, np.float64)
@@ -206,7 +206,7 @@ class Stripes:
             scores[here, n_classes - len(prior) :] = score_rows(rows, terms, tables, prior, some)
             groups[here], weight[here] = rows.groups, rows.weight if len(rows.weight) else 1.0
             first = here.stop
-        return lambda fn: fn(scores, groups, weight)
+        return HeldOut(scores, groups, weight)
 
 
 def score_rows(

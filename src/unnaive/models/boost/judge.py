@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unnaive.bayes.calibrate import fit_visited
+from unnaive.bayes.calibration import fit_calibration
 from unnaive.bayes.scoring import log_probabilities
 from unnaive.models.boost.coding import Stripes
 from unnaive.models.boost.rounds import Booster
@@ -41,8 +41,8 @@ def base_rate_shift(
     """
     if n_classes < 2:
         return np.zeros(len(booster.prior))
-    visit = booster.stripes.judge(terms, tables, booster.prior, n_classes)
-    shift = fit_visited(visit, n_classes, booster.n_jobs, slope=1.0).intercept
+    scored = booster.stripes.scored(terms, tables, booster.prior, n_classes)
+    shift = fit_calibration(scored, slope=1.0).intercept
     return shift[1:] - shift[:1] if n_classes == 2 else shift - shift.mean()
 
 
