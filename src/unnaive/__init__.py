@@ -6,7 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unnaive.answer import scorecard
+    from unnaive.answer import (
+        edit,
+        edits_of,
+        flatten,
+        make_monotone,
+        scorecard,
+        undo,
+    )
     from unnaive.choose import AutoClassifier, Comparison, PooledClassifier, compare
     from unnaive.common.advice import UnnaiveWarning
     from unnaive.density import bayes_measure
@@ -28,16 +35,7 @@ if TYPE_CHECKING:
     )
     from unnaive.explain.report import report
     from unnaive.explain.trees import export_text
-    from unnaive.living import (
-        DriftDisplay,
-        Timeline,
-        drift,
-        edit,
-        edits_of,
-        flatten,
-        make_monotone,
-        undo,
-    )
+    from unnaive.living import DriftDisplay, Timeline, drift
     from unnaive.models import (
         BaggedNaiveBayesClassifier,
         BoostedNaiveBayesClassifier,
@@ -63,7 +61,7 @@ __version__ = "0.1.0.dev0"
 _LATER = {
     name: f"unnaive.{home}"
     for home, names in {
-        "answer": "scorecard",
+        "answer": "edit edits_of flatten make_monotone scorecard undo",
         "choose": "AutoClassifier Comparison PooledClassifier compare",
         "common.advice": "UnnaiveWarning",
         "density": "bayes_measure",
@@ -76,7 +74,7 @@ _LATER = {
         ),
         "explain.report": "report",
         "explain.trees": "export_text",
-        "living": ("DriftDisplay Timeline drift edit edits_of flatten make_monotone undo"),
+        "living": "DriftDisplay Timeline drift",
         "models": (
             "BaggedNaiveBayesClassifier "
             "BoostedNaiveBayesClassifier C45Classifier ClassDecompositionClassifier "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -12,45 +11,18 @@ import pytest
 import unnaive
 from explained import ROWS
 from expressions import X, answer, spoken
-from unnaive.answer import Answer
 from unnaive.bayes import GaussianTerm, Scorer
 from unnaive.bayes.scoring import add_scorers, stack_scorers
-from unnaive.common.registry import register
-from unnaive.counts import Wanted
 from unnaive.explain.report.panels import Panels
-from unnaive.models import TableClassifier
+from unnaive.models import AnswerClassifier
 from unnaive.table import open_table
 
 SEEDS = range(40)
 some = pytest.mark.parametrize("seed", SEEDS)
 
 
-@register()
-class Spoken(TableClassifier):
-    """A classifier that is its answer."""
-
-    categorical_features = "from_dtype"
-    grid_limit = 65_534
-
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
-
-    def _wanted(self, schema: Any) -> Wanted:
-        return Wanted(frozenset())
-
-    def _check_parameters(self) -> None:
-        pass
-
-    def fit(self, X: Any, y: Any) -> Spoken:
-        raise NotImplementedError("it says what it was told")
-
-    def says(self, answer: Answer) -> Spoken:
-        self._set_answer(answer)
-        return self
-
-
 def model_of(seed):
-    return Spoken().says(answer(seed))
+    return AnswerClassifier.of(answer(seed))
 
 
 def plain(model, rows):

@@ -2,6 +2,7 @@
 
 from unnaive.answer.answer import Answer
 from unnaive.answer.decision import Decision
+from unnaive.answer.edits import edit, edits_of, flatten, make_monotone, undo
 from unnaive.answer.evidence import Evidence
 from unnaive.answer.forest import ClassForest
 from unnaive.answer.mixture import GatedMixture
@@ -24,5 +25,10 @@ __all__ = [
     "KernelTree",
     "NaiveBayesStack",
     "Scorecard",
+    "edit",
+    "edits_of",
+    "flatten",
+    "make_monotone",
     "scorecard",
+    "undo",
 ]

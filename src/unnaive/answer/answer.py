@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer.decision import Decision, make_decision
-from unnaive.answer.edits import Edit, edit_table
 from unnaive.answer.evidence import Evidence
-from unnaive.answer.nodes import Ensemble, EvidenceTable, Folded, Foreign, Node
+from unnaive.answer.nodes import Edit, Ensemble, EvidenceTable, Folded, Foreign, Node
 from unnaive.answer.trees import BayesTree, ClassTree
 from unnaive.bayes.scoring import PairTerm
 from unnaive.common.checks import expect
@@ -85,14 +84,8 @@ class Answer:
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The corrections by experts that are in the evidence, in their order."""
+        """The edits by experts that are in the evidence, in their order."""
         return self.root.edits if isinstance(self.root, EvidenceTable) else ()
-
-    def edited(self, edits: Sequence[Edit]) -> Answer:
-        """The same answer with these corrections and no others; of a table of evidence."""
-        if not isinstance(self.root, EvidenceTable):
-            raise TypeError(f"evidence of a {type(self.root).__name__} cannot be edited.")
-        return replace(self, root=edit_table(self.root, self.schema, self.classes, edits))
 
     def walk(self) -> Iterator[Node]:
         """Iterate over nested nodes, outermost first, to the one that reads columns or members."""

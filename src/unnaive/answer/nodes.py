@@ -6,6 +6,8 @@ outside of this package and dispatch on these types.
 
 from __future__ import annotations
 
+import datetime
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.evidence import (
     Evidence,
     Link,
@@ -37,6 +38,7 @@ from unnaive.bayes.values import (
 )
 from unnaive.common.checks import FINITE, check_factors, check_positive, check_values, expect
 from unnaive.common.threads import in_threads
+from unnaive.common.wording import printable
 from unnaive.counts import CountTable
 from unnaive.counts.table import EXTRA_SLOTS
 from unnaive.encode.coding import slots_in
@@ -45,6 +47,10 @@ from unnaive.table.codes import as_objects
 
 T = TypeVar("T")
 MemberOutput: TypeAlias = Literal["probability", "log_probability", "vote"]
+MAX_TEXT = 1000  # letters of a name or reason
+MAX_EVIDENCE = 1e6  # nats, of an edit
+EditValue: TypeAlias = bool | int | float | str | None
+EditKind: TypeAlias = Literal["evidence", "flat", "increasing", "decreasing"]
 LARGEST = float(np.finfo(np.float32).max)
 ROWS = 1 << 14  # rows that all members of a vote or a mixture score at a time
 
@@ -150,6 +156,71 @@ def in_chunks(
 
 
 # Naive Bayes -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One edit of the evidence of a model by an expert.
+
+    Attributes
+    ----------
+    kind : {"evidence", "flat", "increasing", "decreasing"}
+        Whether the evidence of one value was set, or that of a column removed, or made to increase
+        or decrease with its values.
+    column : str or int
+        The column's name, or its position where columns have no names.
+    by, reason : str
+        Who made the edit, and why.
+    at : str
+        When, as ISO 8601 in UTC.
+    value : bool, int, float, str or None
+        The value whose evidence was set: a category, or a number of the interval; None is missing.
+    label : object
+        The class that the evidence is for.
+    evidence : float
+        What the value does to the log odds of that class, in nats.
+    """
+
+    kind: EditKind
+    column: str | int
+    by: str
+    reason: str
+    at: str
+    value: EditValue = None
+    label: Any = None
+    evidence: float = 0.0
+
+    def check(self) -> None:
+        """Refuse invalid edits."""
+        for name in ("by", "reason"):
+            text = getattr(self, name)
+            expect(len(text) <= MAX_TEXT, f"{name} has {len(text)} letters, more than {MAX_TEXT}.")
+        expect(bool(self.by.strip()), "by does not say who made the correction.")
+        expect(len(self.at) <= MAX_TEXT, "the time of a correction is none.")
+        datetime.datetime.fromisoformat(self.at)
+        number = math.isfinite(self.evidence) and abs(self.evidence) <= MAX_EVIDENCE
+        expect(number, f"evidence must be a number up to {MAX_EVIDENCE:g}; got {self.evidence}.")
+
+    def __str__(self) -> str:
+        """The edit in a sentence, on one line."""
+        if self.kind == "evidence":
+            value = "missing" if self.value is None else repr(self.value)
+            what = f"evidence of {self.column} = {value} set to {self.evidence:+g} for {self.label}"
+        elif self.kind == "flat":
+            what = f"evidence of {self.column} made flat"
+        else:
+            what = f"evidence of {self.column} made {self.kind} for {self.label}"
+        reason = f": {self.reason}" if self.reason else ""
+        return printable(f"{what} by {self.by} on {self.at[:10]}{reason}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EditLayer:
+    """The edits of a table of evidence, in their order, and the evidence before them."""
+
+    edits: tuple[Edit, ...]
+    scorer: Scorer
+    errors: tuple[NDArray[np.float32], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -67,8 +67,8 @@ def edit(
 
     [bold]Example:[/] unnaive edit loans.unv income --increasing --by Ann --reason "risk policy 7"
     """
+    from unnaive.answer import edits
     from unnaive.cli.models import check_writable, load_model, save_model
-    from unnaive.living import editing
 
     path = model if out is None else out
     check_writable(path)
@@ -80,7 +80,7 @@ def edit(
             f"{sum(asked)}."
         )
     if undo:
-        changed = editing.undo(fitted)
+        changed = edits.undo(fitted)
     else:
         if column is None:
             raise ValueError("name the column to correct, after the model.")
@@ -90,15 +90,15 @@ def edit(
         known = names[column].name if column in names else column
         on_record: dict[str, Any] = {"by": by, "reason": reason}
         if flat:
-            changed = editing.flatten(fitted, known, **on_record)
+            changed = edits.flatten(fitted, known, **on_record)
         else:
             classes = {str(c): c for c in getattr(fitted, "classes_", [])}
             on_record["label"] = None if label is None else classes.get(label, label)
             if increasing is not None:
-                changed = editing.make_monotone(fitted, known, increasing, **on_record)
+                changed = edits.make_monotone(fitted, known, increasing, **on_record)
             else:
                 given = _read_value(value, names.get(column))
-                changed = editing.edit(fitted, known, given, evidence=evidence, **on_record)  # type: ignore[arg-type]
+                changed = edits.edit(fitted, known, given, evidence=evidence, **on_record)  # type: ignore[arg-type]
     save_model(changed, path)
     if not quiet:
         say(f"{path} corrected")

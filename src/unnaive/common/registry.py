@@ -85,6 +85,7 @@ OTHERS = (
     "unnaive.choose:PooledClassifier",
     "unnaive.discretize:Discretizer",
     "unnaive.living:Timeline",
+    "unnaive.models:AnswerClassifier",
     "unnaive.models:LatentClassClusterer",
 )
 _members = {

@@ -65,3 +65,10 @@ def release() -> str:
         return version("unnaive")
     except PackageNotFoundError:
         return "unknown"
+
+
+def utc_moment(value: Any) -> np.datetime64:
+    """Return a date or time as NumPy has them, without a zone."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(value, "us")

@@ -22,6 +22,7 @@ from unnaive.answer import (
     Foreign,
     GatedMixture,
 )
+from unnaive.answer.unwrap import unwrap
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.evidence import mean_strength, weigh
 from unnaive.bayes.kernels import IMPOSSIBLE
@@ -42,7 +43,6 @@ from unnaive.discretize.discretizer import cut_names, levels_at
 from unnaive.discretize.words import slot_words
 from unnaive.encode import Bins, Categories
 from unnaive.encode.coding import column_slots, slots_in
-from unnaive.models.wrapped import look_inside
 from unnaive.table import Block, Column, Schema, Source
 from unnaive.table.codes import as_objects
 
@@ -178,7 +178,7 @@ def read_model(model: Any) -> ModelParts:
     if isinstance(model, ModelParts):
         return model
     check_is_fitted(model)
-    inside = look_inside(model)
+    inside = unwrap(model)
     model, answer = inside.model, getattr(inside.model, "answer_", None)
     if not isinstance(answer, Answer) or isinstance(answer.core, Foreign):
         core = getattr(getattr(answer, "core", None), "estimator", model)

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from unnaive.answer import Answer, BayesTree, ClassTree
 from unnaive.answer.trees import Tree
+from unnaive.answer.unwrap import unwrap
 from unnaive.common.facts import Columns, Facts, FactTuple
 from unnaive.common.wording import counted, printable
 from unnaive.discretize.discretizer import cut_names
 from unnaive.discretize.words import whole_edges
 from unnaive.encode import Categories
-from unnaive.models.wrapped import look_inside
 from unnaive.table import Schema
 
 MOST_INDENTED = 50  # deeper nodes say their depth: the text of a chain grows with its nodes alone
@@ -184,7 +184,7 @@ def export_text(model: Any, *, max_depth: int | None = None, decimals: int = 6) 
 def find_tree(model: Any, what: str) -> tuple[Answer, BayesTree | ClassTree]:
     """A fitted model's answer and the tree in it; ``what`` begins the error message."""
     check_is_fitted(model)
-    model = look_inside(model).model
+    model = unwrap(model).model
     answer = getattr(model, "answer_", None)
     tree = answer.tree if isinstance(answer, Answer) else None
     if tree is None or not isinstance(answer, Answer):

@@ -2,7 +2,6 @@
 
 from unnaive.living.display import DriftDisplay
 from unnaive.living.drift import Drift, DriftOverTime, drift
-from unnaive.living.editing import edit, edits_of, flatten, make_monotone, undo
 from unnaive.living.timeline import Timeline
 
 __all__ = [
@@ -11,9 +10,4 @@ __all__ = [
     "DriftOverTime",
     "Timeline",
     "drift",
-    "edit",
-    "edits_of",
-    "flatten",
-    "make_monotone",
-    "undo",
 ]

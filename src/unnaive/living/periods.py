@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from unnaive.common.checks import expect
 from unnaive.common.wording import counted
 from unnaive.encode.labels import label_groups
+from unnaive.estimator.about import utc_moment
 from unnaive.table import Block, Column
 from unnaive.table.codes import is_missing, read_categorical
 from unnaive.table.columns import family_of, read_numeric
@@ -104,13 +105,6 @@ def span_of(period: str) -> Span:
     return Span(_start(unit, number), _start(unit, number + 1))
 
 
-def moment_in_utc(value: Any) -> Moment:
-    """A date or time as NumPy has them, which know no zones."""
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return np.datetime64(value, "us")
-
-
 def moment_of(value: Any, *, end: bool) -> Moment:
     """Where a window begins, or ends: text and dates mean a whole period, times a moment."""
     if isinstance(value, str):
@@ -118,7 +112,7 @@ def moment_of(value: Any, *, end: bool) -> Moment:
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return moment_of(value.isoformat(), end=end)
     try:
-        return moment_in_utc(value)
+        return utc_moment(value)
     except (TypeError, ValueError):
         word = "until" if end else "since"
         raise ValueError(
@@ -291,7 +285,7 @@ def _parse(value: str, name: Any) -> Moment:
             f"column {name!r} says when rows were, but {value!r} is no date; write dates as "
             "2024-03-05 or 2024-03-05T14:30."
         ) from None
-    return moment_in_utc(moment)
+    return utc_moment(moment)
 
 
 def _refuse_gaps(n: int, name: Any) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from unnaive.models.merge import merge, subtract
 
 if TYPE_CHECKING:
+    from unnaive.models.answer_classifier import AnswerClassifier
     from unnaive.models.bagged import BaggedNaiveBayesClassifier
     from unnaive.models.base import TableClassifier
     from unnaive.models.boosted import BoostedNaiveBayesClassifier
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # The module of each name, which is imported when it is first asked for: one model needs no other.
 _LATER = {
+    "AnswerClassifier": "answer_classifier",
     "BaggedNaiveBayesClassifier": "bagged",
     "BoostedNaiveBayesClassifier": "boosted",
     "C45Classifier": "c45",
@@ -38,6 +40,7 @@ _LATER = {
 }
 
 __all__ = [
+    "AnswerClassifier",
     "BaggedNaiveBayesClassifier",
     "BoostedNaiveBayesClassifier",
     "C45Classifier",

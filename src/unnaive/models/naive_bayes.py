@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unnaive.answer import Answer, EvidenceTable
-from unnaive.answer.edits import join_edits
+from unnaive.answer.edits import join_edits, with_edits
 from unnaive.answer.nodes import Node
 from unnaive.bayes import Smoothing
 from unnaive.bayes.build import build_scorer
@@ -199,7 +199,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
         root = fitted._calibrate_node(fitted.answer_.root, first, seen=seen)
         fitted.answer_ = replace(fitted.answer_, root=root)
         self._take_fitted(fitted)
-        self.answer_, self.summary_ = self.answer_.edited(edits), sums
+        self.answer_, self.summary_ = with_edits(self.answer_, edits), sums
         return self
 
     def _calibration_method(self, node: Node) -> str:
@@ -290,7 +290,7 @@ class NaiveBayesClassifier(ScorerAttributes, TableClassifier, RuledEstimator, Ad
     def _relearn(self, summary: Summary, models: Sequence[Any]) -> Self:
         edits = join_edits(model.answer_.edits for model in models)
         self._learn(summary)
-        self.answer_ = self.answer_.edited(edits)
+        self.answer_ = with_edits(self.answer_, edits)
         return self
 
     def _finish(self, summary: Summary) -> None:

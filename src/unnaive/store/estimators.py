@@ -32,8 +32,8 @@ from unnaive.answer import (
     KernelTree,
     NaiveBayesStack,
 )
-from unnaive.answer.edits import Edit, EditLayer
 from unnaive.answer.mixture import Shape
+from unnaive.answer.nodes import Edit, EditLayer
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm
 from unnaive.bayes.calibration import Calibration
 from unnaive.bayes.scoring import PairTerm

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.answer.unwrap import unwrap_classifier
 from unnaive.common.atomic import replacing
 from unnaive.estimator.about import About, moment_text, release
-from unnaive.models.wrapped import look_inside
 from unnaive.store.estimators import STORED
 from unnaive.store.plain import WRONG, ArrayReader, ArrayWriter, ModelFileError
 
@@ -88,7 +88,7 @@ def save(model: Any, path: AnyFile, *, trained: datetime | None = None) -> None:
     if hasattr(model, "fit"):
         check_is_fitted(model)
     try:
-        model = look_inside(model).alone("saved")
+        model = unwrap_classifier(model, "saved")
         about = getattr(model, "_about", About())
         if trained is not None:
             about = replace(about, trained=moment_text(trained))

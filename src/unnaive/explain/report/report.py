@@ -15,12 +15,12 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from unnaive.answer.unwrap import unwrap
 from unnaive.common.atomic import replacing
 from unnaive.common.wording import printable
 from unnaive.estimator.about import release
 from unnaive.explain.report.panels import Panels
 from unnaive.models.base import leaves_answer
-from unnaive.models.wrapped import look_inside
 
 # In the order of loading: each uses the ones before it.
 SCRIPTS = (
@@ -122,7 +122,7 @@ def report(
     >>> page.html.startswith("<!DOCTYPE html>")
     True
     """
-    inside = look_inside(model)
+    inside = unwrap(model)
     model, X = inside.model, inside.read(X)
     if not (leaves_answer(model) and hasattr(model, "predict_proba")):
         raise TypeError(

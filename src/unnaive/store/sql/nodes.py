@@ -27,10 +27,10 @@ from unnaive.answer import (
     GatedMixture,
     Scorecard,
 )
+from unnaive.answer.unwrap import unwrap_classifier
 from unnaive.bayes import GaussianTerm, KernelTerm, Scorer, TableTerm, Term
 from unnaive.bayes.kernels import FARTHEST
 from unnaive.bayes.scoring import LEAST_LOG
-from unnaive.models.wrapped import look_inside
 from unnaive.store.sql.builder import (
     Dialect,
     Step,
@@ -53,7 +53,7 @@ NOTHING = -700.0  # exp of less is written as 0: some engines raise an error on 
 def sql_answer(model: Any) -> Answer:
     """The answer of a fitted model, if it can be written as SQL."""
     check_is_fitted(model)
-    model = look_inside(model).alone("written as SQL")
+    model = unwrap_classifier(model, "written as SQL")
     answer = getattr(model, "answer_", None)
     core = getattr(answer, "core", model)
     if not isinstance(answer, Answer) or isinstance(core, Foreign):
